@@ -35,6 +35,7 @@ from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
+from contract.terminal import Terminal
 from contract.uris import place
 from contract.verdicts import Engine, EngineChoice, RunVerdict
 
@@ -78,7 +79,7 @@ def analyze(
     """
     asked = Asked(master, settings_of(conf or ()), engine)
     # A copy of standard error, which goes on while Spark's JVM is started without it.
-    progress = Console(file=os.fdopen(os.dup(2), "w"))
+    progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None
     places: list[Path | str]
     if runs == [str(STDIN)]:
@@ -90,7 +91,7 @@ def analyze(
     if as_json:
         typer.echo(json_of(results.of_runs, list(results.summaries.items())))
     else:
-        results.show(Console(), is_verbose=is_verbose)
+        results.show(Terminal(markup=True), is_verbose=is_verbose)
     if results.spark is not None:
         write_store(results.spark, results.stored(), store)
         close_session(results.spark)

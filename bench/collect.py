@@ -8,7 +8,7 @@ import typer
 
 from cluster.nodes.pool import PoolKind
 from harness.commands.builds import choice_of, fetched
-from harness.commands.requirements import require_pool, require_results
+from harness.commands.requirements import require_runs
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
@@ -38,8 +38,7 @@ def collect(
         PrerequisiteError: the embedded pool does not work here.
         NodeError: no run was collected.
     """
-    require_pool(PoolKind.EMBEDDED)
-    folder = require_results(results)
+    folder = require_runs(results, PoolKind.EMBEDDED)
     build = fetched(choice_of(kafka, None, None, list(client_jars) or None))
     session = session_of(seed=seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build)
     with node_root(folder) as root:

@@ -14,6 +14,7 @@ import sys
 PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 EXIT_MISSING = 69
+_JAVA_SECONDS = 60
 
 _OS_RELEASE = "/etc/os-release"
 _THIS_VENV = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
@@ -68,7 +69,7 @@ def java_version(output: str) -> "int | None":
 
 def problems() -> "list[Problem]":
     """Return the missing prerequisites."""
-    found = (_python_problem(), _java_problem(), _ip_problem())
+    found = (_python_problem(), java_problem(), _ip_problem())
     return [problem for problem in found if problem is not None]
 
 
@@ -85,7 +86,8 @@ def _python_problem() -> "Problem | None":
     return None
 
 
-def _java_problem() -> "Problem | None":
+def java_problem() -> "Problem | None":
+    """Return what is wrong with the Java that servers, clients and Spark are started with."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(os.path.join(home, "bin", "java") if home else "java")  # noqa: PTH118
     hint = ": set JAVA_HOME to a newer one, or unset it" if home else ""
@@ -93,15 +95,28 @@ def _java_problem() -> "Problem | None":
         where = f"JAVA_HOME={home} has none" if home else "there is none on PATH"
         message = f"Java {JAVA_MIN} or newer is needed, {where}{hint}"
         return Problem(_JAVA, message, is_installable=not home)
-    shown = subprocess.run(
-        [java, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-    )
-    version = java_version(shown.stdout.decode("utf-8", "replace"))
+    version = java_version(_said_by(java))
     if version is None or version < JAVA_MIN:
         have = "of an unknown version" if version is None else version
         message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
         return Problem(_JAVA, message, is_installable=not home)
     return None
+
+
+def _said_by(java: str) -> str:
+    """Return what `java -version` prints; nothing if it does not run, or not to its end."""
+    try:
+        shown = subprocess.run(
+            [java, "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=_JAVA_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return shown.stdout.decode("utf-8", "replace")
 
 
 def _ip_problem() -> "Problem | None":

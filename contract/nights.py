@@ -53,7 +53,7 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
         choice: what its servers and Java clients are, if not all of `kafka`.
         build: the note of that build (`Build.note`).
         exit_code: ducktape's; None unless it ended.
-        error: why there is no run to judge.
+        error: why there is no run to judge, or which of several are missing.
     """
 
     id: str

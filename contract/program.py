@@ -1,5 +1,7 @@
 """Run a command line so that each way to end has its own exit code."""
 
+import io
+import locale
 import os
 import sys
 import tempfile
@@ -8,12 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
 from contract.errors import FencepostError, InterruptError, UsageError
+from contract.terminal import Terminal
 
 _PIPE_CLOSED = 141
 """As shells number the end by SIGPIPE."""
+_UTF8 = ("utf-8", "utf8")
+_UTF8_MODE = "PYTHONUTF8"
+_OF_PYDANTIC = ": Value error, "
 
 
 def run_program(app: typer.Typer, *, name: str | None = None) -> None:
@@ -24,6 +29,8 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     Invalid arguments exit with 64, a FencepostError with its own code, an interrupt with 130,
     an unexpected error with 70 after it wrote its traceback to a file. Each prints one line.
     """
+    _speak_utf8()
+    _open_streams()
     try:
         code = app(standalone_mode=False, prog_name=name)
         sys.stdout.flush()
@@ -34,7 +41,7 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
         code = InterruptError.exit_code
     except typer.TyperException as error:
         if str(error):  # Without arguments the help is printed, and nothing else.
-            say(str(error))
+            say(error.format_message().replace(_OF_PYDANTIC, ": "))
         code = UsageError.exit_code
     except FencepostError as error:
         say(str(error))
@@ -49,6 +56,34 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     if code == InterruptError.exit_code:
         say("interrupted")
     sys.exit(code)
+
+
+def _speak_utf8() -> None:
+    """Let this program and those that it starts read and write UTF-8, whatever the locale.
+
+    Where Python took another encoding, the program is started again. Java takes the locale's.
+    """
+    if locale.getencoding().lower() in _UTF8:
+        return
+    is_new = os.environ.get(_UTF8_MODE) != "1"
+    os.environ |= {"LC_ALL": "C.UTF-8", _UTF8_MODE: "1"}
+    if not sys.flags.utf8_mode and is_new:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself
+
+
+def _open_streams() -> None:
+    """Open standard streams that are closed; what an open one can't encode is escaped.
+
+    Else the next file that is opened would become standard output.
+    """
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def unexpected(error: BaseException, kept: Path | None = None) -> str:
@@ -82,5 +117,5 @@ def _written(text: str, kept: Path | None) -> Path:
 
 def say(message: str) -> None:
     """Print an error to standard error."""
-    console = Console(stderr=True, soft_wrap=True, markup=False, emoji=False)
+    console = Terminal(stderr=True, soft_wrap=True)
     console.print(f"error: {message}", style="red", highlight=False)

@@ -37,7 +37,7 @@ _HANDLING = Source(_KIP_595, "Fetch")
 _CLIENT = "KafkaRaftClient"
 _LEADER_CODE = f"{_CLIENT}.validateLeaderOnlyRequest"
 _VOTER_CODE = f"{_CLIENT}.validateVoterOnlyRequest"
-_LOG_CODE = "ReplicatedLog.validateOffsetAndEpoch"
+_LOG_CODE = "RaftLog.validateOffsetAndEpoch"
 _FETCHES = {_FETCH: Versions(FIRST_WITH_QUORUM)}
 _CHECK = Check.WRONG_QUORUM_RESPONSE
 

@@ -88,7 +88,8 @@ _SKIPS = Cases(
 def skipped_record(trace: Trace) -> CheckOutcome:
     """A group's position went past a record of the surviving log that it was never delivered.
 
-    Counted from where the group began, not from its first delivery.
+    Counted from where the group began, not from its first delivery. What a transaction wrote is
+    left out for groups that read committed values: `torn_transaction` evaluates that.
 
     Permitted: a reset by `auto.offset.reset`, `latest` or `by_duration`, or an administrator led
         past it; the group commits no epochs, began beyond a truncated record that it had read at

@@ -347,7 +347,7 @@ def _delivered_since(trace: Trace) -> Frame:
             F.min("at_micros").alias("at_micros"),
             F.max("at_micros").alias("_last"),
         )
-        .selectExpr("*", f"(_last - told_micros) / {float(MICROS_PER_SECOND)} as seconds")
+        .selectExpr("*", f"(_last - told_micros) / {MICROS_PER_SECOND} as seconds")
     )
     return (
         found.join(

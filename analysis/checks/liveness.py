@@ -248,7 +248,8 @@ def commit_unavailable(trace: Trace) -> CheckOutcome:
 
     Permitted: it could serve for 30 s or less.
     Evaluates: every commit whose begin is reported, except those with nothing to commit.
-    Source: `offsets.commit.required.acks`; decision 8.
+    Source: `CoordinatorRuntime`: a response waits until the records of its write are committed;
+        decision 8.
     """
     held = trace["committed_offsets"].select("group", "offsets_partition").distinct()
     commits = trace["commits"].where("began_micros is not null and outcome != 'nothing'")

@@ -118,8 +118,9 @@ _NO_DIVERGENCE = Cases(
 def divergence_mismatch(trace: Trace) -> CheckOutcome:
     """A LogTruncationException has an offset or an epoch at which the log did not diverge.
 
-    The divergent offset has to be where an epoch newer than the position's started, or the log
-    start of that time if it is higher; for a position of the newest epoch, the end of the log. The
+    The divergent offset has to be where the epoch after the position's started in the leader's log,
+    or the log start of that time if it is higher; for a position of the newest epoch, the end of
+    the log. An epoch that the surviving log does not have may be that, or the one after it. The
     divergent epoch has to be the largest that is not above the requested one.
 
     Undecided: no source reports where a newer epoch started or the log ended; or the position's
@@ -145,6 +146,10 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
         .selectExpr(
             "*", f"{begun.format(may_have)} as newer", f"{begun.format(surely)} as surely_newer"
         )
+        .withColumn("next_epoch", F.expr(_NEXT_KEPT))
+        .withColumn(
+            "newer", F.expr("filter(newer, one -> coalesce(one.leader_epoch <= next_epoch, true))")
+        )
         .selectExpr(
             "*",
             f"size(filter(newer, one -> {_MAY_DIVERGE})) > 0"
@@ -162,6 +167,11 @@ def divergence_mismatch(trace: Trace) -> CheckOutcome:
     return CheckOutcome(findings(found, _NO_DIVERGENCE), count(judged))
 
 
+_NEXT_KEPT = (
+    "array_min(transform(filter(surely_newer, one -> one.is_kept and one.start_high is not null),"
+    " one -> one.leader_epoch))"
+)
+"""The first newer epoch that each leader since has: the surviving log has it too."""
 _MAY_DIVERGE = (
     "divergent_offset >= greatest(coalesce(one.start_low, 0), start_low)"
     " and divergent_offset <= coalesce(greatest(array_min(transform(filter(newer,"

@@ -242,7 +242,7 @@ def metadata_truncation(trace: Trace) -> CheckOutcome:
         (`metadata_lost`).
     Undecided: no round is logged, or an earlier one was lower than the last.
     Evaluates: every copy of a metadata log that held such entries.
-    Source: KIP-595, Fetch; `ReplicatedLog.truncateToEndOffset`.
+    Source: KIP-595, Fetch; `RaftLog.truncateToEndOffset`.
     """
     copies = (
         trace["cut_metadata_batches"]

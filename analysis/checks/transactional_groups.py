@@ -84,8 +84,8 @@ def held_stable_offset(trace: Trace) -> CheckOutcome:
         .selectExpr(
             "*",
             "marker_at - offset_first - records as behind",
-            f"(ended_micros - began_micros) / {float(MICROS_PER_SECOND)} as seconds",
-            f"(ended_micros - closed_micros) / {float(MICROS_PER_SECOND)} as late_seconds",
+            f"(ended_micros - began_micros) / {MICROS_PER_SECOND} as seconds",
+            f"(ended_micros - closed_micros) / {MICROS_PER_SECOND} as late_seconds",
         )
         .where(f"behind > 0 and seconds >= {HELD_SECONDS}")
     )

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
 
 from analysis.comparison.compare import compare
 from analysis.comparison.pages import show, write
@@ -13,6 +12,7 @@ from contract.comparisons import EXIT_CODES, read_comparison
 from contract.errors import RunFolderError
 from contract.nights import read_night
 from contract.program import run_program
+from contract.terminal import Terminal
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -35,7 +35,7 @@ def main(
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(result), indent=2).decode())
     else:
-        show(result, Console(), is_verbose=is_verbose)
+        show(result, Terminal(markup=True), is_verbose=is_verbose)
     raise typer.Exit(EXIT_CODES[result.outcome])
 
 

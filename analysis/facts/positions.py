@@ -120,16 +120,20 @@ def all_offsets(trace: Trace) -> Frame:
 
 @fact(
     *OF_GROUP,
-    int64("moved_from", "what the group had committed before; 0 without a commit"),
+    int64("moved_from", "what the group itself had committed last; 0 without a commit"),
     *each(int64, "offset committed_micros"),
     int32("committed_epoch"),
+    int64("until_micros", "of the next commit of the group and partition; null if there is none"),
 )
 def administered(trace: Trace) -> Frame:
     """Where administrators set the committed offsets of groups."""
     in_log = Window.partitionBy(*PARTITION).orderBy("offsets_offset", "committed_micros")
+    before = in_log.rowsBetween(Window.unboundedPreceding, -1)
+    own = F.expr("if(actor <=> 'administrator', null, offset)")
     return (
         offsets_of(trace)
-        .withColumn("moved_from", F.coalesce(F.lag("offset").over(in_log), F.lit(0)))
+        .withColumn("moved_from", F.coalesce(F.last(own, ignorenulls=True).over(before), F.lit(0)))
+        .withColumn("until_micros", F.lead("committed_micros").over(in_log))
         .where("actor = 'administrator'")
     )
 

@@ -238,8 +238,22 @@ def _withheld(skipped: Frame, trace: Trace) -> Frame:
 
 
 def _set_past(skipped: Frame, trace: Trace) -> Frame:
-    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`."""
-    moves = administered(trace).selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    """(group, topic, partition, offset, leader_epoch, set_to): as of `skips`.
+
+    Only where a member was assigned the partition while that offset stood.
+    """
+    clock = trace.clock_micros
+    stood = (
+        f"at_micros >= committed_micros - {clock}"
+        f" and coalesce(at_micros <= until_micros + {clock}, true)"
+    )
+    assigned = trace["group_events"].where("change = 'assigned'").select(*PARTITION, "at_micros")
+    moves = (
+        administered(trace)
+        .join(assigned, on=list(PARTITION), how="inner")
+        .where(stood)
+        .selectExpr(*PARTITION, "moved_from", "offset as moved_to")
+    )
     return (
         skipped.join(moves, on=list(PARTITION), how="inner")
         .where("offset >= moved_from and offset < moved_to")

@@ -8,7 +8,6 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from contract.findings import FINDINGS_FILE, read_finding
 from contract.program import run_program
 from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
+from contract.terminal import Terminal
 from contract.verdicts import BY_SEVERITY, Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -75,7 +75,7 @@ def _place(run: str) -> tuple[Path, str | None]:
 
 
 def _show(told: Story, began: Origin, *, show_all: bool) -> None:
-    out = Console()
+    out = Terminal(markup=True)
     one = told.finding
     out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
     out.print(escape(where(one)), highlight=False, soft_wrap=True)
@@ -137,7 +137,7 @@ def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
     for row in rows:
         of = in_words(row["of"]) or found_in_words(verdict.checks[row["check"]])
         table.add_row(row["name"], of, row["standing"], escape(row["cause"]))
-    out = Console()
+    out = Terminal(markup=True)
     out.print(table if rows else "The run has no findings.")
 
 

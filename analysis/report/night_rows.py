@@ -42,6 +42,8 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
         added = [_row(path, planned, one) for one in mine]
         if not added:
             added = [_unjudged(planned, _why_nothing(planned))]
+        elif planned.error is not None:
+            added.append(_unjudged(planned, planned.error))
         elif planned.exit_code and all(row.outcome is Outcome.EXPECTED for row in added):
             why = f"ducktape ended with {planned.exit_code}: see ducktape.log for what did not run"
             added.append(_unjudged(planned, why))

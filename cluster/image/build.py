@@ -18,10 +18,10 @@ import docker
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from rich.console import Console
 
 from cluster.nodes.docker_client import connect
 from contract.errors import FencepostError, PrerequisiteError
+from contract.terminal import Terminal
 
 IMAGE = "fencepost-node:0.1.0"
 PUBLIC_BASE = (
@@ -188,13 +188,13 @@ def _locked() -> dict[str, _Locked]:
 
 def main() -> None:
     """Build the image; `--base IMAGE` names another base."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     base = sys.argv[2] if sys.argv[1:2] == ["--base"] else None
     try:
         with console.status("building the nodes' image"):
             print(build(base=base))
     except FencepostError as error:
-        console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        console.print(f"error: {error}", style="red", soft_wrap=True)
         sys.exit(error.exit_code)
 
 

@@ -6,13 +6,13 @@ Other processes can write to the cache, so the hash of each jar is verified at e
 import os
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from cluster.kafka.download import alone_in, download_all, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
 from contract.errors import DistributionError
+from contract.terminal import Terminal
 
 __all__ = [
     "CACHE_VARIABLE",
@@ -91,7 +91,7 @@ def _bring(lock: Lock, folder: Path, *, progress: bool) -> None:
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
-        console=Console(stderr=True),
+        console=Terminal(stderr=True),
         disable=not progress,
     )
     with bar:

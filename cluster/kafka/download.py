@@ -2,18 +2,25 @@
 
 import fcntl
 import hashlib
+import http.client
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from cluster.kafka.lock import Artifact
 from contract.errors import DistributionError
+from contract.waiting import wait_until
 
 _PARALLEL = 8
 _CHUNK_BYTES = 1 << 16
 _TIMEOUT_SECONDS = 60
+_LIMIT_SECONDS = 1800
+"""Of a jar, however slowly it comes: the largest one has 15 MB."""
 _PARTIAL_CONTENT = 206
 
 Advance = Callable[[int], None]
@@ -53,7 +60,7 @@ def download(artifact: Artifact, *, repository: str, folder: Path, advance: Adva
     part = folder / f"{artifact.file_name}.part"
     try:
         _fetch(f"{repository.rstrip('/')}/{artifact.path}", part, artifact, advance)
-    except OSError as error:
+    except (OSError, http.client.HTTPException) as error:
         raise DistributionError(
             f"{artifact.file_name} can't be downloaded ({error}). Check the network and run the "
             "command again: it resumes the download. Behind a mirror, set "
@@ -72,11 +79,35 @@ def download(artifact: Artifact, *, repository: str, folder: Path, advance: Adva
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, so that only one process writes its files."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    """Hold a folder's lock, so that only one process writes its files.
+
+    Raises:
+        DistributionError: the folder takes no files.
+        WaitTimeoutError: another process held it too long.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / ".lock").open("w")
+    except OSError as error:
+        raise DistributionError(
+            f"{folder} can't be written ({error.strerror}): name another cache in FENCEPOST_CACHE"
+        ) from error
+    with lock:
+        wait_until(
+            partial(_is_locked, lock),
+            what=f"the lock of {folder}",
+            timeout_seconds=_LIMIT_SECONDS,
+            hint="another process fetches the same jars, or is stopped",
+        )
         yield
+
+
+def _is_locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def sha256_of(path: Path) -> str:
@@ -94,7 +125,20 @@ def _fetch(address: str, part: Path, artifact: Artifact, advance: Advance) -> No
     with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310
         resumed = have > 0 and answer.status == _PARTIAL_CONTENT
         advance(have if resumed else 0)
+        left = artifact.size_bytes - (have if resumed else 0)
+        ends = time.monotonic() + _LIMIT_SECONDS
         with part.open("ab" if resumed else "wb") as file:
-            while chunk := answer.read(_CHUNK_BYTES):
+            while chunk := answer.read1(min(_CHUNK_BYTES, left + 1)):
+                left -= len(chunk)
+                if left < 0:
+                    raise _removed(part, f"it has more than the {artifact.size_bytes} bytes locked")
+                if time.monotonic() > ends:
+                    raise TimeoutError(f"it takes more than {_LIMIT_SECONDS} s")
                 file.write(chunk)
                 advance(len(chunk))
+
+
+def _removed(part: Path, why: str) -> OSError:
+    """Remove what was downloaded, which no later attempt may resume."""
+    part.unlink()
+    return OSError(why)

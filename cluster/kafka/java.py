@@ -16,9 +16,13 @@ _JVM_FLAGS = (
 
 
 def java_options(home: Path, class_path: Sequence[Path]) -> list[str]:
-    """Return the options of `java`: flags, the logging configuration in `home`, the class path."""
+    """Return the options of `java`: flags, the class path; logging and its own files in `home`."""
     log4j2, reload4j = (home / name for name in LOG_CONFIGS)
-    options = [*_JVM_FLAGS, f"-Dlog4j2.configurationFile={log4j2.as_uri()}"]
+    options = [
+        *_JVM_FLAGS,
+        f"-Djava.io.tmpdir={home}",
+        f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
+    ]
     options += [f"-Dlog4j.configuration={reload4j.as_uri()}"]
     return [*options, "-cp", ":".join(map(str, class_path))]
 

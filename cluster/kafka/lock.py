@@ -78,6 +78,8 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
             f"Kafka {version} has no lock file; there are {', '.join(locked_versions(folder))}. "
             f"Make one with: fencepost kafka lock {version}"
         ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DistributionError(f"{path} can't be read: {error}") from error
     entries = [line for line in lines if line and not line.startswith("#")]
     return Lock(version, tuple(_artifact(line, path) for line in entries))
 

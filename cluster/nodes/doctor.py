@@ -2,7 +2,6 @@
 
 import resource
 import socket
-import subprocess
 from dataclasses import dataclass
 
 import psutil
@@ -10,7 +9,7 @@ import psutil
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
-from cluster.prerequisites import JAVA_MIN, java_version
+from cluster.prerequisites import java_problem
 from contract.errors import PrerequisiteError
 from contract.java import java_command, javac_command
 
@@ -43,18 +42,10 @@ def usable_pools(findings: list[Finding]) -> list[PoolKind]:
 
 
 def _java() -> Finding:
-    try:
-        java = java_command()
-    except PrerequisiteError as error:
-        return Finding("java", is_good=False, detail="none", fix=str(error))
-    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    version = java_version(shown)
-    return Finding(
-        "java",
-        is_good=version is not None and version >= JAVA_MIN,
-        detail=f"{java}: {version}",
-        fix=f"Java {JAVA_MIN} or newer is needed; Debian: apt-get install openjdk-17-jre-headless",
-    )
+    problem = java_problem()
+    if problem is None:
+        return Finding("java", is_good=True, detail=java_command())
+    return Finding("java", is_good=False, detail="none that serves", fix=problem.message)
 
 
 def _javac() -> Finding:

@@ -1,11 +1,16 @@
-"""One private user, network, mount and pid namespace for a whole embedded pool.
+"""Private user, network, mount and pid namespaces for a whole embedded pool.
 
 Everything that a run starts is inside. When the sandbox's first process ends, the kernel kills the
 others, and removes the namespaces, bridges and routes with the last one. The first process is
 `supervise` below. It ends with its command, or at once when the harness outside ends (also by
 SIGKILL), which closes a pipe that only the harness holds open.
+
+The first process has user, mount and pid namespaces, and makes the machine's files read-only
+(`cluster.nodes.confinement`). Its command is in further ones, which can't undo that: `enter`
+prepares these (docs/decisions/0039).
 """
 
+import json
 import os
 import shutil
 import signal
@@ -15,20 +20,27 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cluster.nodes.confinement import confine, drop_capabilities
+
 _ROOT = Path(__file__).resolve().parent.parent.parent
-_UNSHARE = (
+_MODULE = "cluster.nodes.sandbox"
+_OUTER = (
     "unshare",
     "--user",
     "--map-root-user",
-    "--net",
     "--mount",
+    "--ipc",
+    "--uts",
     "--pid",
     "--fork",
     "--kill-child",
     "--mount-proc",
 )
+_INNER = ("unshare", "--user", "--map-root-user", "--net", "--mount")
+_ENTER, _TRY = "enter", "try"
 _PROBE_SECONDS = 20
-_HARNESS_DIED = 70
+_END_SECONDS = 5
+_DIED = 70
 
 
 class Sandbox:
@@ -38,16 +50,24 @@ class Sandbox:
     """
 
     def __init__(
-        self, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdout: int | None = None
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        stdout: int | None = None,
+        writable: Sequence[Path] = (),
     ) -> None:
         """Start it; standard error goes to standard output if that is given.
 
-        It is in a session of its own: a terminal's Ctrl-C reaches its owner alone.
+        It is in a session of its own: a terminal's Ctrl-C reaches its owner alone. It can write
+        the folders `writable`, and files of its own below /run.
         """
         end_inside, self._lifeline = os.pipe()
-        supervisor = [sys.executable, "-m", "cluster.nodes.sandbox", str(end_inside), *argv]
+        folders = json.dumps([str(folder.absolute()) for folder in writable])
+        supervisor = [sys.executable, "-m", _MODULE, str(end_inside), folders, *argv]
         self._process = subprocess.Popen(
-            [*_UNSHARE, *supervisor],
+            [*_OUTER, *supervisor],
             env={**env, "PYTHONPATH": str(_ROOT)},
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -64,10 +84,19 @@ class Sandbox:
         return self._process.wait()
 
     def kill(self) -> None:
-        """Kill everything inside; does nothing if it has ended."""
+        """Kill everything inside, and wait for its end; does nothing if it has ended.
+
+        The lifeline lets all end in order. Where a process of the sandbox is stopped, it takes the
+        kernel: with `unshare` it kills the first process, and with that all others.
+        """
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def sandbox_problem() -> str | None:
@@ -77,34 +106,40 @@ def sandbox_problem() -> str | None:
         return f"the embedded pool needs Linux network namespaces. {still}"
     if shutil.which("unshare") is None:
         return f"`unshare` is missing: install it (Debian: apt-get install util-linux). {still}"
-    probe = subprocess.run(
-        [*_UNSHARE, "true"], capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS
-    )
-    if probe.returncode == 0:
+    status, said = _probe("true")
+    if status == 0:
         return None
     return (
         f"this machine blocks user namespaces, which the embedded pool needs "
-        f"({probe.stderr.strip() or f'unshare ended with {probe.returncode}'}). {_fix()} {still}"
+        f"({said or f'unshare ended with {status}'}). {_fix()} {still}"
     )
 
 
 def cut_problem() -> str | None:
     """Return why packets can't be dropped in a working sandbox; None if they can."""
-    probe = subprocess.run(
-        [*_UNSHARE, sys.executable, "-m", "cluster.nodes.firewall"],
-        cwd=_ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_PROBE_SECONDS,
-    )
-    if probe.returncode == 0:
+    status, said = _probe(sys.executable, "-m", "cluster.nodes.firewall")
+    if status == 0:
         return None
-    said = probe.stderr.strip().rpartition("\n")[2]
     return (
         f"the kernel refuses nftables rules ({said}): modprobe nf_tables. Until then only "
         "scenarios with process faults can run."
     )
+
+
+def _probe(*command: str) -> tuple[int, str]:
+    """Run a command in a sandbox; returns its status and the last line of its errors."""
+    try:
+        ended = subprocess.run(
+            [*_OUTER, sys.executable, "-m", _MODULE, _TRY, *command],
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=_PROBE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return _DIED, f"unshare did not end within {_PROBE_SECONDS} s"
+    return ended.returncode, ended.stderr.decode(errors="replace").strip().rpartition("\n")[2]
 
 
 def _fix() -> str:
@@ -121,15 +156,14 @@ def _fix() -> str:
     return "A container runtime's seccomp profile may forbid them: run on the host itself."
 
 
-def supervise(lifeline: int, argv: Sequence[str]) -> int:
-    """Run as the sandbox's first process: prepare it, run the command, reap orphans.
+def supervise(lifeline: int, writable: Sequence[Path], argv: Sequence[str]) -> int:
+    """Run as the sandbox's first process: confine it, run the command inside, reap orphans.
 
     Returns the command's exit status.
     """
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
-    _bring_loopback_up()
     threading.Thread(target=_die_with_harness, args=(lifeline,), daemon=True).start()
-    command = subprocess.Popen(argv, stdin=subprocess.DEVNULL)
+    confine(writable)
+    command = subprocess.Popen(_inside(argv), stdin=subprocess.DEVNULL)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda received, _frame: command.send_signal(received))
     while True:
@@ -138,9 +172,22 @@ def supervise(lifeline: int, argv: Sequence[str]) -> int:
             return os.waitstatus_to_exitcode(status)
 
 
+def _inside(argv: Sequence[str]) -> list[str]:
+    return [*_INNER, sys.executable, "-m", _MODULE, _ENTER, *argv]
+
+
+def enter(argv: Sequence[str]) -> None:
+    """Prepare the inner namespaces, and become the command."""
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    _bring_loopback_up()
+    drop_capabilities()
+    os.environ["TMPDIR"] = "/run"
+    os.execvp(argv[0], list(argv))  # noqa: S606 - each word is one of our own making
+
+
 def _die_with_harness(lifeline: int) -> None:
     os.read(lifeline, 1)
-    os._exit(_HARNESS_DIED)
+    os._exit(_DIED)
 
 
 def _bring_loopback_up() -> None:
@@ -151,5 +198,11 @@ def _bring_loopback_up() -> None:
 
 
 if __name__ == "__main__":
-    status = supervise(int(sys.argv[1]), sys.argv[2:])
+    if sys.argv[1] == _ENTER:
+        enter(sys.argv[2:])
+    if sys.argv[1] == _TRY:
+        confine(())
+        sys.exit(subprocess.run(_inside(sys.argv[2:]), check=False).returncode)
+    folders = [Path(name) for name in json.loads(sys.argv[2])]
+    status = supervise(int(sys.argv[1]), folders, sys.argv[3:])
     sys.exit(status if status >= 0 else 128 - status)

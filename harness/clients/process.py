@@ -21,6 +21,7 @@ from harness.clients.commands import ENCODER, Finish, Ping, WorkerPlan
 
 _FINISH_SECONDS = 30
 _DUMP_SECONDS = 5
+_PING_SECONDS = 60
 _LOG_TAIL_BYTES = 2000
 
 
@@ -123,7 +124,9 @@ class WorkerService(Service):  # type: ignore[misc]
 
     def clock_micros(self) -> int:
         """Return the worker's wall clock at a `Ping`, in microseconds since 1970."""
-        return self._answered(self.send(Ping()), what="Ping", timeout_seconds=60).wall_micros
+        return self._answered(
+            self.send(Ping()), what="Ping", timeout_seconds=_PING_SECONDS
+        ).wall_micros
 
     def _answered(self, request: int, *, what: str, timeout_seconds: float) -> Answered:
         answer = wait_until(

@@ -8,6 +8,7 @@ from cluster.nodes.node import Node
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.clients.observer_commands import Decode
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import copy_log_directory
@@ -17,7 +18,7 @@ from harness.decode.replica_files import ignored_files, replica_folders
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, server_of
 from harness.decode.tables import write_table
 
-_DECODE_SECONDS = 600
+_DECODE_SECONDS = PHASE_LIMIT_SECONDS[Stage.COLLECTING]
 
 
 def collect_worker(folder: RunFolder, worker: WorkerService) -> None:
@@ -39,7 +40,12 @@ def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
 
 
 def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
-    """Let the observer decode the collected replicas into tables."""
+    """Let the observer decode the collected replicas into tables.
+
+    Raises:
+        WaitTimeoutError: it does not answer at all, or has not decoded them in time.
+    """
+    observer.clock_micros()
     segments, kept, tables = (observer.folder / name for name in ("segments", "kept", "tables"))
     observer.host.copy_to(folder.segments, segments)
     if folder.kept.exists():

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from cluster.kafka import distribution
+from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
 from contract.errors import UsageError
@@ -81,6 +82,9 @@ def fetched(choice: Choice, scenarios: Iterable[ScenarioFile] = ()) -> Build:
     """
     build = resolve(choice)
     earlier = [one.starts_on[build.kafka] for one in scenarios if build.kafka in one.starts_on]
-    for version in dict.fromkeys([*build.locked, *earlier]):
+    versions = list(dict.fromkeys([*build.locked, *earlier]))
+    for version in versions:
+        read_lock(version)
+    for version in versions:
         distribution.ensure(version)
     return build

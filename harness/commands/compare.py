@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
+from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.child import run_child
 from contract.comparisons import EXIT_CODES, Side, write_comparison
 from contract.errors import InterruptError
+from contract.terminal import Terminal
 from contract.uris import local_folder
 from harness.commands.builds import fetched
 from harness.commands.judging import analyse_in_own_process, options_of
@@ -24,8 +25,7 @@ from harness.commands.requirements import (
     DEFAULT_KAFKA,
     parameters_of,
     require_kafka,
-    require_pool,
-    require_results,
+    require_runs,
     require_seed,
 )
 from harness.nightly.comparison import WantedComparison, parse_build, suite_of
@@ -38,7 +38,7 @@ _HELP_OF_BUILD = (
     "client-jars=PATH for the Java clients, joined by commas."
 )
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 
 
 def compare(  # noqa: PLR0913 - the options of a command
@@ -102,8 +102,9 @@ def compare(  # noqa: PLR0913 - the options of a command
         for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
             if version:
                 require_kafka(version, option=f"{key}=VERSION")
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
+    for choice in choices.values():
+        resolve(choice)
     builds = {side: fetched(choice) for side, choice in choices.items()}
     wanted = WantedComparison(
         suite=suite_of(scenario, given, builds, runs),
@@ -132,7 +133,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         if code in EXIT_CODES.values():
             night.finish()
     if not as_json:
-        Console().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
+        Terminal().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
     raise typer.Exit(code)
 
 

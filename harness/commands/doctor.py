@@ -1,12 +1,13 @@
 """`fencepost doctor`."""
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
 from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
+from contract.terminal import Terminal
 from harness.faults.language import VERBS
 
 
@@ -15,9 +16,9 @@ def doctor() -> None:
     findings = diagnose()
     table = Table("", "what", "found", "fix", box=None, pad_edge=False)
     for finding in findings:
-        mark = "[green]ok[/]" if finding.is_good else "[yellow]--[/]"
+        mark = Text("ok", style="green") if finding.is_good else Text("--", style="yellow")
         table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.fix)
-    console = Console()
+    console = Terminal()
     console.print(table)
     pools = usable_pools(findings)
     console.print(f"usable: {', '.join(pools) or 'none'}")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from contract.errors import UsageError
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.terminal import Terminal, shown
 from contract.uris import local_folder
+from harness.commands.requirements import require_writable
 from harness.session.provenance import git_head, versions
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 from simulator.plants import PLANTS
@@ -58,16 +59,17 @@ def generate(
         raise UsageError("a folder is missing: fencepost generate FOLDER")
     if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
         raise UsageError(f"{folder} has other files: generate into an empty folder")
+    folder = require_writable(folder, option="FOLDER")
     request = Request(events=events, seed=seed, kind=kind, plant=plant, count=count)
     require(request)
     command = shlex.join(["fencepost", *sys.argv[1:]])
-    with Console(stderr=True).status(f"generating {events:,} events"):
+    with Terminal(stderr=True).status(f"generating {events:,} events"):
         made = write_history(
             RunFolder(folder),
             universes_of(request),
             description(seed, command, git_head(), versions()),
         )
-    typer.echo(f"{folder}: {made.events:,} events, {len(made.expected)} topics")
+    typer.echo(f"{shown(str(folder))}: {made.events:,} events, {len(made.expected)} topics")
     for topic, places in made.planted.items():
         for place in places:
             where = [

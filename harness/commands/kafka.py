@@ -3,12 +3,15 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.kafka.lock import LOCKS, locked_versions, read_lock
 from cluster.kafka.resolve import make_lock
+from contract.errors import DistributionError
+from contract.program import say
+from contract.terminal import Terminal
+from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")
 
@@ -17,19 +20,30 @@ _BYTES_PER_MB = 1_000_000
 
 @app.command(name="list")
 def list_versions() -> None:
-    """List the versions that have a lock file."""
+    """List the versions that have a lock file; exits 69 if one of these can't be read."""
     table = Table("version", "jars", "MB", "fetched", box=None, pad_edge=False)
+    problems: list[DistributionError] = []
     for version in locked_versions():
-        artifacts = read_lock(version).artifacts
+        try:
+            artifacts = read_lock(version).artifacts
+            fetched = "yes" if distribution.is_fetched(version) else "no"
+        except DistributionError as error:
+            problems.append(error)
+            continue
         size_mb = sum(artifact.size_bytes for artifact in artifacts) / _BYTES_PER_MB
-        fetched = "yes" if distribution.is_fetched(version) else "no"
         table.add_row(version, str(len(artifacts)), f"{size_mb:.0f}", fetched)
-    Console().print(table)
+    Terminal().print(table)
+    for problem in problems:
+        say(str(problem))
+    if problems:
+        raise typer.Exit(DistributionError.exit_code)
 
 
 @app.command()
 def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.")]) -> None:
     """Download missing jars of versions and verify all of them."""
+    for version in versions:
+        require_kafka(version, option="kafka fetch")
     for version in versions:
         typer.echo(f"Kafka {version}: {distribution.ensure(version)}")
 
@@ -37,7 +51,8 @@ def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.
 @app.command()
 def lock(version: Annotated[str, typer.Argument(help="A released Kafka version.")]) -> None:
     """Write a lock file for a version: resolve its jars and hash them."""
-    with Console(stderr=True).status(f"resolving Kafka {version}"):
+    require_kafka(version, option="kafka lock")
+    with Terminal(stderr=True).status(f"resolving Kafka {version}"):
         made = make_lock(version)
     path = LOCKS / f"kafka-{version}.lock"
     path.write_text(made.text)

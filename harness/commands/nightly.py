@@ -6,30 +6,30 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import Choice
 from contract.errors import InterruptError
 from contract.nights import NightSummary, Outcome, PlannedRun
+from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
 from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_of, fetched
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
 from harness.commands.nights import carry_out, judged
 from harness.commands.outputs import AsJson, Cluster, Verbose
-from harness.commands.requirements import DEFAULT_KAFKA, require_pool, require_results, require_seed
+from harness.commands.requirements import DEFAULT_KAFKA, require_runs, require_seed
 from harness.nightly.plan import choice_of as planned_choice
 from harness.nightly.state import HeldNight, Wanted, hold_night
 from harness.nightly.suite import find_suite
-from harness.session.catalog import find_scenarios
+from harness.session.catalog import find_scenarios, scenarios
 
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
 EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 
 
 def nightly(  # noqa: PLR0913 - the options of a command
@@ -78,8 +78,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
         command=shlex.join(sys.argv),
         given=given,
     )
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     for run in wanted.plan(0):
         fetched(planned_choice(run), find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
@@ -103,9 +102,8 @@ def nightly(  # noqa: PLR0913 - the options of a command
 
 
 def _stories(runs: list[PlannedRun]) -> int:
-    scenarios = find_scenarios([run.scenario for run in runs])
-    pairs = zip(scenarios, runs, strict=True)
-    return sum(count_stories([scenario], run.parameters) for scenario, run in pairs)
+    known = {scenario.name: scenario for scenario in scenarios()}
+    return sum(count_stories([known[run.scenario]], run.parameters) for run in runs)
 
 
 def _introduce(night: HeldNight) -> None:
@@ -128,7 +126,7 @@ def _conclude(summary: NightSummary, path: Path) -> None:
     since = "no earlier night to compare with"
     if summary.compared_with is not None:
         since = f"changes since {summary.compared_with}: {len(summary.changes)}"
-    out = Console()
+    out = Terminal()
     for line in (
         f"{summary.verdict} {path.name}: {shown}; {since}",
         f"report: {path / 'report' / 'index.html'}",

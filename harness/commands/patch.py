@@ -3,10 +3,10 @@
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import patched
+from contract.terminal import Terminal
 
 app = typer.Typer(help="Patches of the Java client: listed, and built for --client-jars.")
 
@@ -17,7 +17,7 @@ def list_patches() -> None:
     table = Table("patch", "Kafka", "what", box=None, pad_edge=False)
     for patch in patched.patches():
         table.add_row(patch.name, patch.version, patch.description)
-    Console().print(table)
+    Terminal().print(table)
 
 
 @app.command()

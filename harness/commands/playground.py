@@ -9,21 +9,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import InterruptError, NodeError, UsageError
 from contract.held import is_held
+from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
-    require_pool,
-    require_results,
+    require_runs,
 )
 from harness.faults.language import FORMS, VERBS
 from harness.playground.state import (
@@ -37,8 +36,9 @@ from harness.playground.state import (
     keeper,
     tell,
 )
+from harness.session.ducktape_session import PROGRAM
 
-_console = Console(highlight=False, soft_wrap=True)
+_console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
@@ -70,8 +70,7 @@ def playground(
         _introduce(find(results))
         return
     require_kafka(kafka)
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     distribution.ensure(kafka)
     forget(results)
     _introduce(_start(cluster, kafka, results))
@@ -176,7 +175,7 @@ def _into(found: Playground, results: Path) -> list[str]:
     if kept_by is None:
         raise NodeError("the playground has ended")
     for process in kept_by.children(recursive=True):
-        if process.exe() != kept_by.exe() or "cluster.nodes.sandbox" not in process.cmdline():
+        if process.cmdline()[1:3] != ["-m", PROGRAM]:
             continue
         namespaces = ("--user", "--mount", "--pid", "--net")
         return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]
@@ -202,7 +201,7 @@ def _introduce(found: Playground) -> None:
         "heal:                      fencepost heal",
         "end:                       fencepost playground --stop, or make clean",
     ):
-        _console.print(line, markup=False)
+        _console.print(line)
 
 
 def _heal(found: Playground) -> None:

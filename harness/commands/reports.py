@@ -11,6 +11,7 @@ import typer
 from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
+from contract.terminal import shown
 from contract.uris import local_folder
 from harness.commands.outputs import AsJson
 
@@ -50,7 +51,7 @@ def open_page(
     if standalone is not None:
         command = [sys.executable, "-m", "analysis.report.standalone", str(page), str(standalone)]
         raise typer.Exit(run_child(command))
-    typer.echo(page)
+    typer.echo(shown(str(page)))
     if is_graphical():
         webbrowser.open(page.as_uri())
 
@@ -110,6 +111,8 @@ def page_of(path: Path) -> Path:
         UsageError: there is none.
     """
     if path.is_file():
+        if path.suffix != ".html":
+            raise UsageError(f"{path} is no page: name a page, or the folder of a run")
         return path.resolve()
     page = path / _PAGE
     try:

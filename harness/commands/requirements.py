@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -9,13 +10,34 @@ from typing import Any
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
+from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
+_OPEN_FILES_MIN = 1024
+"""What most systems have as their soft limit."""
 _SHOWN = 200
 """Characters."""
+
+
+def require_runs(results: Path, cluster: PoolKind) -> Path:
+    """Check all that a run needs of this machine; returns the absolute path of its results folder.
+
+    Raises:
+        UsageError: the folder is not writable, or can't hold the files of servers.
+        PrerequisiteError: the pool, Java or a limit does not suffice; says what to do.
+    """
+    results = require_writable(results)
+    if cluster is not PoolKind.DOCKER and "," in str(results):
+        raise UsageError(
+            f"--results {shortened(str(results))} has a comma, at which Kafka splits the names of "
+            "its log directories: name another folder"
+        )
+    require_pool(cluster)
+    require_programs()
+    return results
 
 
 def require_pool(kind: PoolKind) -> None:
@@ -29,6 +51,32 @@ def require_pool(kind: PoolKind) -> None:
         raise PrerequisiteError(problem)
 
 
+def require_programs() -> None:
+    """Check that servers, clients and Spark can be started: Java, and the number of open files.
+
+    The soft limit of open files is raised where the hard one permits that.
+
+    Raises:
+        PrerequisiteError: they can't; says what to do.
+    """
+    problem = java_problem()
+    if problem is not None:
+        fix = f"; install it with: {command([problem])}" if problem.is_installable else ""
+        raise PrerequisiteError(f"{problem.message}{fix}")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if _is_below(hard, _OPEN_FILES_MIN):
+        raise PrerequisiteError(
+            f"a process may open {hard} files here, and {_OPEN_FILES_MIN} are needed: raise the "
+            f"limit with: ulimit -n {_OPEN_FILES_MIN}"
+        )
+    if _is_below(soft, _OPEN_FILES_MIN):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES_MIN, hard))
+
+
+def _is_below(limit: int, wanted: int) -> bool:
+    return limit not in (resource.RLIM_INFINITY, -1) and limit < wanted
+
+
 def require_seed(seed: int | None) -> None:
     """Check that a seed has at most SEED_BITS bits.
 
@@ -36,7 +84,7 @@ def require_seed(seed: int | None) -> None:
         UsageError: it has more.
     """
     if seed is not None and seed >= 1 << SEED_BITS:
-        raise UsageError(f"a seed has at most {SEED_BITS} bits, {seed} has more")
+        raise UsageError(f"--seed {seed} has more than {SEED_BITS} bits")
 
 
 def require_kafka(version: str, *, option: str = "--kafka") -> None:
@@ -51,21 +99,21 @@ def require_kafka(version: str, *, option: str = "--kafka") -> None:
         )
 
 
-def require_results(results: Path) -> Path:
-    """Create the folder for results; returns its absolute path.
+def require_writable(folder: Path, *, option: str = "--results") -> Path:
+    """Create a folder; returns its absolute path.
 
     Raises:
         UsageError: it is not writable.
     """
     try:
-        results = results.resolve()
-        results.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=results):
-            return results
+        folder = folder.resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return folder
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(
-            f"--results {shortened(str(results))} can't be written ({why}): name another folder"
+            f"{option} {shortened(str(folder))} can't be written ({why}): name another folder"
         ) from error
 
 

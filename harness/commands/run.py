@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
@@ -18,12 +16,14 @@ from contract.errors import (
     FencepostError,
     InterruptError,
     RunFolderError,
+    UsageError,
 )
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
 from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.terminal import Terminal
 from contract.uris import local_folder, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
@@ -44,8 +44,8 @@ from harness.commands.judging import (
 from harness.commands.outputs import AsJson, Cluster, Verbose
 from harness.commands.requirements import (
     parameters_of,
-    require_pool,
-    require_results,
+    require_programs,
+    require_runs,
     require_seed,
 )
 from harness.invocation import Session
@@ -54,7 +54,7 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 from harness.session.provenance import session_of
 
-_console = Console(stderr=True)
+_console = Terminal(stderr=True)
 
 
 def run(  # noqa: PLR0913 - the options of a command
@@ -90,8 +90,7 @@ def run(  # noqa: PLR0913 - the options of a command
         scenario.require(chosen_parameters)
     choice = choice_of(kafka, kafka_dir, client_version, client_jars)
     require_seed(seed)
-    results = require_results(results)
-    require_pool(cluster)
+    results = require_runs(results, cluster)
     build = fetched(choice, chosen)
     session = session_of(
         seed=new_seed() if seed is None else seed,
@@ -121,28 +120,36 @@ def run(  # noqa: PLR0913 - the options of a command
                 )
                 collected.append(ended.folder)
             code = _judged(collected, lambda: analysis.judge(ended.folder))
+            for problem in ended.dropped:
+                say(problem)
     except KeyboardInterrupt:
         # After all is collected and before it is judged: the nodes are removed.
         if not collected:
             raise
         raise InterruptError(_not_judged(collected)) from None
-    raise typer.Exit(code)
+    raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
 def list_scenarios(*, as_json: AsJson = False) -> None:
-    """List the scenarios and their questions."""
+    """List the scenarios and their questions; exits 64 if the file of one can't be read."""
     listed = scenarios()
+    readable = [one for one in listed if not one.problem]
     if as_json:
         rows = [
             {"name": one.name, "question": one.question, "parameters": one.parameters}
-            for one in listed
+            for one in readable
         ]
         typer.echo(json.dumps({"scenarios": rows}, indent=2))
-        return
-    table = Table("scenario", "question", box=None, pad_edge=False)
-    for scenario in listed:
-        table.add_row(scenario.name, escape(scenario.question))
-    Console().print(table)
+    else:
+        table = Table("scenario", "question", box=None, pad_edge=False)
+        for scenario in readable:
+            table.add_row(scenario.name, scenario.question)
+        Terminal().print(table)
+    for one in listed:
+        if one.problem:
+            say(one.problem)
+    if len(readable) < len(listed):
+        raise typer.Exit(UsageError.exit_code)
 
 
 def analyze(
@@ -182,6 +189,7 @@ def analyze(
     Histories and the logs of clients and servers are decoded again, so that missing files are
     noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
+    require_programs()
     places = [place(run) for run in runs]
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from harness.decode.client_logs.lines import INT, OFFSET, is_time, micros_of
+from harness.decode.client_logs.lines import INT, OFFSET, TOPIC, is_time, micros_of
 
-_AT = r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \[.*\] \S+ "
-_LOG = rf"\[UnifiedLog partition=(?P<topic>.+?)-(?P<partition>{INT}), dir=.*\] "
+_AT = r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \[[^\]]*\] \S+ "
+_LOG = rf"\[UnifiedLog partition=(?P<topic>{TOPIC})-(?P<partition>{INT}), dir=.*\] "
 _TRUNCATION = re.compile(_AT + _LOG + rf"Truncating to offset (?P<to_offset>{OFFSET})$")
 _LOG_START = re.compile(
     _AT
@@ -16,8 +16,8 @@ _LOG_START = re.compile(
 )
 _EPOCH_START = re.compile(
     _AT
-    + rf"\[Broker id=\d+\] Leader (?P<topic>.+)-(?P<partition>{INT}) with topic id \S+ starts at "
-    rf"leader epoch (?P<leader_epoch>{INT}) from offset (?P<start_offset>{OFFSET}) "
+    + rf"\[Broker id=\d+\] Leader (?P<topic>{TOPIC})-(?P<partition>{INT}) with topic id \S+ starts "
+    rf"at leader epoch (?P<leader_epoch>{INT}) from offset (?P<start_offset>{OFFSET}) "
 )
 TABLES_OF_SERVER_LOGS = {
     "truncations": _TRUNCATION,

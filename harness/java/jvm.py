@@ -42,6 +42,7 @@ log4j.logger.org.apache.kafka.common.metrics = WARN
 def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     """Start this process's JVM with these jars of Kafka's; its log (UTC times) goes to `log`.
 
+    Files that it needs for itself are beside the log.
     It starts with the servers' class data where that is made: JPype puts its own jar last.
 
     The clients under test log at INFO, since log lines are the only trace of a truncation that a
@@ -60,6 +61,7 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
         "-XX:TieredStopAtLevel=1",
         *with_class_data(kafka_class_data(class_path, java_home=java_home)),
         "-Duser.timezone=UTC",
+        f"-Djava.io.tmpdir={log.parent}",
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
         f"-Dlog4j.configuration={reload4j.as_uri()}",
         classpath=class_path,

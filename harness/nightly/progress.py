@@ -97,7 +97,8 @@ class NightProgress(AbstractContextManager["NightProgress"]):
         self._runs[run.id] = run
         done = sum(other.status is RunStatus.DONE for other in self._runs.values())
         self._bar.update(self._task, completed=done, estimate=self._estimate())
-        how = f"in {duration(run.seconds or 0.0)}" if run.error is None else "without a run folder"
+        is_lost = run.error is not None and run.folder is None
+        how = "without a run folder" if is_lost else f"in {duration(run.seconds or 0.0)}"
         line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: ended {how}"
         self._console.print(Text(line), style="dim", soft_wrap=True)
 

@@ -23,7 +23,7 @@ RUNS = "runs"
 
 @dataclass(frozen=True)
 class Ended:
-    """The end of a run: a folder that can be judged, or an error."""
+    """The end of a run: a folder that can be judged, or an error; both if a part is missing."""
 
     folder: Path | None
     exit_code: int | None = None
@@ -105,6 +105,7 @@ def execute_in_ducktape(
                 on_phase=on_phase,
                 parameters=run.parameters,
             )
-        except NodeError as error:
+        except (NodeError, UsageError) as error:
             return Ended(folder=None, error=str(error))
-    return Ended(folder=ended.folder, exit_code=ended.exit_code)
+    missing = "; ".join(ended.dropped) or None
+    return Ended(folder=ended.folder, exit_code=ended.exit_code, error=missing)

@@ -1,13 +1,15 @@
 """Runs a playground, detached: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`."""
 
+import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 from contract.held import HeldName
 from contract.randomness import new_seed
 from harness.invocation import Session
-from harness.playground.state import FOLDER, KEEPER, forget
+from harness.playground.state import FOLDER, KEEPER, SOCKET_FOLDER, forget
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
@@ -37,8 +39,19 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _end)
     forget(results)
     try:
-        with node_root(results) as root:
-            run_ducktape([_SCENARIO], session, results=results / FOLDER, root=root, on_phase=print)
+        with (
+            node_root(results) as root,
+            tempfile.TemporaryDirectory(prefix="fencepost-") as folder_of_socket,
+        ):
+            os.environ[SOCKET_FOLDER] = folder_of_socket
+            run_ducktape(
+                [_SCENARIO],
+                session,
+                results=results / FOLDER,
+                root=root,
+                on_phase=print,
+                writable=[Path(folder_of_socket)],
+            )
     finally:
         forget(results)
         held.release()

@@ -5,12 +5,12 @@ Fault:   those that `fencepost fault` injects.
 Expect:  nothing. It runs until `fencepost playground --stop` or `make clean`.
 """
 
-import tempfile
+import os
 from pathlib import Path
 
 from cluster.kafka.topology import Topology
 from harness.playground.serve import serve
-from harness.playground.state import Playground, Server, write_down
+from harness.playground.state import SOCKET_FOLDER, Playground, Server, write_down
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
@@ -25,12 +25,9 @@ class PlaygroundScenario(Scenario):
 
     def test_playground(self) -> None:
         """Start the cluster, write its state file, and serve orders."""
-        with (
-            self.running(topics=[self.orders]) as run,
-            tempfile.TemporaryDirectory(prefix="fencepost-") as folder,
-        ):
+        with self.running(topics=[self.orders]) as run:
             run.create(assignment=[1, 2, 3])
-            path = Path(folder) / "socket"
+            path = Path(os.environ[SOCKET_FOLDER]) / "socket"
             serve(run, path, ready=lambda: self._write_down(run, path))
 
     def _write_down(self, run: Run, path: Path) -> None:

@@ -17,6 +17,8 @@ from contract.regular_files import read_file, replace_file
 FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
 LOG = FOLDER / "log"
+SOCKET_FOLDER = "FENCEPOST_SOCKET_FOLDER"
+"""In the environment of the playground's scenario: where its socket is, by a short path."""
 KEEPER = FOLDER / "keeper.lock"
 """A file that the playground's process holds until it ends."""
 _PROGRAM = "harness.playground.keep"

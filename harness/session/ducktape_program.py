@@ -1,4 +1,4 @@
-"""Runs ducktape with its session id file in the session's folder.
+"""Runs ducktape with our own runner, and its session id file in the session's folder.
 
 `python -m harness.session.ducktape_program`.
 
@@ -13,6 +13,9 @@ from ducktape.command_line import main
 from ducktape.command_line.defaults import ConsoleDefaults
 
 from harness.session.names import NOTES
+from harness.session.runner import install
+
+install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
 if __name__ == "__main__":
     notes = Path(os.environ[NOTES])

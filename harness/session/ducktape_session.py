@@ -5,43 +5,53 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from docker.errors import DockerException
-from rich.console import Console
 
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
-from contract.errors import InterruptError, NodeError, PrerequisiteError
+from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError
+from contract.nights import SESSION_FILE
 from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
+from contract.terminal import Terminal
 from harness.invocation import Session
+from harness.session.account import dropped
 from harness.session.catalog import ScenarioFile
 from harness.session.names import NOTES, reserve_session
 from harness.session.pool_size import pool_size
 from harness.session.salvage import salvage
 from harness.story.phases import PREFIX
 
-_console = Console(stderr=True)
+PROGRAM = "harness.session.ducktape_program"
+_console = Terminal(stderr=True)
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
 _TAIL_LINES = 40
-_DUCKTAPE_LOG = "ducktape.log"
 
 
 @dataclass(frozen=True)
 class DucktapeSession:
-    """The result of a ducktape session; its exit status is not 0 if a scenario did not finish."""
+    """The result of a ducktape session.
+
+    Attributes:
+        folder: of its runs.
+        exit_code: not 0 if a scenario did not finish.
+        dropped: what was asked for and came to nothing, a sentence each.
+    """
 
     folder: Path
     exit_code: int
+    dropped: tuple[str, ...] = ()
 
 
 def run_ducktape(
@@ -52,6 +62,7 @@ def run_ducktape(
     root: Path,
     on_phase: Callable[[str], None],
     parameters: Mapping[str, Any] | None = None,
+    writable: Sequence[Path] = (),
 ) -> DucktapeSession:
     """Run scenarios one after the other.
 
@@ -66,17 +77,22 @@ def run_ducktape(
         root: the folder for the nodes' files.
         on_phase: called with each phase as it begins.
         parameters: parameters of the scenarios' tests; None or empty: all that they declare.
+        writable: further folders that scenarios write.
 
     Raises:
-        UsageError: a scenario's file does not import.
+        UsageError: a scenario's file does not import, needs another pool, or is refused while none
+            has a run folder.
         PrerequisiteError: the pool of nodes could not be opened.
         NodeError: no scenario has a run folder; shows ducktape's last lines.
         InterruptError: it was interrupted; says what is kept.
     """
+    if session.cluster == PoolKind.LOOPBACK:
+        for scenario in chosen:
+            scenario.require_uncut(parameters or {})
     command = [
         sys.executable,
         "-m",
-        "harness.session.ducktape_program",
+        PROGRAM,
         *(str(scenario.path) for scenario in chosen),
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
@@ -88,7 +104,7 @@ def run_ducktape(
         "PYTHONPATH": str(_ROOT),
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
-        "FENCEPOST_POOL_SIZE": str(pool_size(scenario.path for scenario in chosen)),
+        "FENCEPOST_POOL_SIZE": str(pool_size((one.path for one in chosen), session.builds)),
         "FENCEPOST_POOL_ROOT": str(root),
     }
     if session.cluster != PoolKind.DOCKER and (version := session.builds.of_servers.locked):
@@ -96,19 +112,19 @@ def run_ducktape(
     folder, notes = reserve_session(results, root)
     environment[NOTES] = str(notes)
     try:
-        exit_code, lines = _watch(command, environment, session, on_phase)
-        if (refused := refusal_in(lines)) is not None:
-            raise refused
-        said = "\n".join(lines[-_TAIL_LINES:])
+        start = _starter(session, [results, root, *writable])
+        exit_code, lines = _watch(start(command, env=environment), session, on_phase)
+        refused = refusal_in(lines)
         if not has_runs(folder):
-            raise NodeError(f"ducktape ran no scenario; its last output:\n{said}")
-        (folder / _DUCKTAPE_LOG).write_text("\n".join(lines))
+            said = "\n".join(lines[-_TAIL_LINES:])
+            raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
+        (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
             salvage(run, root, why="the scenario's process was killed before it had collected all")
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
-    return DucktapeSession(folder, exit_code)
+    return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
@@ -118,7 +134,7 @@ def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
     """
     if (problem := class_data.ensure(kafka, on_phase=on_phase)) is not None:
         warning = f"Kafka {kafka} has no class data, so servers start more slowly: {problem}"
-        _console.print(warning, style="yellow", markup=False, soft_wrap=True)
+        _console.print(warning, style="yellow", soft_wrap=True)
 
 
 def _kept(folder: Path, root: Path) -> str:
@@ -136,24 +152,35 @@ def _kept(folder: Path, root: Path) -> str:
 
 
 def _report_errors(folder: Path) -> None:
-    """Print the scenarios that did not finish, and why."""
+    """Print the scenarios that did not finish, and why; `dropped` has the others."""
     for run_folder in find_runs(folder):
-        run = run_folder.run()
+        try:
+            run = run_folder.run()
+        except RunFolderError:
+            continue
         if run.error is not None:
             message = f"{run.scenario} did not finish: {run.error}"
-            _console.print(message, style="red", markup=False, soft_wrap=True)
+            _console.print(message, style="red", soft_wrap=True)
+
+
+_Started = Callable[..., "Sandbox | subprocess.Popen[bytes]"]
+
+
+def _starter(session: Session, writable: Sequence[Path]) -> _Started:
+    """Return what starts ducktape with its output in a pipe, in a sandbox for the embedded pool."""
+    starter: _Started = _start
+    if session.cluster == PoolKind.EMBEDDED:
+        starter = partial(Sandbox, writable=writable)
+    return partial(starter, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
 
 
 def _watch(
-    command: list[str],
-    environment: dict[str, str],
+    process: "Sandbox | subprocess.Popen[bytes]",
     session: Session,
     on_phase: Callable[[str], None],
 ) -> tuple[int, list[str]]:
-    """Run ducktape to its end, and report its scenarios' phases; returns exit status and output."""
-    starter = Sandbox if session.cluster == PoolKind.EMBEDDED else _start
+    """Follow ducktape to its end, and report its scenarios' phases; returns status and output."""
     lines: list[str] = []
-    process = starter(command, env=environment, cwd=_ABOVE_ALL, stdout=subprocess.PIPE)
     try:
         on_phase("starting ducktape")
         for raw in process.stdout or ():
@@ -179,7 +206,6 @@ def _remove_containers() -> None:
             f"the Docker daemon does not respond ({error}), so containers of this run may remain. "
             "Start the daemon, then run `make clean` to remove them",
             style="yellow",
-            markup=False,
             soft_wrap=True,
         )
 

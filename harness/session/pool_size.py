@@ -1,42 +1,46 @@
-"""The number of nodes that a session's scenarios need; imports their files."""
+"""The number of nodes that a session's scenarios need; imports and checks their files."""
 
 import importlib.util
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 
+from contract.builds import Build
 from contract.errors import UsageError
 from harness.story.scenario import Scenario
+from harness.story.soundness import require_declared
 
 
-def pool_size(files: Iterable[Path]) -> int:
+def pool_size(files: Iterable[Path], build: Build) -> int:
     """Return the largest number of nodes that a scenario of these files needs.
 
-    Raises:
-        UsageError: a file does not import, or holds no scenario.
-    """
-    return max(node_count(file) for file in files)
-
-
-def node_count(file: Path) -> int:
-    """Return the largest number of nodes that a scenario of this file needs.
+    Args:
+        files: of scenarios.
+        build: what runs.
 
     Raises:
-        UsageError: it does not import, or holds no scenario.
+        UsageError: a file does not import, holds no scenario, or declares what there is not.
     """
+    return max(_node_count(file, build) for file in files)
+
+
+def _node_count(file: Path, build: Build) -> int:
     module = _imported(file)
-    counts = [
-        found.node_count()
-        for found in vars(module).values()
-        if isinstance(found, type)
-        and issubclass(found, Scenario)
-        and found.__module__ == module.__name__
+    found = [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
     ]
-    if not counts:
+    if not found:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
-    return max(counts)
+    for one in found:
+        require_declared(
+            module, answer=one.answer, groups=one.groups, topology=one.topology, build=build
+        )
+    return max(one.node_count() for one in found)
 
 
 def _imported(file: Path) -> ModuleType:
@@ -47,9 +51,11 @@ def _imported(file: Path) -> ModuleType:
     try:
         with _neighbours_of(file):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
+        lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
+        where = f"{file}:{lines[-1]}" if lines else str(file)
         problem = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{file} does not import: {problem}") from error
+        raise UsageError(f"{where} does not import: {problem}") from error
     return module
 
 

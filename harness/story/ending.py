@@ -1,10 +1,12 @@
 """The end of a run: clients and servers are ended and their files collected, step by step."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from contract.stages import Stage
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.waiting import limited
 from harness.collection.collect import (
     collect_server,
     collect_worker,
@@ -13,6 +15,10 @@ from harness.collection.collect import (
     decode_servers,
 )
 from harness.story.run import Run
+
+_HEAL_SECONDS = _WORKLOAD_SECONDS = 60
+_CLOSE_SECONDS = 40
+"""For the observer, that it ends and prints where it hangs."""
 
 
 class Steps:
@@ -39,14 +45,24 @@ def end_and_collect(run: Run) -> list[str]:
     """End all clients and servers, and collect their files; returns the problems.
 
     Histories come first: without them a run can't be judged. Servers end by SIGKILL, so that no
-        shutdown changes their files. Then the observer decodes their replicas.
+    shutdown changes their files. Then the observer decodes their replicas. What hangs takes no
+    time from the rest: all together waits as long as the stage may take, and each part less.
     """
+    ends = time.monotonic() + PHASE_LIMIT_SECONDS[Stage.COLLECTING]
+    with limited(PHASE_LIMIT_SECONDS[Stage.COLLECTING]):
+        return _ended_and_collected(run, lambda: ends - time.monotonic())
+
+
+def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
+    """`left`: how many seconds the stage has yet."""
     steps = Steps()
     workers = list(run.consumers.workers.values())
     observer = run.observer.worker
     run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
-    steps.take("heal the faults", run.heal)
-    steps.take("end the workload", run.workload.end)
+    with limited(_HEAL_SECONDS):
+        steps.take("heal the faults", run.heal)
+    with limited(_WORKLOAD_SECONDS):
+        steps.take("end the workload", run.workload.end)
     with ThreadPoolExecutor(len(workers)) as pool:
         for worker in workers:
             pool.submit(steps.take, f"close worker {worker.worker}", worker.finish)
@@ -59,7 +75,8 @@ def end_and_collect(run: Run) -> list[str]:
         steps.take(
             f"collect server {server}", partial(collect_server, run.folder, run.kafka, server)
         )
-    steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
+    with limited(left() - _CLOSE_SECONDS):
+        steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
     steps.take("close the observer", observer.finish)
     steps.take("collect the observer", partial(collect_worker, run.folder, observer))
     steps.take("decode the histories", partial(decode_clients, run.folder))

@@ -125,8 +125,15 @@ class Run:
         lead.
         """
         self.phases.enter(Stage.STARTING, "creating topics")
+        is_own = bool(self.kafka.classes(self.kafka.topology.broker_ids[0]).own)
         topics = [
-            new_topic(topic, list(assignment), is_spread=is_spread, settings=settings or {})
+            new_topic(
+                topic,
+                list(assignment),
+                is_spread=is_spread,
+                settings=settings or {},
+                is_own=is_own,
+            )
             for topic in self.plan.topics
         ]
         self._preferred = {

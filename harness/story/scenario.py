@@ -18,7 +18,6 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
-from contract.answers import parts
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
 from contract.clients import Client, clients_of
@@ -108,15 +107,19 @@ class Scenario(Test):  # type: ignore[misc]
         `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
         Raises:
-            UsageError: a group's client can't be tested with this Kafka version, the answer is not
-                written as `contract.answers` requires, or the scenario names what there is not.
+            UsageError: a group's client can't be tested with this Kafka version, or the scenario
+                names what there is not.
         """
         die_with_parent()
         plan = self._plan(topics, groups, expects, must_judge)
         try:
-            list(parts(self.answer + (self.follows.sentence if self.follows else "")))
             self._require_clients(groups)
-            require_sound(plan, sys.modules[type(self).__module__])
+            require_sound(
+                plan,
+                sys.modules[type(self).__module__],
+                topology=topology or self.topology,
+                build=self.session.builds,
+            )
         except UsageError as mistake:
             refuse(mistake)
             raise

@@ -3,44 +3,174 @@
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from cluster.kafka.topology import Topology
+from contract.answers import COUNTING, DURING, RESUMPTION, Figure, parts
+from contract.builds import Build
 from contract.checks import Check
 from contract.clients import Client
 from contract.errors import UsageError
+from contract.findings import FINDINGS
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, Plan
-from contract.verdicts import FindingVerdict
+from contract.tables import TABLES
+from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.commit_styles import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
+from harness.story.settings import client_problems, server_problems, topic_problems
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
 _OF_FAULTS = "harness.faults"
+_OF_GROUPS = ("client", "reset", "commit_epoch")
+"""The properties of a row's group that a condition may name, besides its labels."""
 _INTERNAL = "__"
 
 
-def require_sound(plan: Plan, module: ModuleType) -> None:
+def require_declared(
+    module: ModuleType,
+    *,
+    answer: str,
+    groups: Sequence[GroupPlan],
+    topology: Topology,
+    build: Build,
+) -> None:
+    """Refuse a scenario whose file names what there is not, before any of its nodes is started.
+
+    Args:
+        module: of the scenario.
+        answer: as the scenario declares it; likewise `groups` and `topology`.
+        groups: may be others in a test: `require_sound` has all.
+        topology: likewise.
+        build: what runs.
+
+    Raises:
+        UsageError: the first mistake, with its file and line.
+    """
+    _refuse_first(module, _in_declaration(answer, groups, topology, build))
+    _refuse_first(module, _in_topics(module, build))
+
+
+def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: Build) -> None:
     """Refuse a plan, or a scenario's file, that names what there is not.
 
     Raises:
         UsageError: the first mistake, with its file and line.
     """
-    file = Path(inspect.getfile(module))
-    tree = ast.parse(file.read_text())
-    for name, number, problem in (*_in_plan(plan), *_in_story(plan, module, tree)):
-        line = number or _line_of(tree, name)
-        raise UsageError(f"{file.name}:{line}: {problem}")
+    _refuse_first(module, _in_plan(plan, build))
+    _refuse_first(module, _in_servers(topology, build))
+    _refuse_first(module, _in_story(plan, module))
+
+
+def _refuse_first(module: ModuleType, problems: Iterable["_Problem"]) -> None:
+    for name, number, problem in problems:
+        line = number or _line_of(_tree_of(module), name)
+        raise UsageError(f"{_file_of(module).name}:{line}: {problem}")
+
+
+def _file_of(module: ModuleType) -> Path:
+    return Path(inspect.getfile(module))
+
+
+def _tree_of(module: ModuleType) -> ast.Module:
+    return ast.parse(_file_of(module).read_bytes())
+
+
+def require_answer(answer: str, *, labels: Collection[str] | None = None) -> None:
+    """Refuse an answer (`contract.answers`) that counts what there is not.
+
+    Args:
+        answer: the text.
+        labels: of the groups; None where they are not known yet, so that no condition is checked.
+
+    Raises:
+        UsageError: the first mistake.
+    """
+    figures = [one for one in parts(answer) if isinstance(one, Figure)]
+    for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
+        columns = _columns_of(count.source)
+        if count.measure not in {*COUNTING, *columns}:
+            raise UsageError(
+                f"{count.source}: {_lacking('measure', count.measure, (*COUNTING, *columns))}"
+            )
+        if labels is None or count.source in set(Check):
+            continue
+        of_groups = {*_OF_GROUPS, *labels} if "group" in columns else ()
+        known = (DURING, *columns, *sorted(of_groups))
+        for condition in count.conditions:
+            if condition.column not in known:
+                raise UsageError(f"{count.source}: {_lacking('column', condition.column, known)}")
+
+
+def _columns_of(source: str) -> Sequence[str]:
+    if source == RESUMPTION:
+        return Resumption.__struct_fields__
+    names: Sequence[str] = TABLES.get(source, FINDINGS).names
+    return names
 
 
 _Problem = tuple[str, int, str]
 """The wrong name, its line (0: where the file has it last), and what is wrong."""
 
 
-def _in_plan(plan: Plan) -> Iterator[_Problem]:
+def _in_declaration(
+    answer: str, groups: Sequence[GroupPlan], topology: Topology, build: Build
+) -> Iterator[_Problem]:
+    try:
+        require_answer(answer)
+    except UsageError as mistake:
+        yield answer, 0, f"answer: {mistake}"
+    for group in groups:
+        yield from _in_group(group, build)
+    yield from _in_servers(topology, build)
+
+
+def _in_servers(topology: Topology, build: Build) -> Iterator[_Problem]:
+    problems = server_problems(topology, is_own=bool(build.of_servers.own))
+    for name, problem in problems.items():
+        yield name, 0, f"topology: {problem}"
+
+
+def _in_topics(module: ModuleType, build: Build) -> Iterator[_Problem]:
+    """Settings that `run.create` is given, as far as they are literals or names of the module."""
+    for node in ast.walk(_tree_of(module)):
+        if isinstance(node, ast.Call) and _called(node, vars(module)) is Run.create:
+            for given in (one.value for one in node.keywords if one.arg == "settings"):
+                for settings in _values_of(given, vars(module)):
+                    problems = topic_problems(settings, is_own=bool(build.of_servers.own))
+                    for problem in problems.values():
+                        yield "", given.lineno, f"topic: {problem}"
+
+
+def _values_of(given: ast.expr, named: dict[str, Any]) -> Iterator[Mapping[str, str]]:
+    """The mappings that an expression may be, if they are known without a run."""
+    if isinstance(given, ast.IfExp):
+        yield from _values_of(given.body, named)
+        yield from _values_of(given.orelse, named)
+        return
+    try:
+        value = named.get(given.id) if isinstance(given, ast.Name) else ast.literal_eval(given)
+    except ValueError:
+        return
+    if isinstance(value, Mapping):
+        yield value
+
+
+def _in_figures(plan: Plan) -> Iterator[_Problem]:
+    labels = {name for one in plan.groups for name in one.labels}
+    follows = "" if plan.follows is None else plan.follows.sentence
+    for kind, text in (("answer", plan.answer), ("follows", follows)):
+        try:
+            require_answer(text, labels=labels)
+        except UsageError as mistake:
+            yield text, 0, f"{kind}: {mistake}"
+
+
+def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
     topics, groups = [one.topic for one in plan.topics], [one.group for one in plan.groups]
     for kind, names in (("topics", topics), ("groups", groups)):
         for name, count in Counter(names).items():
@@ -49,7 +179,8 @@ def _in_plan(plan: Plan) -> Iterator[_Problem]:
     for group in plan.groups:
         if group.topic not in topics:
             yield group.topic, 0, f"group {group.group}: {_lacking('topic', group.topic, topics)}"
-        yield from _in_group(group)
+        yield from _in_group(group, build)
+    yield from _in_figures(plan)
     expected = [(one.check, one.verdict, one.groups) for one in plan.expects]
     violated = str(FindingVerdict.VIOLATION)
     for check, verdict, of in (*expected, *((check, violated, []) for check in plan.must_judge)):
@@ -63,7 +194,7 @@ def _in_plan(plan: Plan) -> Iterator[_Problem]:
                 yield name, 0, _lacking(kind, name, known)
 
 
-def _in_group(group: GroupPlan) -> Iterator[_Problem]:
+def _in_group(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     known: tuple[tuple[str, str, Iterable[str]], ...] = (
         ("commit style", group.commit_epoch, CommitEpoch),
         ("reset policy", group.reset, ResetPolicy),
@@ -79,13 +210,20 @@ def _in_group(group: GroupPlan) -> Iterator[_Problem]:
         if group.commit_epoch in OF_THE_CLIENTS_STATE:
             problem = f"style {group.commit_epoch} needs a Java client"
             yield group.commit_epoch, 0, f"group {group.group}: {problem}"
+    if group.manner == Manner.AUTO and group.commit_epoch != CommitEpoch.RECORD:
+        problem = f"with manner auto the client commits style record, not {group.commit_epoch}"
+        yield group.commit_epoch, 0, f"group {group.group}: {problem}"
+    problems = client_problems(group, is_own=bool(build.of_clients.own))
+    for name, problem in problems.items():
+        yield name, 0, f"group {group.group}: {problem}"
 
 
-def _in_story(plan: Plan, module: ModuleType, tree: ast.Module) -> Iterator[_Problem]:
+def _in_story(plan: Plan, module: ModuleType) -> Iterator[_Problem]:
     """Topics and groups that targets, faults and verbs of `run` are given as literals.
 
     Another test of the file may have another plan: a name that stands anywhere else in it is known.
     """
+    tree = _tree_of(module)
     used = [
         (kind, one)
         for node in ast.walk(tree)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from contract.errors import UsageError
 from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import NewTopic
+from harness.story.settings import topic_problems
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -17,20 +18,24 @@ def durable_topic(name: str, *, partitions: int) -> TopicPlan:
 
 
 def new_topic(
-    plan: TopicPlan, brokers: list[int], *, is_spread: bool, settings: Mapping[str, str]
+    plan: TopicPlan,
+    brokers: list[int],
+    *,
+    is_spread: bool,
+    settings: Mapping[str, str],
+    is_own: bool = False,
 ) -> NewTopic:
     """Return a planned topic with replicas on these brokers, of which the first leads.
 
     With `is_spread` each partition's replicas begin one broker further, so that all brokers lead.
 
+    `is_own`: whether servers are an own build, which may have settings of its own.
+
     Raises:
-        UsageError: the topic would be compacted.
+        UsageError: a setting is unknown, or can't be used.
     """
-    if "compact" in settings.get("cleanup.policy", ""):
-        raise UsageError(
-            f"topic {plan.topic}: cleanup.policy={settings['cleanup.policy']} removes superseded"
-            " records, which the analysis would report as lost. Use cleanup.policy=delete."
-        )
+    for problem in topic_problems(settings, is_own=is_own).values():
+        raise UsageError(f"topic {plan.topic}: {problem}")
     config = {
         "min.insync.replicas": str(plan.min_insync),
         "unclean.leader.election.enable": str(plan.unclean_election).lower(),

@@ -3,8 +3,14 @@
 from tests.histories.history import NONE, UNDECIDED, VIOLATION, History, asks
 from tests.histories.verbs import first_start, joined, left, plain
 
-COMPACTED = "Cleaner.shouldRetainRecord: of each key the last record is kept; taxonomy D6"
-CONSUMED = "SubscriptionState.allConsumed, called once commitSync() has begun; contract: unknown"
+COMPACTED = (
+    "Cleaner.shouldRetainRecord: compaction keeps the last record of a key; "
+    "CoordinatorRuntime: a response waits until the records of its write are committed"
+)
+CONSUMED = (
+    "SubscriptionState.allConsumed, called once commitSync() has begun; contract/outcomes.py: "
+    "unknown"
+)
 
 
 @asks(

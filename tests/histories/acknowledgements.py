@@ -70,7 +70,8 @@ def acks_one_needs_nobody_in_sync(h: History) -> None:
 
 @asks(
     "acks=all was sent before the ISR shrank, and its answer is read after it.",
-    source="the answer may have been given while both were in sync: the client's time is no proof",
+    source="ProducerConfig acks=all: the leader may have answered while both were in sync; the "
+    "time at which its client reads the answer is no proof",
     expects={"min_insync_breached": NOT_VIOLATION, "lost_record": NONE},
 )
 def answered_after_the_isr_shrank(h: History) -> None:
@@ -79,7 +80,7 @@ def answered_after_the_isr_shrank(h: History) -> None:
 
 @asks(
     "acks=all is sent and answered 20 ms after the ISR shrank.",
-    source="taxonomy: a clock within its error bound leaves it undecided",
+    source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"min_insync_breached": NOT_VIOLATION},
 )
 def answered_within_the_clock_bound(h: History) -> None:
@@ -119,7 +120,8 @@ def late_answer(h: History, *, acks: str, intended: float, answered: float, kept
 
 @asks(
     "acks=all was appended before the election; the answer is read three seconds after it.",
-    source="taxonomy G6: the broker's time counts; the record is on the surviving branch",
+    source="ProducerConfig acks=all: the leader waits for the replicas in sync, so the "
+    "successor has the record; a client may read the answer later",
     expects={"served_under_fenced_epoch": NOT_VIOLATION, "lost_record": NONE},
 )
 def answer_that_arrives_after_the_election(h: History) -> None:
@@ -128,7 +130,7 @@ def answer_that_arrives_after_the_election(h: History) -> None:
 
 @asks(
     "acks=all is sent and answered 30 ms after the election, and the record is not kept.",
-    source="taxonomy G6: times are compared within the clock bound, else undecided",
+    source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"served_under_fenced_epoch": NOT_VIOLATION, "lost_record": VIOLATION},
 )
 def answer_within_the_clock_bound(h: History) -> None:
@@ -137,7 +139,8 @@ def answer_within_the_clock_bound(h: History) -> None:
 
 @asks(
     "Old records are read from the new leader: they carry the old epoch.",
-    source="a record keeps the epoch under which it was appended; it does not tell who served it",
+    source="KIP-101: a record keeps the epoch under which it was appended; it does not tell who "
+    "served it",
     expects={
         "served_under_fenced_epoch": NONE,
         "stale_read": NOT_VIOLATION,
@@ -156,7 +159,7 @@ def old_records_from_the_new_leader(h: History) -> None:
 
 @asks(
     "A deposed leader serves records above the high watermark that held; nobody else had them.",
-    source="taxonomy G6: a fetch beyond the high watermark is a violation",
+    source="FetchIsolation.of: a consumer is given what lies below the high watermark",
     expects={"served_under_fenced_epoch": VIOLATION},
 )
 def zombie_serves_beyond_the_high_watermark(h: History) -> None:

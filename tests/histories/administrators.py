@@ -93,6 +93,30 @@ def administrator_moves_a_group_ahead(h: History) -> None:
 
 
 @asks(
+    "Once the group has begun at 80 and is empty again, the administrator sets it back to 50.",
+    source=ALTERED,
+    expects={"skipped_record": PERMITTED, "start_mismatch": NONE},
+)
+def administrator_takes_it_back_after_the_group_began(h: History) -> None:
+    _read_before(h)
+    _altered(h, 80)
+    _read_after(h, 80)
+    _altered(h, 50, at=85.0)
+
+
+@asks(
+    "The administrator sets 80, and then 60, at which the group begins.",
+    source=ALTERED,
+    expects={"skipped_record": PERMITTED, "start_mismatch": NONE},
+)
+def administrator_changes_its_mind(h: History) -> None:
+    _read_before(h)
+    _altered(h, 80)
+    _altered(h, 60, at=41.0)
+    _read_after(h, 60)
+
+
+@asks(
     "An administrator sets 20 while the group, at 50, has no members; it goes on at 20.",
     source=ALTERED,
     expects=INNOCENT | {"duplicate_delivery": PERMITTED, "nonmonotonic_poll": NONE},
@@ -180,7 +204,8 @@ def group_moves_ahead_though_its_administrator_is_refused(h: History) -> None:
 
 @asks(
     "80 is stored between two sessions, and neither a client nor an administrator asked for it.",
-    source="contract: every commit of a client, and every single request, is in a history",
+    source="contract/events.py: every commit of a client, and every single request, is in a "
+    "history",
     expects={"history_complete": UNDECIDED, "commit_beyond_processed": VIOLATION},
 )
 def nobody_asked_for_a_commit(h: History) -> None:

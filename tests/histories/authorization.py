@@ -79,7 +79,8 @@ def refusal_has_the_wrong_error(h: History) -> None:
 
 @asks(
     "The entry was created 20 s after the last leader change; the leader refuses the principal.",
-    source="taxonomy, undecided: the broker may not have applied the entry yet",
+    source="AclPublisher.onMetadataUpdate: a broker applies an entry when it comes to it in the "
+    "metadata log; decision 22: undecided until a later epoch is accepted",
     expects={"wrong_authorization": UNDECIDED},
 )
 def entry_may_not_be_applied(h: History) -> None:
@@ -90,7 +91,7 @@ def entry_may_not_be_applied(h: History) -> None:
 
 @asks(
     "The entry was removed at 30 s; the principal is refused at 40 s.",
-    source="taxonomy: an entry permits from its creation to its removal",
+    source="StandardAuthorizerData.removeAcl: an entry that was removed permits nothing",
     expects={"wrong_authorization": NONE},
 )
 def entry_was_removed(h: History) -> None:

@@ -25,7 +25,7 @@ CLEAN = (
     source="KIP-320; KAFKA-19902: at that time the position was on its branch",
     expects={"false_truncation": VIOLATION, "unjustified_reset": VIOLATION},
 )
-def truncation_is_reported_before_it_happens(h: History) -> None:
+def exception_comes_before_the_election(h: History) -> None:
     _cut(h)
     _read_to_100(h)
     _noticed(h, 100, 50, at=19.0, epoch=0)
@@ -89,7 +89,7 @@ def second_of_two_truncations_is_not_noticed(h: History) -> None:
         "orphan_commit": PERMITTED,
     },
 )
-def both_of_two_truncations_are_noticed(h: History) -> None:
+def each_of_two_truncations_is_noticed(h: History) -> None:
     _twice(h)
     _noticed(h, 120, 80, at=48.0, epoch=1)
     h.polled(80, 159, at=52.0, epoch=3, sequence=170)

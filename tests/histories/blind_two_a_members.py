@@ -140,7 +140,7 @@ def started_static_member_gets_what_its_neighbour_has(h: History) -> None:
         "skipped_record": NONE,
     },
 )
-def partition_comes_back_to_its_first_owner(h: History) -> None:
+def first_owner_has_the_partition_again(h: History) -> None:
     _cooperative(h)
     of_second = {"member": "2", "partition": 1}
     h.commit(70, 0, at=36.0, brokers=(1, 2), generation=3, **of_second)

@@ -3,12 +3,13 @@
 from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.histories.verbs import cluster, cut, joined, left, moved, plain, watched
 
-BRANCH = "KIP-320: offset and epoch name a place on one branch of the log; taxonomy E9"
+BRANCH = "KIP-320: offset and epoch name a place on one branch of the log"
 
 
 @asks(
     "A commit carries epoch 7, and the partition never had more than epoch 1.",
-    source="OffsetForLeaderEpoch: a larger epoch than the leader's is unknown; taxonomy E8",
+    source="OffsetForLeaderEpoch: a larger epoch than the leader's is unknown; "
+    "PartitionRegistration.merge: only a change of the leader makes an epoch",
     expects={"committed_epoch_unknown": VIOLATION, "committed_epoch_missing": NONE},
 )
 def epoch_that_never_was(h: History) -> None:
@@ -24,7 +25,7 @@ def epoch_that_never_was(h: History) -> None:
 
 @asks(
     "A commit at second 10 carries epoch 1, which begins at second 20.",
-    source="taxonomy E8: or begun after the commit",
+    source="PartitionRegistration.merge: an epoch begins with a change of the leader",
     expects={"committed_epoch_unknown": VIOLATION, "committed_epoch_stale": NONE},
 )
 def epoch_of_the_future(h: History) -> None:
@@ -39,7 +40,7 @@ def epoch_of_the_future(h: History) -> None:
 
 @asks(
     "A commit with epoch 1 is 20 ms older, by its clock, than the election of epoch 1.",
-    source="taxonomy, Verdicts: a clock within its error bound is undecided; bound 50 ms",
+    source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"committed_epoch_unknown": NOT_VIOLATION, "commit_beyond_processed": NONE},
 )
 def epoch_begins_within_the_clock_bound(h: History) -> None:
@@ -63,7 +64,8 @@ def epoch_begins_within_the_clock_bound(h: History) -> None:
 
 @asks(
     "Epoch 1 had a leader and no record; an application that asks the cluster commits it.",
-    source="KIP-101: an epoch without records is one of the partition's; taxonomy E8",
+    source="KIP-101: an epoch without records is one of the partition's; "
+    "PartitionRegistration.merge: each change of the leader makes one",
     expects={"committed_epoch_unknown": NONE, "orphan_commit": NONE, "commit_mismatch": NONE},
 )
 def epoch_without_records_is_known(h: History) -> None:
@@ -104,7 +106,8 @@ def orphan_by_an_unclean_election(h: History) -> None:
 
 @asks(
     "The topic allows unclean elections, but the election that cut 50 to 99 was clean.",
-    source="issue 18, section 2: the flag alone permits nothing",
+    source="Kafka's documentation, Replication: a clean election loses no committed record; "
+    "decision 15: a setting permits nothing",
     expects={
         "orphan_commit": VIOLATION,
         "lost_record": VIOLATION,
@@ -124,7 +127,8 @@ def orphan_by_a_clean_election(h: History) -> None:
 
 @asks(
     "The topic forbids unclean elections, and one is ordered by hand; it abandons a commit.",
-    source="issue 18, section 2: an order permits it; ElectLeaders, type unclean",
+    source="ReplicationControlManager.electLeader: ElectLeaders, type unclean, needs no "
+    "configuration",
     expects={
         "orphan_commit": PERMITTED,
         "lost_record": PERMITTED,
@@ -138,7 +142,7 @@ def orphan_by_an_ordered_election(h: History) -> None:
 
 @asks(
     "The topic forbids unclean elections; one happens on a partition while another is ordered.",
-    source="taxonomy, Verdicts: permitted names the event; ElectLeaders is by partition",
+    source="ElectLeaders is by partition (KIP-460); decision 15: permitted names the event",
     expects={"orphan_commit": VIOLATION, "unclean_election_unconfigured": VIOLATION},
 )
 def order_for_another_partition_permits_nothing(h: History) -> None:
@@ -147,7 +151,7 @@ def order_for_another_partition_permits_nothing(h: History) -> None:
 
 @asks(
     "A commit (50, epoch 0) is exactly where the surviving branch parts.",
-    source=BRANCH + ": the end offset of epoch 0 is 50, so that the commit is valid",
+    source=BRANCH + "; the end offset of epoch 0 is 50, so that the commit is valid",
     expects={
         "orphan_commit": NONE,
         "truncation_undetected": NONE,
@@ -185,7 +189,7 @@ def commit_without_an_epoch_on_a_branch(h: History) -> None:
 
 @asks(
     "The only commit on an abandoned branch was refused; what is stored lies below it.",
-    source="contract: failed, it surely did not happen; taxonomy E9",
+    source="contract/outcomes.py: failed, it definitely did not happen",
     expects={"orphan_commit": NONE, "lost_commit": NONE, "commit_mismatch": NONE},
 )
 def refused_commit_is_no_orphan(h: History) -> None:
@@ -242,7 +246,7 @@ def commit_below_the_divergence(h: History) -> None:
 
 @asks(
     "A topic has one epoch only, and its group commits it again and again.",
-    source="taxonomy E",
+    source="KIP-320, OffsetCommit: the leader epoch is that of the previously fetched record",
     expects={
         "orphan_commit": NONE,
         "committed_epoch_unknown": NONE,

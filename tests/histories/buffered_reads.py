@@ -57,7 +57,8 @@ def kept_partition_is_named_again(h: History) -> None:
 
 @asks(
     "A member gives its partition back, is assigned it anew, and delivers what had expired.",
-    source="Fetcher: what was fetched of a partition that was revoked is dropped",
+    source="FetchCollector.fetchRecords: what was fetched of a partition that is no longer "
+    "assigned is dropped",
     expects={"expired_read": VIOLATION},
 )
 def partition_comes_back(h: History) -> None:
@@ -66,7 +67,8 @@ def partition_comes_back(h: History) -> None:
 
 @asks(
     "A member loses its partition, is assigned it anew, and delivers what had expired.",
-    source="Fetcher: what was fetched of a partition that was lost is dropped",
+    source="FetchCollector.fetchRecords: what was fetched of a partition that is no longer "
+    "assigned is dropped",
     expects={"expired_read": VIOLATION},
 )
 def lost_partition_comes_back(h: History) -> None:

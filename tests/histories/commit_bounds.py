@@ -6,7 +6,8 @@ from tests.histories.verbs import cluster, cut, joined, left, watched
 
 @asks(
     "A commit of 150 is accepted while the log ends at 100; later the log grows beyond 150.",
-    source="taxonomy D3 and Verdicts: judged by the state of its time",
+    source="KafkaConsumer.commitSync Javadoc: the committed offset is that of the next record "
+    "to be consumed; decision 15: judged by the log of that time",
     expects={"commit_beyond_log": VIOLATION, "commit_beyond_processed": VIOLATION},
 )
 def commit_beyond_the_log_of_then(h: History) -> None:
@@ -29,7 +30,8 @@ def commit_beyond_the_log_of_then(h: History) -> None:
 
 @asks(
     "A commit equals the log end, and the log is cut below it later by an unclean election.",
-    source="taxonomy D3 and Verdicts: judged by the state of its time; KIP-320, motivation",
+    source="decision 15: judged by the log of that time; KIP-320, Motivation: an unclean "
+    "election may lose what was committed",
     expects={
         "commit_beyond_log": NOT_VIOLATION,
         "commit_beyond_processed": NONE,
@@ -55,7 +57,7 @@ def log_is_cut_below_a_commit(h: History) -> None:
 
 @asks(
     "Retention removes 0 to 49 at second 30; at 40 a slow member commits 10, its last record read.",
-    source="taxonomy D8; retention.ms: it doesn't wait for groups",
+    source="retention.ms: it doesn't wait for groups",
     expects={"commit_expired": PERMITTED, "commit_beyond_processed": NONE, "lost_commit": NONE},
 )
 def commit_below_the_log_start(h: History) -> None:

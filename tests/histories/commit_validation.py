@@ -66,7 +66,7 @@ def member_of_an_emptied_group_has_another_error(h: History) -> None:
 
 @asks(
     "A member commits while its group becomes empty, and is refused as unknown.",
-    source="within the clocks' bound the order of both is not known",
+    source="decision 25: what was so at some time of the request only is not decided",
     expects={"wrong_commit_error": UNDECIDED},
 )
 def group_empties_meanwhile(h: History) -> None:
@@ -165,7 +165,7 @@ def live_group_takes_a_transaction_of_no_member(h: History) -> None:
 
 @asks(
     "A request of no member is accepted 20 ms before the group's first member is stored.",
-    source="within the clocks' bound the order of both is not known",
+    source="decision 25: what was so at some time of the request only is not decided",
     expects={"wrong_commit_error": UNDECIDED},
 )
 def first_member_joins_meanwhile(h: History) -> None:

@@ -10,7 +10,7 @@ MARKERS = "KIP-98, section Data Flow: markers take an offset; KAFKA-15344"
 
 @asks(
     "A member commits 50, reads on to 79, and commits 30 with no seek and no reset.",
-    source=OFFSETS + "; taxonomy D1",
+    source=OFFSETS + ": a position only advances as records are polled",
     expects={"commit_regressed": VIOLATION, "commit_beyond_processed": NONE, "lost_commit": NONE},
 )
 def commit_goes_back(h: History) -> None:
@@ -27,7 +27,7 @@ def commit_goes_back(h: History) -> None:
 
 @asks(
     "A second member starts at the first one's commit 60, reads on, and commits 40.",
-    source=OFFSETS + "; taxonomy D1",
+    source=OFFSETS + ": a position only advances as records are polled",
     expects={"commit_regressed": VIOLATION, "start_mismatch": NONE, "double_ownership": NONE},
 )
 def commit_goes_back_in_another_member(h: History) -> None:
@@ -46,7 +46,7 @@ def commit_goes_back_in_another_member(h: History) -> None:
 
 @asks(
     "One group commits 90 and 20 on two partitions in turn, and each of them grows.",
-    source="OffsetCommit: an offset belongs to a group and a partition; taxonomy D1",
+    source="OffsetMetadataManager.Offsets: offsets are keyed by group, topic and partition",
     expects={
         "commit_regressed": NONE,
         "commit_beyond_processed": NONE,
@@ -73,7 +73,7 @@ def two_partitions_in_turn(h: History) -> None:
 
 @asks(
     "A commit of 80 times out and is stored nowhere; the successor starts at 50 and commits 60.",
-    source="contract: unknown, nobody can tell from the answer (contract/outcomes.py)",
+    source="contract/outcomes.py: unknown, the response leaves both possible",
     expects={
         "commit_regressed": NONE,
         "lost_commit": NONE,
@@ -170,7 +170,7 @@ def commit_goes_back_since_the_topic_is_new(h: History) -> None:
 
 @asks(
     "A member was delivered 0 to 49 and commits 70; the log has records from 50 to 99.",
-    source=OFFSETS + ": the position is one above the last record given out; taxonomy D2",
+    source=OFFSETS + ": the position is one above the last record given out",
     expects={
         "commit_beyond_processed": VIOLATION,
         "commit_beyond_log": NONE,
@@ -189,7 +189,8 @@ def commit_ahead_of_the_deliveries(h: History) -> None:
 
 @asks(
     "One member commits for a partition what only another group was delivered.",
-    source=OFFSETS + "; taxonomy D2: processed by the group that commits",
+    source="KafkaConsumer Javadoc, section Consumer Groups and Topic Subscriptions: each group "
+    "is a subscriber of its own",
     expects={"commit_beyond_processed": VIOLATION, "commit_beyond_log": NONE},
 )
 def deliveries_of_another_group_do_not_count(h: History) -> None:

@@ -49,7 +49,8 @@ def committed_automatically_and_never_delivered(h: History) -> None:
 
 @asks(
     "A client commits 100 automatically and then 50. The outcomes of its requests are unknown.",
-    source="a run of reprocessing_hunt on 4.4.0 whose coordinator moved: 802, then 778 was stored",
+    source="docs/hunt.md: in a run of reprocessing_hunt whose coordinator moved, 802 was "
+    "stored, then 778",
     expects={"commit_regressed": UNDECIDED},
 )
 def an_automatic_commit_is_stored_late(h: History) -> None:
@@ -107,7 +108,7 @@ def kafka_python_commits_by_its_setting(h: History) -> None:
 
 @asks(
     "Commits of librdkafka are stored that it does not report; it is not to commit by itself.",
-    source=AUTO + " if it is set; contract: every other commit of a client is in its history",
+    source=AUTO + " if it is set; contract/events.py, Committed: every other one has a line",
     expects=BY_ITSELF | {"history_complete": UNDECIDED},
 )
 def librdkafka_is_not_to_commit_by_itself(h: History) -> None:

@@ -72,7 +72,8 @@ def topic_id_of_a_deleted_topic_is_accepted(h: History) -> None:
 
 @asks(
     "A topic is replaced five seconds after its id was refused: it may have been deleted by then.",
-    source="taxonomy, undecided: the metadata log here has no deletions",
+    source="decision 25: what was so at some time of the request only is not decided; the "
+    "metadata log here has no deletions",
     expects={"wrong_commit_error": UNDECIDED},
 )
 def topic_may_be_deleted_already(h: History) -> None:
@@ -159,7 +160,7 @@ def group_is_not_mapped_at_version_5(h: History) -> None:
 
 @asks(
     "The first commit of a group is stored while one at generation 0 is refused.",
-    source="taxonomy, undecided: the group may be there already",
+    source="decision 25: what was so at some time of the request only is not decided",
     expects={"wrong_commit_error": UNDECIDED},
 )
 def group_comes_meanwhile(h: History) -> None:
@@ -234,7 +235,8 @@ def commit_from_before_the_assignment(h: History) -> None:
 
 @asks(
     "The member's epoch becomes 4 while it commits with 3, which is refused.",
-    source="taxonomy: a clock within its error bound leaves it undecided",
+    source="decision 25: what was so at some time of the request only is not decided; "
+    "docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"wrong_commit_error": NOT_VIOLATION},
 )
 def member_epoch_changes_meanwhile(h: History) -> None:
@@ -294,7 +296,8 @@ def older_producer_is_accepted(h: History) -> None:
 
 @asks(
     "The coordinator is loading its partition, and says so.",
-    source="taxonomy, undecided: the coordinator's own state comes first",
+    source="Errors.COORDINATOR_LOAD_IN_PROGRESS: a coordinator that is loading can't process "
+    "requests",
     expects={"wrong_commit_error": UNDECIDED, "wrong_stored_commit": NONE},
 )
 def coordinator_is_loading(h: History) -> None:

@@ -34,7 +34,8 @@ def broker_that_shuts_down_joins_the_isr(h: History) -> None:
 
 @asks(
     "A fenced broker leaves the ISR by the next record; it comes back once it is unfenced.",
-    source="ReplicationControlManager.handleBrokerFenced writes the fencing, then the ISR changes",
+    source="ReplicationControlManager.handleBrokerFenced: the change of the ISR and the fencing "
+    "are written together",
     expects={
         "fenced_in_isr": NONE,
         "epoch_regressed": NONE,
@@ -57,8 +58,8 @@ def fenced_broker_leaves_at_once(h: History) -> None:
 
 @asks(
     "The last member of an ISR is fenced; it stays in the ISR, and nobody leads.",
-    source="without eligible leader replicas the controller keeps the last member of an ISR, so "
-    "that a clean election stays possible",
+    source="PartitionChangeBuilder.build: without eligible leader replicas no ISR is emptied, "
+    "so that a clean election stays possible",
     expects={
         "fenced_in_isr": NONE,
         "epoch_regressed": NONE,
@@ -211,7 +212,8 @@ def last_known_leader_returns(h: History) -> None:
 
 @asks(
     "Unclean election is allowed and the elected replica was outside of the ISR: counted.",
-    source="taxonomy G14 and Verdicts: what the configuration allows is permitted, never hidden",
+    source="unclean.leader.election.enable: records may be lost; docs/findings.md: what the "
+    "configuration allows is permitted, never hidden",
     expects={"unclean_election_unconfigured": NOT_VIOLATION, "leader_completeness": PERMITTED},
 )
 def allowed_unclean_election_without_refill(h: History) -> None:

@@ -4,7 +4,7 @@ from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, H
 from tests.histories.transaction_verbs import Batch, replicas
 from tests.histories.verbs import cluster, first_start, joined, left, moved, plain, watched
 
-CORRECT = "taxonomy E: the epoch of the batch that holds or ends at the offset before"
+CORRECT = "KIP-320, OffsetCommit: the leader epoch is that of the previously fetched record"
 JAVADOC = "OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before"
 
 
@@ -24,7 +24,7 @@ def plain_commit_without_an_epoch(h: History) -> None:
 
 @asks(
     "An application commits `new OffsetAndMetadata(80)`, which has no epoch.",
-    source="taxonomy, Verdicts: a commit without epoch is permitted, and measured; KAFKA-20507",
+    source="OffsetAndMetadata(long): an application may commit no epoch; KAFKA-20507",
     expects={
         "committed_epoch_missing": PERMITTED,
         "committed_epoch_stale": NONE,
@@ -38,7 +38,7 @@ def application_commits_no_epoch(h: History) -> None:
 
 @asks(
     "A member is set back out of range to the log start 60, and commits 60 before it reads.",
-    source="taxonomy E: -1 is legitimate after a reset; SubscriptionState.maybeSeekUnvalidated",
+    source="OffsetFetcherUtils.resetPositionIfNeeded: a position has no epoch after a reset",
     expects={
         "committed_epoch_missing": NONE,
         "committed_epoch_regressed": NOT_VIOLATION,
@@ -71,7 +71,7 @@ def commit_after_a_reset_has_no_epoch(h: History) -> None:
 
 @asks(
     "A group starts at offset 0, and commits 0 before any record came.",
-    source=CORRECT + ": there is none before offset 0",
+    source=CORRECT + "; there is none before offset 0",
     expects={
         "committed_epoch_missing": NONE,
         "committed_epoch_stale": NONE,
@@ -107,7 +107,7 @@ def plain_commit_with_the_epoch_before(h: History) -> None:
 
 @asks(
     "The record before 51 is a commit marker of epoch 1; a plain commit of 51 carries epoch 0.",
-    source=CORRECT + ", data or control; CompletedFetch: control batches set the last epoch",
+    source=CORRECT + "; CompletedFetch: control batches set the last epoch",
     expects={"committed_epoch_stale": VIOLATION, "committed_epoch_ahead": NONE},
 )
 def epoch_before_a_marker_is_stale(h: History) -> None:
@@ -116,7 +116,7 @@ def epoch_before_a_marker_is_stale(h: History) -> None:
 
 @asks(
     "The record before 51 is a commit marker of epoch 1; a plain commit of 51 carries epoch 1.",
-    source=CORRECT + ", data or control; CompletedFetch: control batches set the last epoch",
+    source=CORRECT + "; CompletedFetch: control batches set the last epoch",
     expects={
         "committed_epoch_ahead": NONE,
         "committed_epoch_stale": NONE,
@@ -130,7 +130,8 @@ def epoch_of_a_marker_is_right(h: History) -> None:
 
 @asks(
     "A commit of 50 carries epoch 0 of record 49, ten seconds after epoch 1 began at 50.",
-    source="taxonomy E4: normal in Kafka, a note and never a violation; KAFKA-19902",
+    source="SubscriptionState.allConsumed: a plain commit has the epoch of the last record, "
+    "whoever leads; KAFKA-19902",
     expects={
         "committed_epoch_behind_leader": PERMITTED,
         "committed_epoch_stale": NONE,
@@ -152,7 +153,7 @@ def commit_behind_the_leader(h: History) -> None:
 
 @asks(
     "A commit carries the leader's epoch; ten seconds later a new epoch begins.",
-    source="taxonomy, Verdicts: judged by the state of its time",
+    source="decision 15: judged by the leader and the epochs of its time",
     expects={
         "committed_epoch_behind_leader": NONE,
         "committed_epoch_stale": NONE,
@@ -172,7 +173,7 @@ def leader_changes_after_the_commit(h: History) -> None:
 
 @asks(
     "A commit (50, epoch 0) stands when retention removes all of epoch 0; its offset stays valid.",
-    source="taxonomy E5; LeaderEpochFileCache.truncateFromStartAsyncFlush; KAFKA-19902",
+    source="LeaderEpochFileCache.truncateFromStartAsyncFlush; KAFKA-19902",
     expects={
         "committed_epoch_expired": PERMITTED,
         "commit_expired": NONE,
@@ -205,7 +206,7 @@ def retention_removes_a_part_of_the_epoch(h: History) -> None:
 
 @asks(
     "Epoch 0 goes by retention only after the group has committed 80 with epoch 1.",
-    source="OffsetFetch gives the last commit; taxonomy E5: judged at its time",
+    source="OffsetFetch gives the last commit; decision 15: judged by the epoch cache of that time",
     expects={"committed_epoch_expired": NONE, "commit_expired": NONE},
 )
 def evicted_epoch_was_superseded(h: History) -> None:
@@ -221,7 +222,7 @@ def evicted_epoch_was_superseded(h: History) -> None:
 
 @asks(
     "A plain commit of 30 carries epoch 1, which begins at 50.",
-    source=CORRECT + "; taxonomy E6: inflated",
+    source=CORRECT,
     expects={
         "committed_epoch_ahead": VIOLATION,
         "committed_epoch_unknown": NONE,

@@ -136,7 +136,8 @@ def offsets_of_the_second_transaction_hold(h: History) -> None:
 
 @asks(
     "A transaction's answer was lost, its output is committed, no marker tells of its offsets.",
-    source="contract: marker is null where none ends it; unknown, nobody can tell",
+    source="contract/tables_of_clients.py: marker is null where none ends it; "
+    "contract/outcomes.py: unknown leaves both possible",
     expects={
         "output_without_offsets": NOT_VIOLATION,
         "offsets_without_output": NOT_VIOLATION,

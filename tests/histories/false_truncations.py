@@ -6,7 +6,7 @@ from tests.histories.scenes import failed_over, started, torn, written
 
 @asks(
     "A follower truncates to 80 though its log parts from the leader's at 100.",
-    source="KIP-101: truncate to the end of the largest common epoch; taxonomy F4",
+    source="KIP-101: truncate to the end of the largest common epoch",
     expects={"over_truncation": VIOLATION, "log_divergence": NONE},
 )
 def truncated_too_far(h: History) -> None:
@@ -30,7 +30,8 @@ def truncation_told_on_an_intact_branch(h: History) -> None:
 
 @asks(
     "The same, and retention passes the place later.",
-    source="issue 18, section 2: judged by the log of that time",
+    source="KIP-320: truncation is where the requested epoch ends below the position; decision "
+    "15: judged by the log of that time",
     expects={"false_truncation": VIOLATION, "unjustified_reset": VIOLATION},
 )
 def false_truncation_hidden_by_retention(h: History) -> None:

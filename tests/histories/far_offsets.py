@@ -35,7 +35,8 @@ def far_records_are_lost(h: History) -> None:
 
 @asks(
     "Ten records of a replica, far out, are in no batch.",
-    source="contract: replica_records are the data records of the batches of replica_batches",
+    source="contract/tables_of_servers.py: replica_records are the data records of the batches "
+    "in replica_batches",
     expects={"history_consistent": UNDECIDED},
 )
 def far_records_without_a_batch(h: History) -> None:
@@ -46,7 +47,8 @@ def far_records_without_a_batch(h: History) -> None:
 
 @asks(
     "Batches and records of a replica are as many, and the records ten offsets further.",
-    source="contract: replica_records are the data records of the batches of replica_batches",
+    source="contract/tables_of_servers.py: replica_records are the data records of the batches "
+    "in replica_batches",
     expects={"history_consistent": UNDECIDED},
 )
 def far_records_lie_elsewhere(h: History) -> None:

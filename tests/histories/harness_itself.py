@@ -4,13 +4,15 @@ from tests.histories.history import NONE, NOT_VIOLATION, UNDECIDED, History, ask
 from tests.histories.transaction_verbs import Batch, replicas
 from tests.histories.verbs import cluster, joined, left, quiet, watched
 
-COMPLETE = "taxonomy M4; issue 18, section 2: undecided, never an accusation of Kafka"
-CONSISTENT = "issue 18, section 2: history_consistent is undecided"
+COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
+CONSISTENT = (
+    "CONTRIBUTING.md, A lie: damaged evidence is undecided, and no check accuses because of it"
+)
 
 
 @asks(
     "A fault was injected, and no evidence shows that it bit.",
-    source="taxonomy M1; design, Faults: no evidence, and the run is undecided",
+    source="docs/faults.md: without evidence a fault is not landed, and the run can't pass",
     expects={"fault_landed": UNDECIDED, "history_complete": NONE},
 )
 def fault_that_did_not_land(h: History) -> None:
@@ -20,7 +22,7 @@ def fault_that_did_not_land(h: History) -> None:
 
 @asks(
     "Two faults strike one broker in turn, and only the first one landed.",
-    source="taxonomy M1: evidence is a fault's own",
+    source="docs/faults.md: each fault returns its own evidence",
     expects={"fault_landed": UNDECIDED},
 )
 def second_fault_did_not_land(h: History) -> None:
@@ -31,7 +33,7 @@ def second_fault_did_not_land(h: History) -> None:
 
 @asks(
     "A fault landed and was not healed within the run.",
-    source="contract: healed_micros is null where a fault was not healed",
+    source="contract/tables_of_run.py: healed_micros is null where a fault was not healed",
     expects={"fault_landed": NONE, "history_complete": NONE},
 )
 def fault_that_lasts(h: History) -> None:
@@ -65,7 +67,7 @@ def history_with_a_malformed_line(h: History) -> None:
 
 @asks(
     "A history ends without its last line, and no fault on its worker is told.",
-    source=COMPLETE + "; contract: WorkerStopped is the last line of a whole history",
+    source=COMPLETE + "; contract/events.py: WorkerStopped is the last line of a complete history",
     expects={"history_complete": UNDECIDED, "lost_commit": NOT_VIOLATION},
 )
 def history_that_is_cut_off(h: History) -> None:
@@ -75,7 +77,8 @@ def history_that_is_cut_off(h: History) -> None:
 
 @asks(
     "A history repeats some lines, and has fields that this version does not know.",
-    source="contract: repeated lines are read as one; events with unknown fields count",
+    source="contract/tables_of_run.py: repeated lines are counted, and events with unknown "
+    "fields count",
     # The contract asks for no verdict on what is counted; a note of it accuses nobody.
     expects={"history_complete": NOT_VIOLATION, "duplicate_delivery": NONE},
 )
@@ -86,7 +89,7 @@ def history_with_repeated_lines(h: History) -> None:
 
 @asks(
     "One of two workers' histories is whole, the other one has a gap.",
-    source=COMPLETE + "; contract: one row per history file",
+    source=COMPLETE + "; contract/tables_of_run.py: one row per history",
     expects={"history_complete": UNDECIDED},
 )
 def one_history_of_two_has_a_gap(h: History) -> None:
@@ -150,7 +153,7 @@ def positions_pass_markers(h: History) -> None:
 
 @asks(
     "A member is assigned a partition on which it has no position yet.",
-    source="contract: position is null where a member had none",
+    source="contract/tables_of_clients.py: position is null without a position",
     expects={"history_consistent": NONE, "start_mismatch": NONE, "double_ownership": NONE},
 )
 def assigned_without_a_position(h: History) -> None:
@@ -159,7 +162,8 @@ def assigned_without_a_position(h: History) -> None:
 
 @asks(
     "A phase takes 60 s where 30 are its limit, and a node's clock is 0.4 s ahead.",
-    source="contract/stages.py: beyond its limit a phase tells of the machine; taxonomy M3",
+    source="contract/stages.py: a longer phase is a property of the machine, not of Kafka; "
+    "docs/findings.md: the clock bound is as large as clocks are apart",
     expects={
         "phase_overrun": UNDECIDED,
         # The measured bound is used by all that compare times; no document asks for a verdict.
@@ -178,7 +182,8 @@ def machine_is_slow(h: History) -> None:
 
 @asks(
     "Each phase takes just its limit, and clocks differ by a millisecond at most.",
-    source="contract: limit_seconds is what a phase may take; taxonomy M3",
+    source="contract/stages.py: how long a phase may take; docs/findings.md: the clock bound is "
+    "50 ms",
     expects={
         "phase_overrun": NONE,
         "clock_skew": NONE,

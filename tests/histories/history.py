@@ -42,7 +42,8 @@ class Question:
     Attributes:
         name: of the function that writes it.
         question: what it asks.
-        source: what decides it: the KIP, the class of Kafka, the JIRA issue, the contract.
+        source: what decides it: the KIP, the class or configuration of Kafka, the JIRA issue; for a
+            question about the harness the module of `contract/`, the page or the decision.
         expects: by the name of a check: NONE, VIOLATION, PERMITTED, UNDECIDED, NOT_VIOLATION (the
             worst finding that it makes in this history), or NOT_EVALUABLE (alone only).
         alone: judged in a trace of its own: what it asks depends on a table that others fill, or on
@@ -75,6 +76,8 @@ def asks(
 
     def register(tell: Story) -> Story:
         name = tell.__name__.replace("_", "-")
+        if name in (one.name for one in QUESTIONS):
+            raise ValueError(f"two histories are called {name}")
         QUESTIONS.append(Question(name, question, source, expects, alone, tell))
         return tell
 

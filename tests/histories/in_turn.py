@@ -152,7 +152,7 @@ def delivers_after_it_has_it_again(h: History) -> None:
 
 @asks(
     "A commit fails since the group rebalances; the member keeps the partition and delivers on.",
-    source="REBALANCE_IN_PROGRESS: the member is to rejoin, and is still one of the group",
+    source="Errors.REBALANCE_IN_PROGRESS: the member is to rejoin, and is still one of the group",
     expects={"double_ownership": NONE},
 )
 def delivers_during_a_rebalance(h: History) -> None:

@@ -38,7 +38,7 @@ def aborted_records_in_a_read_uncommitted_group(h: History) -> None:
 
 @asks(
     "A commit is carried out and its answer lost; a successor is initialised, the retry is fenced.",
-    source="issue 18, section 2; KIP-98: the marker tells what became of a transaction",
+    source="KIP-98: the marker tells what became of a transaction",
     expects={
         "aborted_read": NONE,
         "torn_transaction": NONE,
@@ -58,7 +58,8 @@ def lost_answer_of_a_commit(h: History) -> None:
 @asks(
     "A commit was fenced at its retry, its records were read, and retention has removed its "
     "marker from the log.",
-    source="issue 18, section 2: unknown unless the marker tells",
+    source="KIP-98: the marker tells what became of a transaction; contract/outcomes.py: "
+    "without it the outcome is unknown",
     expects={"aborted_read": NOT_VIOLATION, "torn_transaction": NOT_VIOLATION},
 )
 def lost_answer_without_a_marker_left(h: History) -> None:
@@ -97,7 +98,7 @@ def fenced_commit_that_the_marker_aborts(h: History) -> None:
 
 @asks(
     "A read_committed group is given a record 8 s before its producer asks for the commit.",
-    source=COMMITTED + "; taxonomy C",
+    source=COMMITTED,
     expects={"precommitted_read": VIOLATION, "aborted_read": NONE, "torn_transaction": NONE},
 )
 def read_before_the_commit(h: History) -> None:

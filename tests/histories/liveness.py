@@ -3,7 +3,7 @@
 from tests.histories.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
 from tests.histories.verbs import cluster, joined, left, moved, plain, watched
 
-OWED = "taxonomy H: owed while a leader and enough replicas in sync are there"
+OWED = "decision 8: service is expected while a leader and enough replicas in sync are there"
 MARK = "KAFKA-15583: the high watermark waits while the in-sync replicas are too few"
 OFFSETS = "__consumer_offsets"
 TRIES = range(12, 72, 6)
@@ -30,7 +30,7 @@ def too_few_replicas_for_acks_all(h: History) -> None:
 
 @asks(
     "Sends with acks=1 time out for a minute; one of two replicas is in sync, two must be.",
-    source="issue 18, section 2: acks=1 is still owed; min.insync.replicas is for acks=all",
+    source="ProducerConfig acks=1: the leader answers alone; min.insync.replicas is for acks=all",
     expects={"produce_unavailable": VIOLATION},
 )
 def too_few_replicas_for_acks_all_only(h: History) -> None:
@@ -67,7 +67,7 @@ def sends_without_a_leader(h: History) -> None:
 
 @asks(
     "The leader is killed and another one elected 3 s later; sends pause for 4 s.",
-    source="broker.session.timeout.ms must pass before an election; taxonomy H",
+    source="broker.session.timeout.ms must pass before an election; decision 8",
     expects={"produce_unavailable": NOT_VIOLATION, "fault_landed": NONE, "never_caught_up": NONE},
 )
 def sends_pause_for_an_election(h: History) -> None:
@@ -109,7 +109,7 @@ def nothing_is_given_out_below_the_high_watermark(h: History) -> None:
 @asks(
     "With one of two replicas in sync, and two needed, a member is given nothing of what acks=1 "
     "appended.",
-    source=MARK + "; issue 18, section 2",
+    source=MARK,
     expects={
         "fetch_unavailable": NOT_VIOLATION,
         "stuck_consumer": NOT_VIOLATION,
@@ -123,7 +123,7 @@ def high_watermark_may_not_advance(h: History) -> None:
 @asks(
     "With one of two replicas in sync, and two needed, a member is given nothing even below the "
     "high watermark that held.",
-    source=MARK + "; what lies below it is owed (issue 18, section 2)",
+    source=MARK + "; FetchIsolation.of: what lies below it is given out",
     expects={"fetch_unavailable": VIOLATION},
 )
 def below_the_high_watermark_that_held(h: History) -> None:
@@ -150,7 +150,7 @@ def neither_of_two_leaders_gives_anything_out(h: History) -> None:
 @asks(
     "A member is given nothing for 54 s; after 22 s the leader dies, and the high watermark of the "
     "next one, alone in sync where two are needed, stays below.",
-    source=MARK + "; what lies below the high watermark of its time is owed (issue 18, section 2)",
+    source=MARK + "; decision 15: that of its time counts",
     expects={"fetch_unavailable": NOT_VIOLATION},
 )
 def second_leader_can_not_give_anything_out(h: History) -> None:
@@ -193,7 +193,8 @@ def nothing_to_read(h: History) -> None:
 
 @asks(
     "All commits time out for a minute, while the offsets partition has its leader and replicas.",
-    source="taxonomy H: a commit is judged by its __consumer_offsets partition",
+    source="GroupCoordinator.partitionFor: a group has one partition of __consumer_offsets; "
+    "decision 8",
     expects={"commit_unavailable": VIOLATION, "lost_commit": NONE, "commit_mismatch": NONE},
 )
 def commits_time_out_without_a_cause(h: History) -> None:
@@ -202,7 +203,8 @@ def commits_time_out_without_a_cause(h: History) -> None:
 
 @asks(
     "All commits time out for a minute, while the offsets partition has no leader.",
-    source="taxonomy H: a commit is judged by its __consumer_offsets partition",
+    source="GroupCoordinator.partitionFor: a group has one partition of __consumer_offsets; "
+    "decision 8",
     expects={"commit_unavailable": NOT_VIOLATION, "lost_commit": NONE},
 )
 def commits_without_a_coordinator(h: History) -> None:
@@ -211,7 +213,8 @@ def commits_without_a_coordinator(h: History) -> None:
 
 @asks(
     "All commits time out for a minute; the partition read has no leader, that of offsets has one.",
-    source="taxonomy H: a commit is judged by its __consumer_offsets partition, by no other",
+    source="GroupCoordinator.partitionFor: a group has one partition of __consumer_offsets, and "
+    "needs no other to commit; decision 8",
     expects={"commit_unavailable": VIOLATION, "lost_commit": NONE},
 )
 def commits_do_not_need_the_leader_read(h: History) -> None:

@@ -41,7 +41,8 @@ def expires(h: History, *, at: float, to: int = 100, retention_ms: int = 60_000)
 
 @asks(
     "Retention deletes records 8 s old; retention.ms is 60 s.",
-    source="retention.ms; taxonomy G11",
+    source="UnifiedLog.deleteRetentionMsBreachedSegments: a segment goes once its newest record "
+    "is older than retention.ms",
     expects={"retention_overreach": VIOLATION},
 )
 def deleted_too_young(h: History) -> None:
@@ -64,7 +65,7 @@ def deleted_when_old_enough(h: History) -> None:
 
 @asks(
     "Retention deletes records that seem 30 ms too young by the clock of another node.",
-    source="taxonomy: a clock within its error bound leaves it undecided",
+    source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"retention_overreach": NOT_VIOLATION, "lost_record": NOT_VIOLATION},
 )
 def deleted_within_the_clock_bound(h: History) -> None:
@@ -105,7 +106,8 @@ def log_start_falls(h: History) -> None:
 
 @asks(
     "A new leader starts lower than the old one, which alone had run its retention.",
-    source="retention runs on each replica; no replica's log start fell",
+    source="UnifiedLog.deleteOldSegments: retention runs on each replica; no replica's log "
+    "start fell",
     expects={
         "retention_overreach": NOT_VIOLATION,
         "resurrected_record": NOT_VIOLATION,

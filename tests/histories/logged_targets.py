@@ -67,7 +67,7 @@ def truncation_leads_to_its_old_offset(h: History) -> None:
 
 @asks(
     "librdkafka at 100 logs a truncation to 90, fetches from 90 on, and commits 80.",
-    source="a reset to 90 does not explain a commit of 80",
+    source=LOGGED + "; a reset to 90 does not explain a commit of 80",
     expects={"commit_regressed": VIOLATION},
 )
 def truncation_leads_above_the_commit(h: History) -> None:

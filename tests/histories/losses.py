@@ -25,8 +25,8 @@ from tests.histories.scenes import (
 
 @asks(
     "Unclean election is allowed, but the election was clean: is the loss still permitted?",
-    source="issue 18, section 2, row 1; Replication design: a member of the ISR has every "
-    "committed record",
+    source="Kafka's documentation, Replication: a member of the ISR has every committed record; "
+    "decision 15: a setting permits nothing",
     expects={
         "lost_record": VIOLATION,
         "leader_completeness": VIOLATION,
@@ -43,7 +43,7 @@ def clean_election_loses_though_unclean_is_allowed(h: History) -> None:
 
 @asks(
     "An unclean election, allowed by configuration, loses 100 records that were acknowledged.",
-    source="unclean.leader.election.enable: records may be lost; taxonomy, Verdicts",
+    source="unclean.leader.election.enable: records may be lost",
     expects={
         "lost_record": PERMITTED,
         "leader_completeness": PERMITTED,
@@ -60,8 +60,7 @@ def unclean_election_loses_what_it_may(h: History) -> None:
 
 @asks(
     "An operator orders an unclean election though the configuration does not allow any.",
-    source="ElectLeaders with ElectionType.UNCLEAN needs no configuration; issue 18, section 2: "
-    "all checks agree that the order permits it",
+    source="ReplicationControlManager.electLeader: ElectionType.UNCLEAN needs no configuration",
     expects={
         "lost_record": PERMITTED,
         "leader_completeness": PERMITTED,
@@ -85,7 +84,8 @@ def unclean_election_nobody_allowed(h: History) -> None:
 
 @asks(
     "A clean election truncates committed records, and retention passes the place later.",
-    source="issue 18, section 2, row 4: a violation, not expired unread",
+    source="Kafka's documentation, Replication: a clean election loses no committed record; "
+    "decision 15: the truncation came before the retention",
     expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
 )
 def clean_loss_hidden_by_later_retention(h: History) -> None:
@@ -112,7 +112,7 @@ def clean_loss_hidden_by_later_retention(h: History) -> None:
 
 @asks(
     "Retention deletes records that the only group had read before.",
-    source="taxonomy A1: expired after every group had it is no loss",
+    source="retention.ms: how soon consumers must read their data, which they did",
     expects={
         "lost_record": NONE,
         "skipped_record": NONE,
@@ -136,7 +136,7 @@ def expired_after_it_was_read(h: History) -> None:
 
 @asks(
     "Retention by time, as configured, deletes records before a subscribed group reads them.",
-    source="taxonomy A1, cause expired_unread; retention.ms deletes whether it was read or not",
+    source="retention.ms: records are deleted, whether they were read or not",
     expects={
         "lost_record": PERMITTED,
         "retention_overreach": NONE,
@@ -168,8 +168,7 @@ def expired_before_it_was_read(h: History) -> None:
 
 @asks(
     "A log start advances over unread records though nothing in the plan deletes any.",
-    source="taxonomy: permitted names the retention pass that the configuration allows; "
-    "retention.ms is seven days unless set",
+    source="retention.ms is seven days unless set; decision 15: permitted names the retention pass",
     expects={"lost_record": VIOLATION, "retention_overreach": VIOLATION},
 )
 def deleted_without_any_retention(h: History) -> None:
@@ -189,7 +188,7 @@ def deleted_without_any_retention(h: History) -> None:
 
 @asks(
     "A clean election drops a tail that acks=1 acknowledged and no follower had fetched yet.",
-    source="acks=1 promises nothing once the leader fails before its followers have copied",
+    source="ProducerConfig acks=1: a record is lost if the leader fails before a follower has it",
     expects={
         "lost_record": PERMITTED,
         "leader_completeness": NONE,
@@ -230,7 +229,7 @@ def acks_zero_never_arrived(h: History) -> None:
 
 @asks(
     "A send whose outcome is unknown is in no log.",
-    source="outcomes.py: unknown says nothing; TimeoutException of Producer.send",
+    source="contract/outcomes.py: unknown leaves both possible; TimeoutException of Producer.send",
     expects={"lost_record": NONE, "outcome_mismatch": NONE, "phantom_record": NONE},
 )
 def unknown_send_not_in_the_log(h: History) -> None:
@@ -251,7 +250,7 @@ def unknown_send_not_in_the_log(h: History) -> None:
 
 @asks(
     "Records are lost on one partition only; the same offsets survive on the other.",
-    source="Replication design: order and durability hold partition by partition",
+    source="Kafka's documentation, Replication: the unit of replication is the topic partition",
     expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
 )
 def lost_on_one_partition_of_two(h: History) -> None:
@@ -280,7 +279,8 @@ def lost_on_one_partition_of_two(h: History) -> None:
 
 @asks(
     "A clean failover to a replica that has everything; the old leader's disk stays down.",
-    source="taxonomy A1: one surviving replica on the branch is enough",
+    source="Kafka's documentation, Replication: a committed record is not lost as long as one "
+    "replica in sync is alive",
     expects={
         "lost_record": NONE,
         "leader_completeness": NONE,
@@ -302,7 +302,7 @@ def clean_failover_loses_nothing(h: History) -> None:
 
 @asks(
     "The collected replica records are missing: nobody can tell what was lost.",
-    source="taxonomy, Verdicts: not_evaluable where a log is missing, which is never a pass",
+    source="docs/findings.md: not_evaluable where a table is missing, which is never a pass",
     expects={"lost_record": NOT_EVALUABLE},
     alone=True,
 )

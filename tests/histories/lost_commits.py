@@ -108,7 +108,8 @@ def same_offset_on_an_old_replica(h: History) -> None:
 
 @asks(
     "A commit goes back from 100 to 50; one of 50 whose outcome is unknown had begun before.",
-    source="contract: unknown, nobody can tell; a commit may be stored after its client gave up",
+    source="contract/outcomes.py: unknown, the response leaves both possible; a commit may be "
+    "stored after its client gave up",
     expects={"commit_regressed": UNDECIDED},
 )
 def unknown_commit_before_one_that_goes_back(h: History) -> None:

@@ -50,7 +50,7 @@ def marker_is_lost_and_was_never_reported(h: History) -> None:
 
 @asks(
     "The leader had reported the marker before the commit, and reported nothing more.",
-    source="Partition.highWatermark: it does not fall within an epoch",
+    source="UnifiedLog.maybeIncrementHighWatermark: it does not fall within an epoch",
     expects={"commit_beyond_log": NONE},
 )
 def earlier_report_shows_the_marker(h: History) -> None:

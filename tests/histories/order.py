@@ -47,7 +47,8 @@ def redelivery_within_a_session(h: History) -> None:
 
 @asks(
     "Two groups read the same records, and one group reads two partitions in turn.",
-    source="Kafka introduction: each group gets every record; order holds within a partition",
+    source="Kafka's documentation, Introduction: a topic has many subscribers; the events of a "
+    "partition are read in their order",
     expects={
         "duplicate_delivery": NONE,
         "reprocessing_amplification": NONE,
@@ -120,8 +121,8 @@ def goes_back_after_a_truncation(h: History) -> None:
 
 @asks(
     "A clean election replaces records that groups had read: one offset, two values.",
-    source="taxonomy B1: rewritten by truncation, permitted by an unclean election or acks below "
-    "all only; the high watermark promises that what is read stays",
+    source="Kafka's documentation, Replication: only committed records are given to consumers, "
+    "and a clean election loses none of them",
     expects={
         "inconsistent_offset": VIOLATION,
         "divergent_readers": VIOLATION,
@@ -139,7 +140,8 @@ def rewritten_by_a_clean_election(h: History) -> None:
 
 @asks(
     "An unclean election replaces records: an early and a late group read different values.",
-    source="taxonomy B1: different epochs, unclean election",
+    source="unclean.leader.election.enable: records may be lost; KIP-101: the next epoch writes "
+    "their offsets again",
     expects={"inconsistent_offset": PERMITTED, "divergent_readers": PERMITTED},
 )
 def rewritten_by_an_unclean_election(h: History) -> None:
@@ -162,7 +164,7 @@ def late(h: History, epoch: int) -> None:
 
 @asks(
     "Two groups read different values at one offset of one epoch.",
-    source="taxonomy B1: the same epoch; one leader writes an offset once",
+    source="KIP-101: an epoch has one leader, which writes an offset once",
     expects={"inconsistent_offset": VIOLATION, "divergent_readers": VIOLATION},
 )
 def two_values_in_one_epoch(h: History) -> None:
@@ -183,7 +185,7 @@ def two_values_in_one_epoch(h: History) -> None:
 
 @asks(
     "A group without commits is assigned the partition 300 times, and reads it each time.",
-    source="issue 18, section 2: judged like any other; at-least-once delivery",
+    source="Kafka's documentation, Message Delivery Semantics: delivery is at least once",
     expects={
         "duplicate_delivery": PERMITTED,
         "reprocessing_amplification": PERMITTED,

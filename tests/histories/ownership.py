@@ -6,7 +6,10 @@ from tests.histories.verbs import first_start, joined, left, plain
 
 CLASSIC = "OffsetCommit, error ILLEGAL_GENERATION: the generation must be the group's"
 CONSUMER = "KIP-848, section OffsetCommit: the member's own epoch is checked, not the group's"
-START = "KafkaConsumer Javadoc: a partition starts at its committed position; taxonomy D7"
+START = (
+    "KafkaConsumer Javadoc, section Offsets and Consumer Position: a process that is started "
+    "again recovers to the committed position"
+)
 
 
 @asks(
@@ -141,7 +144,7 @@ def older_member_epoch_of_a_lost_partition(h: History) -> None:
 
 @asks(
     "A client that doesn't tell its generation commits after another one, and is acknowledged.",
-    source="contract: generation is -1 where the client does not tell (contract/events.py)",
+    source="contract/tables_of_clients.py: generation is -1 where the client does not tell",
     expects={"commit_from_old_generation": NOT_VIOLATION, "commit_regressed": NONE},
 )
 def untold_generation_is_no_old_one(h: History) -> None:

@@ -7,7 +7,8 @@ from tests.histories.verbs import cluster, cut, joined, left, plain, watched
 
 @asks(
     "A member stays at 50 of 100 until it is given up; leader and replicas are well.",
-    source="taxonomy H: stuck consumer; contract: stalled",
+    source="decision 8: a reader is stuck that is not at the log end by its timeout; "
+    "contract/outcomes.py: stalled",
     expects={"stuck_consumer": VIOLATION, "aborted_read": NONE},
 )
 def consumer_is_stuck(h: History) -> None:
@@ -71,7 +72,7 @@ def consumer_told_its_owner(h: History) -> None:
 
 @asks(
     "A member was closed at 50 of 100, and no other one was opened.",
-    source="taxonomy H: stuck is who still tries",
+    source="decision 8: a reader is stuck if it was told to read to the log end",
     expects={"stuck_consumer": NOT_VIOLATION, "fetch_unavailable": NONE},
 )
 def closed_consumer_is_not_stuck(h: History) -> None:
@@ -86,7 +87,7 @@ def closed_consumer_is_not_stuck(h: History) -> None:
 
 @asks(
     "Sends from second 10 on are never answered; leader and replicas are well, the worker ends.",
-    source="delivery.timeout.ms bounds the time to an answer; taxonomy H",
+    source="delivery.timeout.ms bounds the time to an answer",
     expects={"stuck_producer": VIOLATION, "lost_record": NONE},
 )
 def producer_is_stuck(h: History) -> None:
@@ -97,7 +98,8 @@ def producer_is_stuck(h: History) -> None:
 
 @asks(
     "Sends from second 10 on are never answered, as their worker was killed.",
-    source="contract: ended_by_itself false, killed; an answer could not be written down",
+    source="contract/tables_of_run.py: ended_by_itself is false if it was killed; an answer "
+    "could not be written down",
     expects={
         "stuck_producer": NOT_VIOLATION,
         "lost_record": NONE,
@@ -113,7 +115,8 @@ def producer_was_killed(h: History) -> None:
 
 @asks(
     "A killed follower is back and unfenced at 40, and is not in sync again by 85.",
-    source="taxonomy H: never-caught-up replica; replica.lag.time.max.ms",
+    source="Partition.maybeExpandIsr: a replica that is caught up joins the ISR; "
+    "replica.lag.time.max.ms",
     expects={"never_caught_up": VIOLATION, "fault_landed": NONE},
 )
 def follower_never_catches_up(h: History) -> None:
@@ -122,7 +125,7 @@ def follower_never_catches_up(h: History) -> None:
 
 @asks(
     "A killed follower is in sync again 3 s after it is back.",
-    source="taxonomy H: never-caught-up replica",
+    source="Partition.maybeExpandIsr: a replica that is caught up joins the ISR",
     expects={"never_caught_up": NONE, "fault_landed": NONE, "produce_unavailable": NONE},
 )
 def follower_catches_up(h: History) -> None:
@@ -131,7 +134,8 @@ def follower_catches_up(h: History) -> None:
 
 @asks(
     "A killed follower is never brought back, and stays out of the in-sync replicas.",
-    source="taxonomy H: owed once the faults are over; healed_micros is null: not healed",
+    source="decision 8: a fault that is held is over when it is healed; "
+    "contract/tables_of_run.py: healed_micros is null: not healed",
     expects={"never_caught_up": NOT_VIOLATION, "fault_landed": NONE},
 )
 def follower_is_never_brought_back(h: History) -> None:

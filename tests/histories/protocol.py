@@ -67,7 +67,7 @@ def old_version_is_validated(h: History) -> None:
 
 @asks(
     "A follower that was not asked before refuses epoch 1 as unknown, 20 s after the election.",
-    source="taxonomy, undecided: the follower may not know the epoch yet",
+    source="decision 22: a response that only some of the possible states allow is undecided",
     expects={"wrong_epoch_error": UNDECIDED},
 )
 def follower_may_not_know_the_epoch(h: History) -> None:
@@ -99,7 +99,7 @@ def follower_compares_the_epoch(h: History) -> None:
 
 @asks(
     "An election was 20 ms before a request with the epoch before it, which is accepted.",
-    source="taxonomy: a clock within its error bound leaves it undecided",
+    source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"wrong_epoch_error": NOT_VIOLATION},
 )
 def epoch_changes_meanwhile(h: History) -> None:
@@ -140,7 +140,7 @@ def end_of_an_epoch_to_come(h: History) -> None:
 
 @asks(
     "The leader returns epoch 0 with end 50; no server logged where epoch 1 starts, nor holds it.",
-    source="taxonomy, undecided: the start of the epoch is not known",
+    source="decision 22: a response that only some of the possible states allow is undecided",
     expects={"wrong_epoch_end": UNDECIDED},
 )
 def start_of_the_next_epoch_is_not_known(h: History) -> None:
@@ -188,7 +188,7 @@ def divergence_is_made_up(h: History) -> None:
 
 @asks(
     "A Fetch at an offset of epoch 1, the start of which no server logged, has no divergence.",
-    source="taxonomy, undecided: the start of the epoch is not known",
+    source="decision 22: a response that only some of the possible states allow is undecided",
     expects={"wrong_diverging_epoch": UNDECIDED},
 )
 def divergence_can_not_be_known(h: History) -> None:
@@ -233,7 +233,7 @@ def offset_with_the_epoch_of_another(h: History) -> None:
 
 @asks(
     "The epoch of an offset between two elections is reported; no server logged where they were.",
-    source="taxonomy, undecided: the start of the epoch is not known",
+    source="decision 22: a response that only some of the possible states allow is undecided",
     expects={"wrong_reported_epoch": UNDECIDED},
 )
 def epoch_of_an_offset_can_not_be_known(h: History) -> None:
@@ -276,7 +276,8 @@ def client_returns_an_offset_without_an_epoch(h: History) -> None:
 
 @asks(
     "A client finds offset 500 by a time; no replica has a record there at the end.",
-    source="taxonomy, undecided: the record may have been removed",
+    source="decision 22: a response that only some of the possible states allow is undecided: "
+    "the record may have been removed",
     expects={"wrong_reported_epoch": UNDECIDED},
 )
 def record_of_a_lookup_is_gone(h: History) -> None:

@@ -15,7 +15,7 @@ from tests.histories.history import (
 from tests.histories.replicas import served
 
 RAFT = "KIP-595: only an entry that a majority holds is committed, and it is never lost"
-FETCH = "KIP-595, Fetch; ReplicatedLog.validateOffsetAndEpoch"
+FETCH = "KIP-595, Fetch; RaftLog.validateOffsetAndEpoch"
 VOTERS = (1, 2, 3)
 FENCED, UNKNOWN, NOT_LEADER, INVALID_REQUEST = 74, 75, 6, 42
 METADATA = "__cluster_metadata"
@@ -255,7 +255,8 @@ def metadata_is_truncated_in_two_rounds(h: History) -> None:
 
 @asks(
     "A follower held entries that it lacks at the end; its log has no truncation.",
-    source="taxonomy, undecided: what happened to them is not known",
+    source="decision 26: what a copy has and the log at the end lacks was truncated; decision "
+    "15: undecided without evidence of the event",
     expects={"metadata_truncation": UNDECIDED},
 )
 def truncation_of_metadata_is_not_logged(h: History) -> None:
@@ -331,7 +332,7 @@ def vote_of_no_possible_candidate(h: History) -> None:
 
 @asks(
     "A voter that never showed its epoch refuses epoch 2 as unknown.",
-    source="taxonomy, undecided: it may not have heard of the epoch",
+    source="decision 22: a response that only some of the possible states allow is undecided",
     expects={"wrong_quorum_response": NOT_VIOLATION},
 )
 def voter_may_not_know_the_epoch(h: History) -> None:

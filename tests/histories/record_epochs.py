@@ -6,7 +6,7 @@ from tests.histories.verbs import cluster, cut, joined, left, moved, plain, watc
 
 @asks(
     "A group commits (70, epoch 1), and then (90, epoch 0) with no reset between.",
-    source="taxonomy E7; KIP-320: epochs grow with offsets",
+    source="KIP-320: epochs grow with offsets",
     expects={
         "committed_epoch_regressed": VIOLATION,
         "committed_epoch_stale": VIOLATION,
@@ -28,7 +28,7 @@ def committed_epoch_goes_back(h: History) -> None:
 
 @asks(
     "Two partitions are committed in turn, one with epoch 1 and one with epoch 0.",
-    source="taxonomy E7: for one group and partition; a partition has epochs of its own",
+    source="LeaderEpochFileCache: a replica of a partition has epochs of its own",
     expects={
         "committed_epoch_regressed": NONE,
         "record_epoch_regressed": NONE,
@@ -52,7 +52,7 @@ def each_partition_has_its_own_epochs(h: History) -> None:
 
 @asks(
     "A commit with epoch 1 times out and is stored nowhere; its successor commits epoch 0 below.",
-    source="contract: unknown, nobody can tell; taxonomy E7: stored commits are compared",
+    source="contract/outcomes.py: unknown leaves both possible, and no replica has the commit",
     expects={
         "committed_epoch_regressed": NONE,
         "commit_regressed": NONE,
@@ -76,7 +76,7 @@ def unstored_epoch_is_no_step_back(h: History) -> None:
 
 @asks(
     "Records 40 to 49 come with epoch 1, and 50 to 59 with epoch 0 from the leader of before.",
-    source="KIP-320: epochs grow with offsets in one log; taxonomy E1",
+    source="KIP-320: epochs grow with offsets in one log",
     expects={"record_epoch_regressed": VIOLATION, "nonmonotonic_poll": NONE, "poll_skip": NONE},
 )
 def record_epoch_goes_back_in_a_session(h: History) -> None:
@@ -85,7 +85,7 @@ def record_epoch_goes_back_in_a_session(h: History) -> None:
 
 @asks(
     "A member reads 40 to 49 with epoch 1; its successor reads 50 to 59 with epoch 0.",
-    source="taxonomy E1: and across members of a group",
+    source="KIP-320: epochs grow with offsets in one log, whoever reads it",
     expects={"record_epoch_regressed": VIOLATION, "start_mismatch": NONE},
 )
 def record_epoch_goes_back_across_members(h: History) -> None:
@@ -94,7 +94,8 @@ def record_epoch_goes_back_across_members(h: History) -> None:
 
 @asks(
     "A successor reads again from its commit 20, where records are of an earlier epoch.",
-    source="taxonomy E1: while the offset grows",
+    source="KIP-320: epochs grow with offsets; KafkaConsumer Javadoc: a successor starts at the "
+    "committed position",
     expects={
         "record_epoch_regressed": NONE,
         "start_mismatch": NONE,
@@ -119,7 +120,7 @@ def successor_reads_earlier_epochs_again(h: History) -> None:
 
 @asks(
     "A group is set back by a truncation and reads other records at 50 to 99 with epoch 1.",
-    source="KIP-320, section Consumer; taxonomy E1",
+    source="KIP-320: after a detected truncation the position goes back to the divergence",
     expects={
         "record_epoch_regressed": NONE,
         "truncation_undetected": NONE,

@@ -14,7 +14,8 @@ from tests.histories.scenes import NEW, consumed, copies, cut, killed, returned,
 
 @asks(
     "A topic is deleted and created again by order; its records are gone, its offsets begin anew.",
-    source="issue 18, section 2: no truncated loss and no orphan commits across the two; KIP-516",
+    source="KIP-516: a topic created again is another topic under one name; "
+    "OffsetMetadataManager.onTopicsDeleted: a tombstone for its offsets",
     expects={
         "lost_record": NOT_VIOLATION,
         "orphan_commit": NONE,
@@ -88,7 +89,8 @@ def end_of_the_new_topic(h: History) -> None:
 
 @asks(
     "A topic was created again; afterwards the second topic loses acknowledged records.",
-    source="taxonomy: judged by the topic id of its time; an order excuses only what preceded it",
+    source="KIP-516: a topic created again is another topic under one name; decision 15: an "
+    "event permits only what preceded it",
     expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
 )
 def second_topic_loses_records(h: History) -> None:
@@ -124,7 +126,8 @@ def _created_again(h: History, records: int) -> None:
 
 @asks(
     "A group commits what it read of a topic after this was created again, with fewer records.",
-    source="KIP-1319: clients look up a topic's id by its name; issue 23: whose offsets survive?",
+    source="KIP-1319: clients look up a topic's id by its name; KIP-516: the former topic is "
+    "another one",
     expects={"commit_beyond_log": VIOLATION, "orphan_commit": NONE, "commit_mismatch": NONE},
 )
 def offset_of_the_former_topic(h: History) -> None:
@@ -201,7 +204,7 @@ def old_epoch_in_the_new_topic(h: History) -> None:
 
 @asks(
     "The same, of an epoch that both topics have; the group has not read the new topic's record.",
-    source="false_truncation: judged by the record before the position, which nothing shows here",
+    source="KIP-320: the epoch is that of the record before the position, which nothing shows here",
     expects={"false_truncation": UNDECIDED},
 )
 def epoch_of_both_topics(h: History) -> None:

@@ -92,7 +92,7 @@ def copies_again_by_order(h: History) -> None:
 
 @asks(
     "The two transactions copy the same records for two groups.",
-    source="each group has its own offsets",
+    source="OffsetMetadataManager.Offsets: offsets are keyed by group, topic and partition",
     expects={"repeated_output": NONE},
 )
 def two_groups_copy_the_same(h: History) -> None:

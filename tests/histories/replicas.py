@@ -8,7 +8,8 @@ NEW = 1000
 
 @asks(
     "Two replicas hold different values at one offset below both high watermarks.",
-    source="taxonomy G1: log matching; KIP-101",
+    source="Kafka's documentation, Replication: followers' logs are identical to the leader's; "
+    "KIP-101",
     expects={"log_divergence": VIOLATION},
 )
 def replicas_hold_different_values(h: History) -> None:
@@ -63,7 +64,8 @@ def dead_leader_keeps_its_tail(h: History) -> None:
 
 @asks(
     "A follower has not deleted yet what its leader has: their logs start at different offsets.",
-    source="a follower takes the leader's log start from fetch answers; retention runs by replica",
+    source="ReplicaFetcherThread.processPartitionData: a follower takes the leader's log start "
+    "from a Fetch response; retention runs by replica",
     expects={
         "log_divergence": NONE,
         "isr_incomplete": NONE,
@@ -99,7 +101,8 @@ def in_sync_member_lacks_the_tail(h: History) -> None:
 
 @asks(
     "A member of the ISR has a hole of ten records in its log.",
-    source="taxonomy G3: below the high watermark each member has all",
+    source="Partition.maybeIncrementLeaderHW: each member of the ISR has what lies below the "
+    "high watermark",
     expects={"isr_incomplete": VIOLATION, "lost_record": NONE},
 )
 def in_sync_member_has_a_hole(h: History) -> None:
@@ -134,7 +137,7 @@ def behind_but_not_in_sync(h: History) -> None:
 
 @asks(
     "One leader tells 100 in one epoch, and 80 two seconds later.",
-    source="taxonomy G4; LocalLog: a leader's high watermark only advances",
+    source="UnifiedLog.maybeIncrementHighWatermark: a leader's high watermark only advances",
     expects={"high_watermark_regressed": VIOLATION, "lost_record": NONE},
 )
 def high_watermark_falls(h: History) -> None:
@@ -147,7 +150,7 @@ def high_watermark_falls(h: History) -> None:
 
 @asks(
     "Two questions overlap: the one asked first, written down last, tells the lower mark.",
-    source="results.md: at_micros is when an answer was written down; answers lie in between",
+    source="contract/tables_of_run.py, samples: a response lies between asked_micros and at_micros",
     expects={"high_watermark_regressed": NONE, "lost_record": NONE},
 )
 def answers_out_of_order(h: History) -> None:
@@ -162,7 +165,7 @@ def answers_out_of_order(h: History) -> None:
 
 @asks(
     "One partition's high watermark is below that of another partition of the topic.",
-    source="a high watermark belongs to one partition",
+    source="UnifiedLog.maybeIncrementHighWatermark: a high watermark belongs to one partition",
     expects={"high_watermark_regressed": NONE, "epoch_regressed": NONE},
 )
 def marks_of_two_partitions(h: History) -> None:
@@ -251,7 +254,7 @@ def served(h: History) -> None:
 
 @asks(
     "Three servers hold different batches at one metadata offset, far below the log end.",
-    source="KIP-595: logs are equal up to the high watermark; taxonomy G12",
+    source="KIP-595: logs are equal up to the high watermark",
     expects={"metadata_divergence": VIOLATION},
     alone=True,
 )

@@ -67,7 +67,8 @@ def told(
 
 @asks(
     "A group resets from 350 to the log start 210 though 350 is inside the log.",
-    source="KAFKA-19902; issue 18, section 2: 350 can be fetched, so it is not out of range",
+    source="KAFKA-19902; auto.offset.reset applies where the offset does not exist any more, "
+    "and 350 does",
     expects={
         "unjustified_reset": VIOLATION,
         "reprocessing_amplification": NOT_VIOLATION,
@@ -81,7 +82,8 @@ def reset_from_inside_the_log(h: History) -> None:
 
 @asks(
     "The same, and retention removes 350 later.",
-    source="issue 18, section 2: the log start of that time counts",
+    source="auto.offset.reset applies where the offset does not exist any more; decision 15: "
+    "the log start of that time counts",
     expects={"unjustified_reset": VIOLATION},
 )
 def reset_from_inside_hidden_by_retention(h: History) -> None:
@@ -90,7 +92,8 @@ def reset_from_inside_hidden_by_retention(h: History) -> None:
 
 @asks(
     "The same, and at the end no replica knows the committed epoch.",
-    source="issue 18, section 2: the epochs of that time count",
+    source="auto.offset.reset applies where the offset does not exist any more; decision 15: "
+    "the epochs of that time count",
     expects={"unjustified_reset": VIOLATION},
 )
 def reset_from_inside_hidden_by_eviction(h: History) -> None:
@@ -137,7 +140,7 @@ def out_of_range_beyond_the_end_of_that_time(h: History) -> None:
 
 @asks(
     "Each record is delivered once, by two members in turn.",
-    source="taxonomy F5, F8: nothing was reset, delivered = distinct",
+    source="KafkaConsumer Javadoc: a successor starts at the committed position",
     expects={
         "reset": NONE,
         "unjustified_reset": NONE,
@@ -159,7 +162,7 @@ def handed_over_without_a_reset(h: History) -> None:
 
 @asks(
     "A group without any commit starts by its policy.",
-    source="auto.offset.reset: what to do when there is no initial offset; taxonomy F5",
+    source="auto.offset.reset: what to do when there is no initial offset",
     expects={
         # F5 and F6 are of positions that were given up, from one offset to another. A group that
         # begins has none to give up; F5's cause `no commit` is a commit that stood and is gone.
@@ -249,7 +252,8 @@ def notice_on_the_wrong_partition(h: History) -> None:
 
 @asks(
     "No broker told its log start, so no read can be called one of expired records.",
-    source="taxonomy, Verdicts: zero evaluable pairs are not evaluable; checks.py OF_LOG_STARTS",
+    source="docs/findings.md: not_evaluable where there is nothing to judge; "
+    "contract/checks.py: OF_LOG_STARTS",
     expects={"expired_read": NOT_EVALUABLE, "divergent_readers": NOT_EVALUABLE},
     alone=True,
 )

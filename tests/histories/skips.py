@@ -6,7 +6,8 @@ from tests.histories.scenes import consumed, copies, killed, started, written
 
 @asks(
     "A group began at 0, and its first 50 records were never delivered.",
-    source="issue 18, section 2: counted from where the group began, not from its first delivery",
+    source="KafkaConsumer Javadoc, section Offsets and Consumer Position: a consumer at "
+    "position 0 receives the record with offset 0 next",
     expects={"skipped_record": VIOLATION, "lost_record": NONE, "unjustified_reset": NONE},
 )
 def first_deliveries_missing(h: History) -> None:
@@ -22,7 +23,8 @@ def first_deliveries_missing(h: History) -> None:
 
 @asks(
     "A group with style none skips ten records though nothing was truncated.",
-    source="issue 18, section 2: a skip without a truncation is not excused by the style",
+    source="KafkaConsumer Javadoc, section Offsets and Consumer Position: the next offset is "
+    "left out only if it has no record",
     expects={"skipped_record": VIOLATION, "poll_skip": VIOLATION, "truncation_undetected": NONE},
 )
 def skip_without_truncation_in_style_none(h: History) -> None:
@@ -39,7 +41,8 @@ def skip_without_truncation_in_style_none(h: History) -> None:
 
 @asks(
     "A group skips ten records, and jumps to the end by policy latest much later.",
-    source="issue 18, section 2: an excuse needs its own reset, from, to and time",
+    source="auto.offset.reset=latest: the position moves to the end of the log; decision 15: an "
+    "event permits only what it led past",
     expects={"skipped_record": VIOLATION, "poll_skip": VIOLATION, "reset": PERMITTED},
 )
 def skip_before_a_later_jump(h: History) -> None:
@@ -136,7 +139,8 @@ def marker_takes_an_offset(h: History) -> None:
 
 @asks(
     "A member says at 20 s that it is at the log end, though 50 more records were visible at 3 s.",
-    source="taxonomy B6: lag in real time; caught up means position = the end that clients see",
+    source="decision 8: a reader comes to the log end of that moment; no configuration of Kafka "
+    "bounds a lag",
     expects={"stale_read": PERMITTED, "lost_record": NONE, "skipped_record": NONE},
 )
 def caught_up_far_below_the_end(h: History) -> None:
@@ -170,7 +174,8 @@ def caught_up_far_below_the_end(h: History) -> None:
 
 @asks(
     "A group that starts late reads old records at once.",
-    source="taxonomy B6: a lag counts only while somebody reads",
+    source="FetchIsolation.of: what lies below the high watermark is given out, whenever it is "
+    "asked for",
     expects={"stale_read": NONE, "unseen_record": NONE, "expired_read": NONE},
 )
 def a_late_start_is_no_stale_read(h: History) -> None:
@@ -183,7 +188,7 @@ def a_late_start_is_no_stale_read(h: History) -> None:
 
 @asks(
     "The run ends before a slow group has read the last 40 records, which all replicas hold.",
-    source="taxonomy A2: late, not lost",
+    source="retention.ms: how soon consumers must read their data; until then it is late, not lost",
     expects={"unseen_record": PERMITTED, "lost_record": NONE, "skipped_record": NONE},
 )
 def late_is_not_lost(h: History) -> None:
@@ -207,7 +212,8 @@ def served_below_the_log_start(h: History) -> None:
 
 @asks(
     "Records that the member had fetched before the log start advanced are delivered after it.",
-    source="Consumer: records are buffered between fetch and poll; nothing tells the fetch's time",
+    source="FetchBuffer: records are buffered between fetch and poll; nothing tells the fetch's "
+    "time",
     expects={"expired_read": NOT_VIOLATION, "unjustified_reset": NONE},
 )
 def buffered_before_they_expired(h: History) -> None:
@@ -238,7 +244,7 @@ def expired(h: History, *, opened: float) -> None:
 
 @asks(
     "A read that came to the end lacks 100 to 199; two unclean elections later they are back.",
-    source="taxonomy A7; unclean.leader.election.enable: each election may abandon a branch",
+    source="unclean.leader.election.enable: each election may abandon a branch",
     expects={"resurrected_record": PERMITTED, "lost_record": NONE, "skipped_record": NONE},
 )
 def resurrected_by_unclean_elections(h: History) -> None:
@@ -247,7 +253,7 @@ def resurrected_by_unclean_elections(h: History) -> None:
 
 @asks(
     "A read that came to the end lacks 100 to 199; after clean elections they are back.",
-    source="taxonomy A7; below the high watermark a clean election keeps everything",
+    source="Kafka's documentation, Replication: a clean election loses no committed record",
     expects={"resurrected_record": VIOLATION, "leader_completeness": VIOLATION},
 )
 def resurrected_by_clean_elections(h: History) -> None:

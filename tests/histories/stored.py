@@ -12,8 +12,10 @@ from tests.histories.history import (
 from tests.histories.transaction_verbs import stored_in_transaction
 from tests.histories.verbs import joined, left, plain
 
-ISSUE = "issue 18, section 2: asked, answered and stored; taxonomy D9"
-DURABLE = "offsets.commit.required.acks=-1: acknowledged by all in sync; taxonomy D6"
+ANSWERED = (
+    "OffsetMetadataManager.commitOffset: a record has the offset and the epoch of its request"
+)
+DURABLE = "CoordinatorRuntime: a response waits until the records of its write are committed"
 OFFSETS = "__consumer_offsets"
 
 
@@ -42,7 +44,7 @@ def acknowledged_commit_is_nowhere(h: History) -> None:
 
 @asks(
     "A commit is only on the dead ex-leader of its offsets partition; the election was clean.",
-    source="issue 18, section 2: lost_commit; " + DURABLE,
+    source=DURABLE + "; Kafka's documentation, Replication: a clean election loses none of them",
     expects={
         "lost_commit": VIOLATION,
         "start_mismatch": NOT_VIOLATION,
@@ -55,7 +57,7 @@ def commit_only_on_the_ex_leader(h: History) -> None:
 
 @asks(
     "A commit is only on the ex-leader of its offsets partition; the election was unclean.",
-    source="unclean.leader.election.enable on __consumer_offsets; issue 18, section 2",
+    source="unclean.leader.election.enable on __consumer_offsets",
     expects={
         "lost_commit": PERMITTED,
         "start_mismatch": NOT_VIOLATION,
@@ -68,7 +70,7 @@ def commit_lost_by_an_unclean_election(h: History) -> None:
 
 @asks(
     "The offsets partition had an unclean election long before the commit, and a clean one after.",
-    source="taxonomy, Verdicts: permitted names the event, never a flag; " + DURABLE,
+    source=DURABLE + "; decision 15: permitted names the event, never a setting",
     expects={"lost_commit": VIOLATION},
 )
 def earlier_unclean_election_permits_nothing(h: History) -> None:
@@ -106,7 +108,8 @@ def commit_ends_in_a_tombstone(h: History) -> None:
 
 @asks(
     "A commit that was refused for good, and one of unknown outcome, are not stored.",
-    source="contract: failed, it surely did not happen; unknown, nobody can tell",
+    source="contract/outcomes.py: failed, it definitely did not happen; unknown, the response "
+    "leaves both possible",
     expects={"lost_commit": NONE, "commit_mismatch": NONE, "start_mismatch": NONE},
 )
 def refused_and_unknown_commits_are_absent(h: History) -> None:
@@ -126,7 +129,7 @@ def refused_and_unknown_commits_are_absent(h: History) -> None:
 
 @asks(
     "The client had nothing to commit, as its position awaited validation.",
-    source="contract: outcome nothing; SubscriptionState.allConsumed leaves such positions out",
+    source="contract/outcomes.py: nothing; SubscriptionState.allConsumed leaves such positions out",
     expects={"lost_commit": NONE, "commit_mismatch": NONE, "committed_epoch_missing": NONE},
 )
 def nothing_to_commit(h: History) -> None:
@@ -142,7 +145,7 @@ def nothing_to_commit(h: History) -> None:
 
 @asks(
     "A commit of 50 is acknowledged and stored as 40.",
-    source=ISSUE + "; taxonomy D9: what is stored differs",
+    source=ANSWERED,
     expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
 )
 def stored_offset_is_ten_less(h: History) -> None:
@@ -158,7 +161,7 @@ def stored_offset_is_ten_less(h: History) -> None:
 
 @asks(
     "A commit of 60 with epoch 1 is acknowledged and stored with epoch 0.",
-    source=ISSUE + "; KIP-320, section OffsetCommit",
+    source=ANSWERED + "; KIP-320, section OffsetCommit",
     expects={"commit_mismatch": VIOLATION, "lost_commit": NONE, "committed_epoch_missing": NONE},
 )
 def stored_epoch_is_another(h: History) -> None:
@@ -167,7 +170,7 @@ def stored_epoch_is_another(h: History) -> None:
 
 @asks(
     "A commit of 60 with epoch 1 is acknowledged and stored without an epoch.",
-    source=ISSUE + "; KIP-320, section OffsetCommit",
+    source=ANSWERED + "; KIP-320, section OffsetCommit",
     expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
 )
 def stored_epoch_is_gone(h: History) -> None:
@@ -176,7 +179,8 @@ def stored_epoch_is_gone(h: History) -> None:
 
 @asks(
     "A commit is refused at each attempt for its metadata, and is stored all the same.",
-    source=ISSUE + "; OffsetMetadataTooLarge: the coordinator stores nothing",
+    source="OffsetMetadataManager.commitOffset: metadata that is too large is refused, and no "
+    "record is made",
     expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
 )
 def refused_for_good_and_stored(h: History) -> None:
@@ -191,8 +195,7 @@ def refused_for_good_and_stored(h: History) -> None:
 
 @asks(
     "A commit is refused with CommitFailedException after 35 s of attempts, and is stored.",
-    # The issue's table calls every commit that failed for good and is stored a violation. The
-    # client resends a commit whose connection broke or timed out (ConsumerCoordinator retries
+    # The client resends a commit whose connection broke or timed out (ConsumerCoordinator retries
     # retriable errors until its timeout), and reports the last answer only: the first attempt may
     # have been stored before the group's generation changed.
     source="ConsumerCoordinator.commitOffsetsSync: retried until its timeout",
@@ -223,7 +226,7 @@ def refused_after_a_retry_and_stored(h: History) -> None:
 
 @asks(
     "A commit of unknown outcome is stored as it was asked for.",
-    source="contract: unknown, nobody can tell from the answer",
+    source="contract/outcomes.py: unknown, the response leaves both possible",
     expects={"commit_mismatch": NONE, "lost_commit": NONE},
 )
 def unknown_outcome_and_stored(h: History) -> None:
@@ -255,7 +258,7 @@ def offsets_of_a_transaction_are_nobodys_commit(h: History) -> None:
 
 @asks(
     "A commit is stored that a whole history of its group's only worker does not tell.",
-    source="issue 18, section 2: a commit missing from the history is history_complete's",
+    source="contract/events.py: every commit of a client is in its history; decision 11",
     expects={"history_complete": UNDECIDED, "commit_mismatch": NOT_VIOLATION, "lost_commit": NONE},
 )
 def stored_commit_that_no_history_tells(h: History) -> None:

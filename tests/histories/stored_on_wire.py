@@ -69,7 +69,7 @@ def refused_commit_is_stored(h: History) -> None:
 
 @asks(
     "A request times out, and its commit is stored.",
-    source="taxonomy: an unknown outcome may be either",
+    source="contract/outcomes.py: unknown, the response leaves both possible",
     expects={"wrong_stored_commit": NONE},
 )
 def commit_of_an_unknown_outcome(h: History) -> None:
@@ -137,7 +137,7 @@ def older_commit_is_returned(h: History) -> None:
 
 @asks(
     "A commit of 60 is stored while 50, the one before, is returned.",
-    source="taxonomy: what happens meanwhile may come before or after",
+    source="decision 22: a response that is right for one of the possible states is no violation",
     expects={"wrong_fetched_commit": NONE},
 )
 def commit_is_stored_meanwhile(h: History) -> None:
@@ -183,7 +183,8 @@ def stable_commit_is_refused(h: History) -> None:
 
 @asks(
     "The coordinator that is asked for a commit is loading its partition.",
-    source="taxonomy, undecided: the coordinator's own state comes first",
+    source="Errors.COORDINATOR_LOAD_IN_PROGRESS: a coordinator that is loading can't process "
+    "requests",
     expects={"wrong_fetched_commit": UNDECIDED},
 )
 def loading_coordinator_is_asked(h: History) -> None:

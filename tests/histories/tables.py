@@ -6,13 +6,18 @@ from tests.histories.history import NONE, NOT_EVALUABLE, NOT_VIOLATION, UNDECIDE
 from tests.histories.transaction_verbs import Batch, replica, replicas
 from tests.histories.verbs import cluster, joined, left, plain, quiet, watched
 
-NEVER_A_PASS = "taxonomy, Verdicts: nothing to judge is not_evaluable, which is never a pass"
+NEVER_A_PASS = (
+    "docs/findings.md: not_evaluable where there is nothing to judge, which is never a pass"
+)
+UNDECIDED_BY_NAME = (
+    "CONTRIBUTING.md, A lie: damaged evidence is undecided, and no check accuses because of it"
+)
 
 
 @asks(
     "Records 40 to 59 of a replica are in `replica_records`, and no batch of `replica_batches` "
     "holds them.",
-    source="issue 18, section 2: undecided, by name",
+    source=UNDECIDED_BY_NAME,
     expects={"history_consistent": UNDECIDED, "lost_record": NOT_VIOLATION},
 )
 def records_without_their_batch(h: History) -> None:
@@ -22,7 +27,7 @@ def records_without_their_batch(h: History) -> None:
 @asks(
     "A batch 40 to 59 of a replica is in `replica_batches`, and its records are not in "
     "`replica_records`.",
-    source="issue 18, section 2: undecided, by name",
+    source=UNDECIDED_BY_NAME,
     expects={
         "history_consistent": UNDECIDED,
         "lost_record": NOT_VIOLATION,
@@ -35,7 +40,8 @@ def batch_without_its_records(h: History) -> None:
 
 @asks(
     "A transaction's control batches hold no data record.",
-    source="contract: replica_records has data records, control batches have none",
+    source="contract/tables_of_servers.py: replica_records has data records, control batches "
+    "have none",
     expects={"history_consistent": NONE, "lost_record": NONE, "log_divergence": NONE},
 )
 def control_batches_have_no_records(h: History) -> None:
@@ -105,7 +111,7 @@ def nobody_read(h: History) -> None:
 
 @asks(
     "The table of replicas' records is empty, while that of their batches is full.",
-    source="issue 18, section 2: an emptied table is not evaluable or undecided, by its name",
+    source=UNDECIDED_BY_NAME,
     expects={
         "lost_record": NOT_VIOLATION,
         "leader_completeness": NOT_VIOLATION,

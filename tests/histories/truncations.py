@@ -81,7 +81,7 @@ def truncation_that_a_commit_without_epoch_hides(h: History) -> None:
 
 @asks(
     "A consumer raises a TimeoutException that names no partition, and resumes at 200 in silence.",
-    source="issue 18, section 2: such an exception is no notice of a truncation",
+    source="LogTruncationException: it reports a truncation; TimeoutException: a request timed out",
     expects={"truncation_undetected": VIOLATION, "skipped_record": VIOLATION},
 )
 def timeout_is_no_notice(h: History) -> None:
@@ -102,7 +102,8 @@ def timeout_is_no_notice(h: History) -> None:
 
 @asks(
     "A member reads 100 to 199 and dies; they are truncated; the group resumes at its commit 100.",
-    source="issue 18, section 2: what counts is the position that the group resumed from",
+    source="KIP-320: truncation is where the epoch ends below the position, and the group "
+    "resumed there",
     expects={
         "truncation_undetected": NONE,
         "silent_revalidation": NONE,
@@ -125,7 +126,8 @@ def resumed_below_the_truncation(h: History) -> None:
 
 @asks(
     "A group notices a first truncation, but not a second.",
-    source="issue 18, section 2: each truncation needs a notice of its own",
+    source="SubscriptionState.maybeValidatePositionForCurrentLeader: validated after each change "
+    "of the leader or its epoch",
     expects={"truncation_undetected": VIOLATION, "truncation_detected": PERMITTED},
 )
 def second_truncation_is_silent(h: History) -> None:
@@ -199,7 +201,7 @@ def exception_with_the_true_divergence(h: History) -> None:
 
 @asks(
     "A LogTruncationException tells a divergent offset that is wrong by 30.",
-    source="issue 18, section 2; LogTruncationException: the first offset known to diverge",
+    source="LogTruncationException: the first offset known to diverge",
     expects={"divergence_mismatch": VIOLATION, "truncation_undetected": NONE},
 )
 def exception_with_a_wrong_divergence(h: History) -> None:
@@ -312,7 +314,8 @@ def inexact_reset_after_two_elections(h: History) -> None:
 
 @asks(
     "A truncation is told rightly, and retention passes the place later.",
-    source="issue 18, section 2: judged by the log of that time",
+    source="KIP-320: truncation is where the requested epoch ends below the position; decision "
+    "15: judged by the log of that time",
     expects={
         "false_truncation": NONE,
         "unjustified_reset": NONE,

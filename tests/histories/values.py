@@ -32,7 +32,7 @@ def twice(h: History, *, is_idempotent: bool | None) -> None:
 
 @asks(
     "An idempotent producer's values are in the log twice.",
-    source="KIP-98: idempotence writes each record of a session once; taxonomy A3",
+    source="KIP-98: idempotence writes each record of a session once",
     expects={"duplicate_append": VIOLATION, "lost_record": NONE, "inconsistent_offset": NONE},
 )
 def appended_twice_with_idempotence(h: History) -> None:
@@ -66,7 +66,7 @@ def appended_twice_by_an_unknown_producer(h: History) -> None:
 
 @asks(
     "One value lies on an abandoned branch and, sent again, on the surviving one.",
-    source="taxonomy A3 counts offsets of one log; KIP-101: the abandoned branch is truncated",
+    source="KIP-101: the abandoned branch is truncated, so that the log has the value once",
     expects={"duplicate_append": NONE, "lost_record": NONE, "log_divergence": NONE},
 )
 def appended_again_on_another_branch(h: History) -> None:
@@ -111,7 +111,7 @@ def reordered(h: History, *, is_idempotent: bool | None, in_flight: int | None) 
 @asks(
     "A producer without idempotence, five requests in flight, is reordered by a retry.",
     source="ProducerConfig max.in.flight.requests.per.connection: above 1, without idempotence, "
-    "retries may reorder; issue 18, section 2",
+    "retries may reorder",
     expects={"nonmonotonic_send": PERMITTED, "duplicate_append": NONE, "lost_record": NONE},
 )
 def reordered_without_idempotence(h: History) -> None:
@@ -138,7 +138,8 @@ def reordered_with_idempotence(h: History) -> None:
 
 @asks(
     "A producer whose settings nobody recorded is reordered.",
-    source="tables.py: null where not known; Kafka allows it for some settings, for others not",
+    source="contract/tables_of_clients.py: settings are null where not known; ProducerConfig "
+    "max.in.flight.requests.per.connection: some allow it, others do not",
     expects={"nonmonotonic_send": NOT_VIOLATION},
 )
 def reordered_by_an_unknown_producer(h: History) -> None:
@@ -147,7 +148,7 @@ def reordered_by_an_unknown_producer(h: History) -> None:
 
 @asks(
     "A group gets a value that nobody sent.",
-    source="taxonomy A5",
+    source="contract/events.py: SendsIntended is written before the values are sent",
     expects={"phantom_record": VIOLATION, "corrupted_record": NONE},
 )
 def value_that_nobody_sent(h: History) -> None:
@@ -156,7 +157,8 @@ def value_that_nobody_sent(h: History) -> None:
 
 @asks(
     "A group gets a value of a producer whose history lacks lines.",
-    source="tables.py histories.missing_seqs: sends may be among the lines that are missing",
+    source="contract/tables_of_run.py, histories.missing_seqs: sends may be among the lines "
+    "that are missing",
     expects={"phantom_record": NOT_VIOLATION, "corrupted_record": NOT_VIOLATION},
     alone=True,
 )
@@ -182,7 +184,8 @@ def stranger(h: History) -> None:
 
 @asks(
     "A group gets values whose send timed out, and values whose outcome was never recorded.",
-    source="outcomes.py: unknown may have been written; a producer killed leaves no outcome",
+    source="contract/outcomes.py: unknown may have been written; a producer that was killed "
+    "leaves no outcome",
     expects={
         "phantom_record": NONE,
         "outcome_mismatch": NONE,
@@ -213,7 +216,7 @@ def values_of_unknown_outcome(h: History) -> None:
 
 @asks(
     "A delivered value does not match its checksum.",
-    source="taxonomy A6; values.py: the checksum is part of the value",
+    source="contract/values.py: the checksum is part of the value",
     expects={"corrupted_record": VIOLATION},
 )
 def value_arrives_damaged(h: History) -> None:
@@ -233,7 +236,8 @@ def value_arrives_damaged(h: History) -> None:
 
 @asks(
     "A killed broker's newest segment ends within a batch; everything delivered is whole.",
-    source="tables.py unread_segments: error is null where a killed server left a torn last batch",
+    source="contract/tables_of_run.py, unread_segments: error is null where a server was killed "
+    "within its last batch",
     expects={
         "corrupted_record": NONE,
         "lost_record": NONE,
@@ -279,7 +283,7 @@ def refused(h: History, error: str, *, is_in_log: bool = True) -> None:
 
 @asks(
     "A client says that records were too large to be sent; they are in the log.",
-    source="RecordTooLargeException: the record is refused before it is appended; issue 18",
+    source="RecordTooLargeException: the record is refused before it is appended",
     expects={"outcome_mismatch": VIOLATION, "phantom_record": NONE, "lost_record": NONE},
 )
 def too_large_but_written(h: History) -> None:
@@ -317,7 +321,7 @@ def refused_retry_of_an_appended_batch(h: History) -> None:
 
 @asks(
     "Sends are refused, and the log does not hold them.",
-    source="outcomes.py: failed means surely not written",
+    source="contract/outcomes.py: failed, it definitely did not happen",
     expects={"outcome_mismatch": NONE, "lost_record": NONE, "unseen_record": NONE},
 )
 def refused_and_not_written(h: History) -> None:

@@ -18,7 +18,7 @@ from tests.histories.scenes import (
 
 @asks(
     "A leader that was cut off acknowledges acks=1 records after its successor was elected.",
-    source="acks=1: the leader alone acknowledges, so it needs no successor; taxonomy G6",
+    source="ProducerConfig acks=1: the leader alone acknowledges, so it needs no successor",
     expects={
         "lost_record": PERMITTED,
         "served_under_fenced_epoch": PERMITTED,
@@ -34,8 +34,7 @@ def zombie_acknowledges_with_acks_one(h: History) -> None:
 
 @asks(
     "A leader that was cut off acknowledges acks=all records seconds after its successor's epoch.",
-    source="taxonomy G6: a violation for acks=all; AlterPartition needs the controller, so a "
-    "leader that is cut off cannot commit alone",
+    source="AlterPartition needs the controller, so a leader that is cut off cannot commit alone",
     expects={"lost_record": VIOLATION, "served_under_fenced_epoch": VIOLATION},
 )
 def zombie_acknowledges_with_acks_all(h: History) -> None:

@@ -1,9 +1,12 @@
 """What is left of a run whose worker does not end?
 
 Cluster: 1 broker.
-Fault:   none that is declared: the node of a Python client's worker is paused, and stays so.
-Expect:  everything else is collected, and the run is undecided.
+Fault:   none that is declared: the node of a Python client's worker, or of the observer, is paused,
+         and stays so.
+Expect:  everything else is collected in the time that collecting may take; the run is undecided.
 """
+
+from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
@@ -24,9 +27,12 @@ class HungWorkerScenario(Scenario):
     groups = (reader("java", "orders"), reader("python", "orders", client=Client.KAFKA_PYTHON))
     must_judge = (Check.LOST_RECORD, Check.HISTORY_COMPLETE)
 
-    def test_hung_worker(self) -> None:
+    @matrix(hung=["kafka-python", "observer"])
+    def test_hung_worker(self, hung: str) -> None:
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1])
             run.produce("orders", count=100, producer="writer")
             run.open(self.groups, incarnation=1)
-            run.consumers.workers[worker_of(Client.KAFKA_PYTHON)].host.pause()
+            of_python = run.consumers.workers[worker_of(Client.KAFKA_PYTHON)]
+            paused = run.observer.worker if hung == "observer" else of_python
+            paused.host.pause()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from command import fencepost, finished
 from docker_stage import COMPOSE, close, containers, image, own_project, skip_without_docker
+from listening import run_and_look
 from resumption import unexpected
 
 from cluster.kafka import distribution
@@ -18,6 +19,7 @@ from cluster.nodes import docker_client
 from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import JARS
 from cluster.nodes.docker_pool import DockerPool, read_compose, remove_orphans
+from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
 from contract.waiting import wait_until
 
@@ -91,6 +93,13 @@ def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> 
     assert unexpected(verdict) == {}
     assert all(fault["landed"] for fault in verdict["faults"])
     assert containers(project) == []
+
+
+def test_no_socket_of_a_run_is_open_to_other_machines(tmp_path: Path, project: str) -> None:
+    seen = run_and_look(PoolKind.DOCKER, tmp_path)
+    assert seen.elsewhere == set()
+    assert containers(project) == []
+    assert "ports" not in read_compose(COMPOSE)["services"]["node"]
 
 
 def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:

@@ -34,7 +34,9 @@ def processes_with(mark: str) -> list[psutil.Process]:
 
 def test_each_cut_bites_and_its_heal_undoes_only_that(tmp_path: Path) -> None:
     command = [sys.executable, INSIDE, str(tmp_path)]
-    sandbox = Sandbox(command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE)
+    sandbox = Sandbox(
+        command, env=ENVIRONMENT, cwd=ROOT, stdout=subprocess.PIPE, writable=[tmp_path]
+    )
     assert sandbox.stdout is not None
     said = sandbox.stdout.read().decode()
     assert sandbox.wait() == 0, said
@@ -62,6 +64,75 @@ def test_nothing_outlives_a_killed_harness() -> None:
     )
     harness.send_signal(signal.SIGKILL)
     harness.wait()
+    wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
+
+
+FORBIDDEN = {
+    "another folder": "echo x > /var/tmp/fencepost-not",
+    "a kernel setting": "echo 4 > /proc/sys/kernel/printk",
+    "a key of the kernel": "echo h > /proc/sysrq-trigger",
+    "a power state": "echo x > /sys/power/state",
+    "a disk": "ls /dev/[hsv]d[a-z] /dev/nvme* /dev/mem 2>&1 | grep -v 'No such file'",
+    "the passwords": "test -s /etc/shadow && cat /etc/shadow",
+    "a key of a user": "ls -A ~/.ssh | grep .",
+    "the daemon of containers": "ls /run/docker.sock /var/run/docker.sock",
+    "to write all again": "mount -o remount,bind,rw /",
+    "to uncover a file": "umount /etc/shadow",
+    "to uncover devices": "umount -l /dev",
+    "another root": "cd /proc/1/root",
+    "other processes": "kill -0 $OUTSIDE",
+    "to load a module": "modprobe dummy",
+    "to change the clock": "date -s @0",
+    "to own a file of another": "chown 1 $OWN/file",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_a_sandbox_can_not_reach(what: str, tmp_path: Path) -> None:
+    script = f"echo content > $OWN/file || exit 7; {FORBIDDEN[what]}"
+    sandbox = Sandbox(
+        ["sh", "-c", script],
+        env={**ENVIRONMENT, "OWN": str(tmp_path), "OUTSIDE": str(os.getpid())},
+        cwd=Path("/"),
+        stdout=subprocess.PIPE,
+        writable=[tmp_path],
+    )
+    assert sandbox.stdout is not None
+    said = sandbox.stdout.read().decode()
+    assert sandbox.wait() not in (0, 7), said
+    assert (tmp_path / "file").read_text() == "content\n"
+    assert not Path("/var/tmp/fencepost-not").exists()
+
+
+def test_a_sandbox_has_what_programs_need(tmp_path: Path) -> None:
+    script = "mktemp && echo x > /dev/null && head -c 1 /dev/urandom > $OWN/x && cat /etc/hosts"
+    sandbox = Sandbox(
+        ["sh", "-c", script],
+        env={**ENVIRONMENT, "OWN": str(tmp_path)},
+        cwd=Path("/"),
+        stdout=subprocess.PIPE,
+        writable=[tmp_path],
+    )
+    assert sandbox.stdout is not None
+    assert sandbox.stdout.read().startswith(b"/run/")
+    assert sandbox.wait() == 0
+
+
+@pytest.mark.parametrize("stopped", ["unshare", "the first process", "the command"])
+def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
+    mark = f"600.{uuid.uuid4().int % 10**9}"
+    sandbox = Sandbox(["sleep", mark], env=ENVIRONMENT, cwd=ROOT)
+
+    def started() -> list[psutil.Process] | None:
+        """unshare, the first process in the sandbox, and the command inside."""
+        inside = processes_with(mark)
+        return inside if inside and inside[-1].info["cmdline"] == ["sleep", mark] else None
+
+    processes = wait_until(started, what="the command", timeout_seconds=20)
+    names = ["unshare", "the first process", "the command"]
+    processes[names.index(stopped)].suspend()
+    sandbox.kill()
+    assert sandbox.wait() != 0
     wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
 
 
@@ -98,7 +169,7 @@ def test_an_ordinary_user_gets_the_same_pool(tmp_path_factory: pytest.TempPathFa
         "import os, sys; from pathlib import Path\n"
         "from cluster.nodes.sandbox import Sandbox\n"
         f"sys.exit(Sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
-        "env=dict(os.environ), cwd=Path('.')).wait())\n"
+        f"env=dict(os.environ), cwd=Path('.'), writable=[Path({str(folder)!r})]).wait())\n"
     )
     ended = subprocess.run(
         [*as_nobody, sys.executable, "-c", script],

@@ -2,27 +2,42 @@
 
 from pathlib import Path
 
+import msgspec
 import psutil
+import pyarrow.parquet as pq
 import pytest
-from command import POOL, fencepost, finished, ran, records_in
+from command import POOL, fencepost, finished, ran
 
 from contract.manifest import MANIFEST_FILE
-from contract.run_folder import find_runs
+from contract.run_folder import RunFolder, find_runs
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.tables import MICROS_PER_SECOND
 from contract.waiting import wait_until
 from harness.session.catalog import read_scenario
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 PROGRAM = "harness.session.ducktape_program"
 SCENARIO = Path(__file__).with_name("hung_worker_test.py")
 
 
-def test_all_else_is_collected_and_the_run_is_undecided(tmp_path: Path) -> None:
-    (run,) = find_runs(ran(read_scenario(SCENARIO), tmp_path, POOL))
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
+    """By the worker that hung."""
+    folder = ran(read_scenario(SCENARIO), tmp_path_factory.mktemp("results"), POOL)
+    return {str(run.plan().parameters["hung"]): run for run in find_runs(folder)}
+
+
+@pytest.mark.parametrize("hung", ["kafka-python", "observer"])
+def test_all_else_is_collected_and_the_run_is_undecided(
+    hung: str, runs: dict[str, RunFolder]
+) -> None:
+    run = runs[hung]
     error = run.run().error or ""
-    assert "could not close worker kafka-python: WaitTimeoutError" in error
-    rows = records_in(run)
-    assert (rows["sends"], rows["replica_records"]) == (100, 100)
+    what = "the observer" if hung == "observer" else f"worker {hung}"
+    assert f"could not close {what}: WaitTimeoutError" in error
+    assert pq.read_table(run.tables / "sends.parquet").num_rows > 0
+    assert (run.tables / "replica_records.parquet").exists() == (hung != "observer")
     assert {path.stem for path in run.history.glob("*.jsonl")} == {
         "clients",
         "driver",
@@ -32,7 +47,21 @@ def test_all_else_is_collected_and_the_run_is_undecided(tmp_path: Path) -> None:
     assert (run.path / MANIFEST_FILE).exists()
     code, said = finished("analyze", str(run.path))
     assert code == 2, said
-    assert "history of kafka-python: its end is missing" in said
+    lacking = "could not decode the replicas" if hung == "observer" else "its end is missing"
+    assert lacking in said
+
+
+@pytest.mark.parametrize("hung", ["kafka-python", "observer"])
+def test_collecting_ends_in_its_time(hung: str, runs: dict[str, RunFolder]) -> None:
+    run = runs[hung]
+    lines = (run.history / "driver.jsonl").read_bytes().splitlines()
+    began = next(
+        event["wall_micros"]
+        for event in map(msgspec.json.decode, lines)
+        if event.get("stage") == Stage.COLLECTING
+    )
+    took_micros = (run.run().ended_micros or 0) - began
+    assert took_micros < PHASE_LIMIT_SECONDS[Stage.COLLECTING] * MICROS_PER_SECOND
 
 
 def test_a_killed_scenario_ends_the_run_and_its_histories_are_kept(tmp_path: Path) -> None:

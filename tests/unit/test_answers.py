@@ -1,7 +1,6 @@
 """An answer is made of the tables and findings of its run, and changes with them."""
 
 import re
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,11 @@ from pages_of import (
 )
 
 from analysis.report.answer import UNFINISHED, UNKNOWN, answer, consequence
-from contract.answers import COUNTING, DURING, RESUMPTION, Count, Figure, parts
+from contract.answers import Figure, parts
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder
-from contract.tables import TABLES
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
@@ -39,6 +37,7 @@ from contract.verdicts import (
 )
 from harness.session.catalog import ScenarioFile, scenarios
 from harness.story.scenario import Scenario
+from harness.story.soundness import require_answer
 
 LOST = verdict_of({"lost_record": result(finding())})
 RESUMED = Resumption(
@@ -266,9 +265,9 @@ def _class_of(scenario: ScenarioFile) -> type[Scenario]:
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
 def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
-    figures = [one for one in parts(_class_of(scenario).answer) if isinstance(one, Figure)]
-    assert figures
-    _require_all_known(figures)
+    answer = _class_of(scenario).answer
+    assert [one for one in parts(answer) if isinstance(one, Figure)]
+    require_answer(answer, labels=[])
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
@@ -278,21 +277,4 @@ def test_every_scenario_declares_in_a_sentence_what_follows(scenario: ScenarioFi
     assert follows.sentence.endswith(".")
     assert ". " not in follows.sentence
     assert re.match(r"(KIP-\d+|Javadoc of |Kafka documentation, )", follows.document)
-    _require_all_known(one for one in parts(follows.sentence) if isinstance(one, Figure))
-
-
-def _require_all_known(figures: Iterable[Figure]) -> None:
-    for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
-        _require_known(count)
-
-
-def _require_known(count: Count) -> None:
-    if count.source == RESUMPTION:
-        columns = set(Resumption.__struct_fields__)
-    else:
-        columns = set(TABLES[count.source].names if count.source in TABLES else FINDINGS.names)
-    assert count.measure in {*COUNTING, *columns}, count
-    if count.source in TABLES:
-        of_groups = {"client", "reset", "commit_epoch"} if "group" in columns else set()
-        for condition in count.conditions:
-            assert condition.column in {DURING, *columns, *of_groups}, count
+    require_answer(follows.sentence, labels=[])

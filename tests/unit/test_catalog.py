@@ -1,11 +1,16 @@
 """What a scenario's file declares, read without importing it."""
 
+import inspect
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from contract.errors import UsageError
-from harness.session.catalog import read_scenario
+from harness import faults
+from harness.session import catalog
+from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
 
 SCENARIO = '''"""A question?"""
 RECIPES: dict[str, int] = {"pause": 1, "stop": 2}
@@ -67,3 +72,98 @@ def test_a_scenario_names_the_version_that_its_brokers_start_on(tmp_path: Path) 
     assert read_scenario(tmp_path / "own_test.py").starts_on == {"9.9.9": "9.8.7"}
     declared(tmp_path, SCENARIO)
     assert read_scenario(tmp_path / "own_test.py").starts_on == {}
+
+
+CUTTING = '''"""A question?"""
+from harness.faults.cut import Cut as Sever
+from harness.faults.divide import Divide
+RECIPES = {"pause": Pause(LEADER), "deaf": Sever(LEADER), "quorum": [Divide(VOTER)]}
+class T:
+    @matrix(recipe=list(RECIPES))
+    def test_x(self, recipe): ...
+'''
+
+
+@pytest.mark.parametrize(
+    ("story", "parameters", "told"),
+    [
+        (CUTTING, {"recipe": "pause"}, None),
+        (CUTTING, {"recipe": "deaf"}, 'own cuts connections with {"recipe": "deaf"}, and nodes'),
+        (CUTTING, {"recipe": "quorum"}, "docker$"),
+        (CUTTING, {}, """or --parameters '{"recipe": "pause"}'$"""),
+        (f"{CUTTING}    def cut(self): Sever(X)\n", {"recipe": "pause"}, "own cuts connections w"),
+        (f"{CUTTING.replace('matrix', 'other')}X = Divide(Y)\n", {}, "own cuts connections, and"),
+        (CUTTING.replace("Sever(", "Kill(").replace("Divide(", "Kill("), {}, None),
+    ],
+)
+def test_a_scenario_that_cuts_connections_needs_a_network(
+    tmp_path: Path, story: str, parameters: dict[str, str], told: str | None
+) -> None:
+    declared(tmp_path, story)
+    scenario = read_scenario(tmp_path / "own_test.py")
+    if told is None:
+        scenario.require_uncut(parameters)
+        return
+    with pytest.raises(UsageError, match=told.replace("{", "[{]")):
+        scenario.require_uncut(parameters)
+
+
+def test_scenarios_with_and_without_cuts_are_told_apart() -> None:
+    cuts = {one.name: one.cuts for one in scenarios()}
+    assert cuts["baseline"] == frozenset()
+    assert cuts["stale_metadata"] is None
+    assert cuts["zombie_leader"] == {"controllers", "deaf", "mute"}
+
+
+BROKEN = {
+    "syntax": ('"""Why?"""\n\nclass Own(\n', "own_test.py:3: .* was never closed"),
+    "indentation": ("def f():\nx = 1\n", "own_test.py:2: expected an indented block"),
+    "no UTF-8": (b"x = '\xff'\n", "own_test.py:1: .*utf-8"),
+    "a null": ("x = 1\0\n", "own_test.py.* null bytes"),
+    "nested": ("x = " + "(" * 300 + "\n", "own_test.py:1: too many nested parentheses"),
+    "starts on": ("\nSTARTS_ON = versions()\n", "own_test.py:2: STARTS_ON must be a literal"),
+    "starts on a number": ("STARTS_ON = 4\n", "own_test.py:1: STARTS_ON must be a literal"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_is_told_with_its_line_and_breaks_no_other(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, told = BROKEN[kind]
+    as_bytes = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "own_test.py").write_bytes(as_bytes)
+    (tmp_path / "sound_test.py").write_text('"""Why?"""\n')
+    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    assert [one.name for one in scenarios()] == ["own", "sound"]
+    (sound,) = find_scenarios(["sound"])
+    sound.require({})
+    with pytest.raises(UsageError, match=told):
+        find_scenarios(["own"])[0].require({})
+
+
+def test_what_is_no_readable_file_breaks_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder_test.py").mkdir()
+    (tmp_path / "link_test.py").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe_test.py")
+    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    for one in scenarios():
+        with pytest.raises(UsageError, match=f"{one.name}_test.py can't be read"):
+            one.require({})
+
+
+def test_a_name_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="baseline: named twice"):
+        find_scenarios(["baseline", "canary", "baseline"])
+
+
+def test_every_fault_that_needs_a_network_is_known() -> None:
+    folder = Path(inspect.getfile(faults)).parent
+    needing = {
+        f"harness.faults.{path.stem}"
+        for path in folder.glob("*.py")
+        if re.search(r"require_network\(|\(Cut\):", path.read_text())
+    }
+    assert needing == set(CUTTING_FAULTS)

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from contract.builds import released
 from harness.__main__ import main
+from harness.commands import judging, run
+from harness.session.ducktape_session import DucktapeSession
 
 ROOT = Path(__file__).resolve().parents[2]
 Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -131,7 +134,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("compare", "kafka=4.4.0", "kafka=../x", *COMPARED), 64, "kafka=VERSION takes a version"),
         (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing parameter: scenario"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option '--scenario'"),
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),
@@ -142,6 +145,41 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
+        (("run",), 64, "Missing argument 'names'"),
+        (("run", "baseline", "baseline"), 64, "baseline: named twice"),
+        (("run", "../README"), 64, "there is no scenario ../README"),
+        (("run", "baseline", "--seed", "-1"), 64, "'--seed': Input should be greater than or"),
+        (("run", "baseline", "--seed", "x"), 64, "'--seed': Input should be a valid integer"),
+        (("run", "baseline", "--kafka"), 64, "Option '--kafka' requires an argument"),
+        (("run", "baseline", "--kafka", "../4.4.0"), 64, "a version such as 4.4.0"),
+        (("run", "baseline", "--parameters", "null"), 64, "must be a JSON object"),
+        (("run", "baseline", "--results", "a,b"), 64, "has a comma, at which Kafka splits"),
+        (("run", "baseline", "--client-jars", "/nonexistent"), 64, "does not exist"),
+        (("nightly", "--seed", "-1"), 64, "'--seed': Input should be greater than or equal to 0"),
+        (("nightly", "--nope"), 64, "No such option: --nope"),
+        (("nightly", "--cluster", "cloud"), 64, "'--cluster': 'cloud' is not one of"),
+        (("compare", "kafka=4.4.0"), 64, "Missing argument 'B'"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "0"), 64, "'--runs'"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0", "--scenario", "x", "--runs", "4"), 64, "no sc"),
+        (("analyze",), 64, "Missing argument 'runs'"),
+        (("analyze", "README.md"), 64, "no run at or below README.md"),
+        (("open", "README.md"), 64, "README.md is no page"),
+        (("explain", ".", "lost_record:x"), 64, "no run at or below"),
+        (("generate", "/dev/null"), 64, "FOLDER /dev/null can't be written"),
+        (("generate", "x", "--kind", "bogus"), 64, "the kinds of histories are clean"),
+        (("generate", "x", "--plant", "bogus"), 64, "no class bogus can be planted"),
+        (("generate", "x", "--events", "-5"), 64, "--events -5: a history has 1000 or more"),
+        (("kafka", "lock", "latest"), 64, "kafka lock takes a version such as 4.4.0"),
+        (("kafka", "fetch", "../4.4.0"), 64, "kafka fetch takes a version such as 4.4.0"),
+        (("kafka", "fetch", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("patch", "build", "nonsense", "4.3.1"), 64, "there is no patch nonsense"),
+        (("playground", "--kafka", "latest"), 64, "--kafka takes a version"),
+        (("playground", "--stop"), 64, "no playground runs here"),
+        (("fault", "pause", "leader:orders-0"), 64, "no playground runs here"),
+        (("fault", "pause", "leader:orders-0", "--for", "soon"), 64, "'soon' is no duration"),
+        (("heal",), 64, "no playground runs here"),
+        (("shell", "node-1"), 64, "no playground runs here"),
+        (("doctor", "x"), 64, "unexpected extra argument"),
         (("frobnicate",), 64, "No such command"),
         (("open", "--results", "/nonexistent"), 64, "run a scenario first"),
         (("open", "/nonexistent"), 64, "fencepost analyze"),
@@ -150,7 +188,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("explain", "/nonexistent/report/index.html#finding-reset-1"), 64, "no run at or below"),
     ],
 )
-def test_bad_words_get_a_code_and_a_hint(
+def test_a_wrong_call_gets_a_code_and_one_sentence(
     arguments: tuple[str, ...],
     code: int,
     hint: str,
@@ -159,6 +197,35 @@ def test_bad_words_get_a_code_and_a_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    for name in ("docs", "README.md"):
+        (tmp_path / name).symlink_to(ROOT / name)
     ended = fencepost(*arguments)
     assert ended.returncode == code, ended.stderr
-    assert hint in " ".join(ended.stderr.split())
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert hint in " ".join(line.split())
+    assert ended.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("dropped", "judged", "code"),
+    [((), 0, 0), ((), 2, 2), (("own.T has no run: x [b]",), 0, 70), (("own.T ...",), 1, 70)],
+)
+def test_a_run_that_was_dropped_is_told_and_never_a_pass(
+    dropped: tuple[str, ...],
+    judged: int,
+    code: int,
+    fencepost: Fencepost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session = DucktapeSession(tmp_path, int(bool(dropped)), dropped)
+    monkeypatch.setattr(run, "require_runs", lambda results, _: results)
+    monkeypatch.setattr(run, "fetched", lambda *_: released("4.4.0"))
+    monkeypatch.setattr(run, "run_ducktape", lambda *_, **__: session)
+    monkeypatch.setattr(judging, "analyse_in_own_process", lambda *_, **__: judged)
+    ended = fencepost("run", "baseline", "--results", str(tmp_path))
+    assert ended.returncode == code
+    told = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert told == [f"error: {one}" for one in dropped]

@@ -6,16 +6,20 @@ import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import typer
 
 from cluster.kafka import distribution
-from cluster.kafka.download import download, sha256_of
+from cluster.kafka import download as download_module
+from cluster.kafka.download import alone_in, download, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.repository import repository_root
-from contract.errors import DistributionError
+from contract.errors import DistributionError, WaitTimeoutError
+from harness.commands import kafka
 
 CONTENT = b"jar" * 50_000
 
@@ -99,6 +103,60 @@ def test_a_damaged_jar_is_brought_again(repository: Path, tmp_path: Path) -> Non
     assert (jars / "tiny-1.0.jar").read_bytes() == CONTENT
 
 
+class EndlessHandler(SimpleHTTPRequestHandler):
+    """Goes on sending, until nobody reads it."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        with suppress(OSError):
+            while True:
+                self.wfile.write(CONTENT)
+
+    def log_message(self, *_args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endless() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), EndlessHandler) as running:
+        running.daemon_threads = True
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+
+
+def test_a_body_without_an_end_is_not_read_on(endless: str, tmp_path: Path) -> None:
+    jars = tmp_path / "jars"
+    with pytest.raises(DistributionError, match=f"more than the {len(CONTENT)} bytes locked"):
+        bring(artifact(), endless, jars)
+    assert list(jars.iterdir()) == []
+
+
+def test_a_body_that_comes_too_slowly_is_not_waited_for(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
+    with pytest.raises(DistributionError, match="takes more than 0 s"):
+        bring(artifact(), server, tmp_path / "jars")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_cache_that_takes_no_files_is_told_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "file"))
+    with pytest.raises(DistributionError, match=r"can't be written .*FENCEPOST_CACHE"):
+        distribution.ensure("9.9.9", progress=False)
+
+
+def test_a_lock_that_is_held_too_long_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
+    with alone_in(cache), pytest.raises(WaitTimeoutError, match="the lock of "), alone_in(cache):
+        pass
+
+
 def test_without_a_network_the_error_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DistributionError, match="FENCEPOST_MAVEN_MIRROR"):
         bring(artifact(), (tmp_path / "nowhere").as_uri(), tmp_path / "jars")
@@ -175,6 +233,26 @@ def test_a_line_that_is_no_artifact_is_shown(tmp_path: Path) -> None:
     (tmp_path / "kafka-1.0.0.lock").write_text("not an artifact\n")
     with pytest.raises(DistributionError, match="not an artifact"):
         read_lock("1.0.0", tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"not an artifact\n", b"\xff\n", None])
+def test_a_broken_lock_breaks_no_other(
+    content: bytes | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(kafka, "locked_versions", lambda: locked_versions(tmp_path))
+    monkeypatch.setattr(kafka, "read_lock", lambda version: read_lock(version, tmp_path))
+    shutil.copy(LOCKS / "kafka-4.4.0.lock", tmp_path)
+    broken = tmp_path / "kafka-1.0.0.lock"
+    broken.mkdir() if content is None else broken.write_bytes(content)
+    with pytest.raises(typer.Exit) as ended:
+        kafka.list_versions()
+    assert ended.value.exit_code == DistributionError.exit_code
+    said = capsys.readouterr()
+    assert "4.4.0" in said.out
+    assert "kafka-1.0.0.lock" in said.err
 
 
 @pytest.mark.parametrize("version", ["3.9.0", "3.9.2", "4.3.1", "4.4.0"])

@@ -4,10 +4,12 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from contract import protocol_page
 from contract.checks import Check
+from contract.nights import Night, NightSummary, PlannedRun
 from contract.protocol import RULES, Rule
 from contract.protocol_statements import (
     RULES_WITH_STATEMENTS,
@@ -16,8 +18,10 @@ from contract.protocol_statements import (
     compared,
 )
 from contract.results_page import PAGE, with_tables
+from contract.run_folder import Plan
 from contract.statement import Coverage, numbers
 from contract.tables import DECLARED
+from contract.verdicts import Verdict
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
 
@@ -84,6 +88,24 @@ def test_every_table_says_what_a_row_is_and_where_it_comes_from(table: str) -> N
     assert re.match("One row per .*[.] Source: .*[.]$", declared.about)
     assert "|" not in repr(declared), "it stands in a table of the page"
     assert len({column.name for column in declared.columns}) == len(declared.columns)
+
+
+@pytest.mark.parametrize(
+    ("file", "document"),
+    [
+        ("verdict.json", Verdict),
+        ("plan.json", Plan),
+        ("night.json", Night),
+        ("night.json", PlannedRun),
+        ("summary.json", NightSummary),
+    ],
+)
+def test_the_results_page_has_every_field(file: str, document: type[msgspec.Struct]) -> None:
+    paragraphs = PAGE.read_text().split("\n\n")
+    (described,) = (one for one in paragraphs if f"`{file}` has " in one)
+    text = described[described.index(f"`{file}` has ") :]
+    fields = [field.name for field in msgspec.structs.fields(document)]
+    assert [name for name in fields if not re.search(rf"\b{name}\b", text)] == []
 
 
 @pytest.mark.parametrize("verb", VERBS)

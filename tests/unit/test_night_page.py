@@ -200,6 +200,13 @@ def test_a_session_that_ended_badly_is_not_as_expected(tmp_path: Path) -> None:
     assert "ducktape.log" in str(summary.runs[1].error)
 
 
+def test_a_part_of_a_run_that_is_missing_is_undecided_by_its_name(tmp_path: Path) -> None:
+    run = planned(exit_code=1, error="T.test@recipe=pause has no run: refused")
+    summary = write_night(tmp_path, night([run]), [judged(tmp_path, run, FAIL)])
+    assert [one.outcome for one in summary.runs] == ["unexpected", "undecided"]
+    assert summary.runs[1].error == "T.test@recipe=pause has no run: refused"
+
+
 def test_the_page_links_reports_and_reads_offline(tmp_path: Path) -> None:
     run = planned(scenario=EVIL, rerun=EVIL, parameters={EVIL: EVIL})
     one = judged(tmp_path, run, UNDECIDED, error=EVIL)

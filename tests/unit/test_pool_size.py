@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from contract.builds import released
 from contract.errors import UsageError
-from harness.session.pool_size import node_count, pool_size
+from harness.session.pool_size import pool_size
 
 SCENARIO = '''"""A question?"""
 from cluster.kafka.topology import Topology
@@ -45,17 +46,23 @@ def written(folder: Path, text: str) -> Path:
 def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
     """Of the larger scenario: four servers, two Java workers, one of kafka-python, the observer."""
     file = written(tmp_path, SCENARIO)
-    assert node_count(file) == 4 + 2 + 1 + 1
-    assert pool_size([file, file]) == 8
+    assert pool_size([file, file], released("4.4.0")) == 4 + 2 + 1 + 1
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ('"""Why?"""\n', "holds no subclass of Scenario"),
-        ("import nothing_of_that_name\n", "does not import: ModuleNotFoundError"),
+        ("\nimport nothing_of_that_name\n", "own_test.py:2 does not import: ModuleNotFoundError"),
+        ("import sys\nsys.exit(0)\n", "own_test.py:2 does not import: SystemExit: 0"),
+        ("def f():\n    1 / 0\n\nf()\n", "own_test.py:2 does not import: ZeroDivisionError"),
+        ("class C(\n", "own_test.py.* line 1"),
+        (
+            SCENARIO.replace("brokers=1)", 'brokers=1)\n    answer = "{sends.recrods}"'),
+            "own_test.py:11: answer: sends: there is no measure recrods",
+        ),
     ],
 )
 def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        node_count(written(tmp_path, text))
+        pool_size([written(tmp_path, text)], released("4.4.0"))

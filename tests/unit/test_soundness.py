@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from cluster.kafka.topology import Topology
+from contract.builds import Jar, released
 from contract.errors import UsageError
 from contract.run_folder import Expectation, GroupPlan, Plan
 from harness.session.catalog import scenarios
-from harness.story.soundness import require_sound
+from harness.story.soundness import require_declared, require_sound
 from harness.story.topics import durable_topic
 
 STORY = '''"""A question?"""
@@ -57,12 +59,17 @@ def written(folder: Path, text: str) -> ModuleType:
     return module
 
 
+def checked(plan: Plan, module: ModuleType, **settings: str) -> None:
+    topology = Topology(brokers=1, settings=settings)
+    require_sound(plan, module, topology=topology, build=released("4.4.0"))
+
+
 def other(**changed: Any) -> GroupPlan:
     return msgspec.structs.replace(READERS, **changed)
 
 
 def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
-    require_sound(PLAN, written(tmp_path, STORY))
+    checked(PLAN, written(tmp_path, STORY))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +85,7 @@ def test_a_name_that_the_story_misspells_is_refused(
     tmp_path: Path, old: str, new: str, told: str
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:{told}"):
-        require_sound(PLAN, written(tmp_path, STORY.replace(old, new)))
+        checked(PLAN, written(tmp_path, STORY.replace(old, new)))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +95,50 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"groups": [READERS, READERS]}, "14: 2 groups are named readers"),
         ({"topics": [*PLAN.topics, *PLAN.topics]}, "16: 2 topics are named orders"),
         ({"must_judge": ["lost_recrod"]}, "1: there is no check lost_recrod; there are: lost_r"),
+        (
+            {"answer": "{sends.recrods}"},
+            "1: answer: sends: there is no measure recrods; there are: rows, records",
+        ),
+        ({"answer": "{sends.rows ack=all}"}, "1: answer: sends: there is no column ack; there are"),
+        ({"answer": "{lost_recrod.rows}"}, "1: answer: lost_recrod.rows: lost_recrod is neither"),
+        ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
+        (
+            {"groups": [other(settings={"enable.auto.commit": "true"})]},
+            'group readers: enable.auto.commit is not for settings: use manner="auto" for true',
+        ),
+        (
+            {"groups": [other(client="librdkafka", settings={"enable.auto.commit": True})]},
+            'enable.auto.commit is not for settings: use manner="auto"',
+        ),
+        (
+            {"groups": [other(client="kafka-python", settings={"enable_auto_commit": 1})]},
+            'enable_auto_commit is not for settings: use manner="auto"',
+        ),
+        ({"groups": [other(settings={"isolation.level": "x"})]}, "settings: use isolation="),
+        (
+            {"groups": [other(manner="auto", commit_epoch="none")]},
+            "with manner auto the client commits style record, not none",
+        ),
+        (
+            {"groups": [other(settings={"max.pol.records": "1"})]},
+            "there is no setting max.pol.records; the nearest is max.poll.records",
+        ),
+        (
+            {"groups": [other(client="java-consumer", settings={"sesion.timeout": "1"})]},
+            "there is no setting sesion.timeout; the nearest is session.timeout.ms",
+        ),
+        (
+            {"groups": [other(client="librdkafka", settings={"sesion.timeout.ms": 1})]},
+            'librdkafka refuses sesion.timeout.ms=1: No such configuration property: "sesion',
+        ),
+        (
+            {"groups": [other(client="librdkafka", settings={"session.timeout.ms": "soon"})]},
+            "librdkafka refuses session.timeout.ms=soon: Invalid value",
+        ),
+        (
+            {"groups": [other(client="kafka-python", settings={"max.poll.records": 1})]},
+            "there is no setting max.poll.records; the nearest is max_poll_records",
+        ),
         ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),
         (
             {"expects": [Expectation(check="lost_record", verdict="ok")]},
@@ -112,13 +163,77 @@ def test_a_name_that_the_story_misspells_is_refused(
 def test_a_plan_that_names_what_there_is_not_is_refused(
     tmp_path: Path, changed: dict[str, Any], told: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"own_test.py:{told}"):
-        require_sound(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
+    with pytest.raises(UsageError, match=f"own_test.py:.*{told}"):
+        checked(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
+
+
+def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None:
+    plan = msgspec.structs.replace(
+        PLAN, groups=[other(labels={"end": "above"})], answer="{polls.rows end=above client=java}"
+    )
+    checked(plan, written(tmp_path, STORY))
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"log.retention.chek.interval.ms": "1"}, "nearest is log.retention.check.interval.ms"),
+        ({"node.id": "7"}, "topology: node.id is not for settings: the harness sets it"),
+        ({"broker.rack": "r"}, "topology: broker.rack is not for settings: use has_racks="),
+    ],
+)
+def test_a_setting_of_servers_that_there_is_not_is_refused(
+    tmp_path: Path, settings: dict[str, str], told: str
+) -> None:
+    with pytest.raises(UsageError, match=f"own_test.py:.*{told}"):
+        checked(PLAN, written(tmp_path, STORY), **settings)
+
+
+def test_known_settings_of_each_client_are_taken(tmp_path: Path) -> None:
+    settings: dict[str, dict[str, str | int]] = {
+        "java": {"max.poll.records": "1", "group.instance.id": "{number}"},
+        "java-consumer": {"client.rack": "r"},
+        "librdkafka": {"session.timeout.ms": 6000, "group.instance.id": "{number}"},
+        "kafka-python": {"max_poll_records": 1},
+    }
+    groups = [
+        other(group=client, client=client, settings=given) for client, given in settings.items()
+    ]
+    plan = msgspec.structs.replace(PLAN, groups=[READERS, *groups])
+    checked(plan, written(tmp_path, STORY), **{"listener.name.secured.x": "y"})
+
+
+def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
+    jars = [Jar(path="/x.jar", sha256="")]
+    build = msgspec.structs.replace(released("4.4.0"), server_jars=jars, client_jars=jars)
+    plan = msgspec.structs.replace(PLAN, groups=[other(settings={"new.setting": "1"})])
+    topology = Topology(brokers=1, settings={"another.setting": "1"})
+    require_sound(plan, written(tmp_path, STORY), topology=topology, build=build)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ('{"cleanup.policy": "compact"}', "17: topic: cleanup.policy=compact removes superseded"),
+        ("COMPACTED", "17: topic: cleanup.policy=compact,delete removes superseded"),
+        ("COMPACTED if plain else None", "17: topic: cleanup.policy=compact,delete removes"),
+        ('{"segment.mss": "1"}', "17: topic: there is no setting segment.mss; .* segment.ms"),
+        ('{"min.insync.replicas": "1"}', "17: topic: min.insync.replicas .*: use min_insync="),
+    ],
+)
+def test_settings_of_topics_are_checked_before_anything_starts(
+    tmp_path: Path, settings: str, told: str
+) -> None:
+    story = STORY.replace("ORDERS =", 'COMPACTED = {"cleanup.policy": "compact,delete"}\nORDERS =')
+    module = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
+    declared = {"answer": "", "groups": (), "topology": Topology(brokers=1)}
+    with pytest.raises(UsageError, match=f"own_test.py:.*{told[2:]}"):
+        require_declared(module, build=released("4.4.0"), **declared)
 
 
 def test_any_client_may_commit_by_itself(tmp_path: Path) -> None:
     group = other(client="librdkafka", manner="auto")
-    require_sound(msgspec.structs.replace(PLAN, groups=[group]), written(tmp_path, STORY))
+    checked(msgspec.structs.replace(PLAN, groups=[group]), written(tmp_path, STORY))
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: one.name)
@@ -129,4 +244,4 @@ def test_the_stories_of_all_scenarios_are_sound(scenario: Any) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     nothing = {"topics": [], "groups": [], "expects": []}
-    require_sound(msgspec.structs.replace(PLAN, **nothing), module)
+    checked(msgspec.structs.replace(PLAN, **nothing), module)

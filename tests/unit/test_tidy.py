@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from contract.builds import released
 from harness.session.catalog import scenarios
-from harness.session.pool_size import node_count
+from harness.session.pool_size import pool_size
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
@@ -67,6 +68,8 @@ HOSTS = [
     spaced.replace(" ", "")
     for spaced in ("maven .org", "maven.apache .org", "pypi .org", "pythonhosted .org")
 ]
+# Lists that a reader of this repository does not have.
+OUR_LISTS = re.compile(r"\bissues? \d|\btaxonom(?:y|ies)\b", re.IGNORECASE)
 MACHINE_PATHS = re.compile("/" + r"(?:home/[a-z]|root/|work/)")
 
 
@@ -187,6 +190,12 @@ def test_no_file_names_a_path_of_somebodys_machine() -> None:
     assert named == []
 
 
+def test_no_file_names_an_issue_of_ours() -> None:
+    tests_of_this = ROOT / "tests" / "unit" / "test_exam_sources.py"
+    texts = {path: path.read_text(errors="ignore") for path in tracked() if path != tests_of_this}
+    assert [path for path, text in texts.items() if OUR_LISTS.search(text)] == []
+
+
 @pytest.mark.parametrize(
     ("path", "packages"), [("requirements.lock", 30), ("bench/requirements.lock", 2)]
 )
@@ -215,4 +224,5 @@ def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() 
     files = {Path(context.file).stem for context in contexts}
     assert files == {scenario.path.stem for scenario in scenarios()}
     for context in contexts:
-        assert context.expected_num_nodes == node_count(Path(context.file)), context.test_id
+        needed = pool_size([Path(context.file)], released("4.4.0"))
+        assert context.expected_num_nodes == needed, context.test_id

@@ -8,10 +8,19 @@ The lines come from `SubscriptionState.maybeCompleteValidation` ("Truncation det
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset, number
+from harness.decode.client_logs.lines import (
+    INT,
+    OFFSET,
+    TOPIC,
+    Found,
+    LogLine,
+    Partition,
+    Reset,
+    number,
+)
 
 _POSITION = rf"FetchPosition\{{offset=({OFFSET}), offsetEpoch=Optional(?:\[({INT})\]|\.empty)"
-_TP = rf"(?P<tp>[^\s,]+-{INT})"
+_TP = rf"(?P<tp>{TOPIC}-{INT})"
 _TRUNCATION = re.compile(
     rf"^Truncation detected for partition {_TP} at offset {_POSITION}[^}}]*\}}\}}?"
     r"(?P<rest>.*)$"

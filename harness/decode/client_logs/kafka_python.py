@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 
 from contract.events import NO_EPOCH
-from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset
+from harness.decode.client_logs.lines import INT, OFFSET, TOPIC, Found, LogLine, Partition, Reset
 
-_TP = rf"TopicPartition\(topic='(?P<topic>[^']+)', partition=(?P<partition>{INT})\)"
+_TP = rf"TopicPartition\(topic='(?P<topic>{TOPIC})', partition=(?P<partition>{INT})\)"
 _UPDATING = re.compile(
     rf"^Updating fetch position for assigned partition {_TP} to ({OFFSET}) "
     rf"\(leader epoch (-?{INT})\)"
@@ -21,7 +21,7 @@ _TRUNCATION = re.compile(
 )
 _DIVERGING = re.compile(
     rf"seeking to first diverging offset OffsetAndMetadata\(offset=({OFFSET}), "
-    rf".*leader_epoch=(-?{INT})\)"
+    rf"[^(]*leader_epoch=(-?{INT})\)"
 )
 _OUT_OF_RANGE = re.compile(
     rf"^Fetch offset (?P<at>{OFFSET}) is out of range for topic-partition {_TP}"

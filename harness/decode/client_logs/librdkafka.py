@@ -9,9 +9,9 @@ has to be looked up, the result is in another line ("request for ... returned of
 import re
 from collections.abc import Iterable
 
-from harness.decode.client_logs.lines import INT, OFFSET, Found, LogLine, Partition, Reset
+from harness.decode.client_logs.lines import INT, OFFSET, TOPIC, Found, LogLine, Partition, Reset
 
-_TP = rf"(?P<topic>\S+) \[(?P<partition>{INT})\]"
+_TP = rf"(?<![A-Za-z0-9._-])(?P<topic>{TOPIC}) \[(?P<partition>{INT})\]"
 _POSITION = rf"offset (\S+) \(leader epoch (-?{INT})\)"
 _KNOWN_POSITION = rf"offset ({OFFSET}) \(leader epoch (-?{INT})\)"
 _QUERYING = re.compile(rf"{_TP}: querying broker for epoch validation of {_KNOWN_POSITION}")

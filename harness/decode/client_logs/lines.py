@@ -16,6 +16,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OFFSET, INT = r"[0-9]{1,18}", r"[0-9]{1,9}"
 """Numbers in a log line, with as many digits as their columns hold; a line with more is ignored."""
+TOPIC = r"[A-Za-z0-9._-]{1,249}"
+"""A topic's name (`org.apache.kafka.common.internals.Topic`).
+
+A part without a bound, such as `\\S+`, begins after a fixed text only, and ends before one that it
+does not hold: so the time that a line takes grows with its length, and not with a power of it.
+"""
 
 Partition = tuple[str, int]
 

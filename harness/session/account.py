@@ -1,0 +1,76 @@
+"""What a session was asked to run, and which of it came to nothing.
+
+ducktape's process prints both in lines of its output.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from contract.errors import FencepostError, RunFolderError
+from contract.nights import SESSION_FILE
+from contract.run_folder import PLAN_FILE, RunFolder
+
+_PREFIX = "fencepost-test: "
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A test that is to be run, and the folder that its run is to have."""
+
+    test: str
+    folder: str
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A test that did not pass, and why."""
+
+    test: str
+    why: str
+
+
+def report(one: Asked | Failed) -> None:
+    """Print it on standard output for `dropped`."""
+    print(f"{_PREFIX}{msgspec.json.encode(one).decode()}", flush=True)
+
+
+def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:
+    """Return a sentence for each test without a run, and each failure that is no error of a run.
+
+    Args:
+        lines: that ducktape's process printed.
+        exit_code: its exit status.
+        refused: the error with which a test was refused.
+    """
+    told = [_read(line) for line in lines if line.startswith(_PREFIX)]
+    asked = [one for one in told if isinstance(one, Asked)]
+    why = {one.test: _in_words(one.why, refused) for one in told if isinstance(one, Failed)}
+    otherwise = f"ducktape ended with {exit_code} before it was its turn"
+    found: list[str] = []
+    is_told = False
+    for one in asked:
+        if not Path(one.folder, PLAN_FILE).exists():
+            found.append(f"{one.test} has no run: {why.get(one.test, otherwise)}")
+            continue
+        try:
+            error = RunFolder(Path(one.folder)).run().error
+        except RunFolderError as problem:
+            error = None
+            found.append(f"{one.test} can't be judged: {problem}")
+        if error is not None:
+            is_told = True
+        elif one.test in why:
+            found.append(f"{one.test} failed after its run: {why[one.test]}")
+    if exit_code and not found and not is_told:
+        found.append(f"ducktape ended with {exit_code}, and no run says why: see {SESSION_FILE}")
+    return found
+
+
+def _in_words(why: str, refused: FencepostError | None) -> str:
+    """Return the message of an error instead of its form in Python, if it is known."""
+    return str(refused) if refused is not None and repr(str(refused)) in why else why
+
+
+def _read(line: str) -> Asked | Failed:
+    one: Asked | Failed = msgspec.json.decode(line.removeprefix(_PREFIX), type=Asked | Failed)
+    return one

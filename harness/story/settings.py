@@ -1,0 +1,116 @@
+"""Settings of clients, topics and servers: what is wrong with them is an error before a start."""
+
+from collections.abc import Mapping
+
+from confluent_kafka import Consumer, KafkaException
+from kafka import KafkaConsumer
+
+from cluster.kafka.settings import Of, unknown, unknown_settings
+from cluster.kafka.topology import Topology
+from contract.clients import Client
+from contract.outcomes import Manner
+from contract.run_folder import GroupPlan
+
+_BY_THE_HARNESS = "the harness sets it"
+_OF_A_GROUP = {
+    "auto.offset.reset": "use reset=",
+    "bootstrap.servers": _BY_THE_HARNESS,
+    "client.id": _BY_THE_HARNESS,
+    "enable.auto.commit": f'use manner="{Manner.AUTO}" for true, any other manner for false',
+    "group.id": "it is the name of the group",
+    "group.protocol": f'use client="{Client.JAVA}" or client="{Client.JAVA_CONSUMER}"',
+    "isolation.level": "use isolation=",
+    "key.deserializer": _BY_THE_HARNESS,
+    "value.deserializer": _BY_THE_HARNESS,
+}
+"""What a plan has in another place, which a setting would contradict; likewise below."""
+_OF_LIBRDKAFKA = {
+    "debug": f"{_BY_THE_HARNESS}, and reads that log",
+    "enable.partition.eof": _BY_THE_HARNESS,
+    "metadata.broker.list": _BY_THE_HARNESS,
+}
+_OF_A_TOPIC = {
+    "min.insync.replicas": "use min_insync=",
+    "unclean.leader.election.enable": "use unclean_election=",
+}
+_OF_A_SERVER = {
+    **dict.fromkeys(
+        (
+            "advertised.listeners",
+            "controller.listener.names",
+            "controller.quorum.bootstrap.servers",
+            "controller.quorum.voters",
+            "inter.broker.listener.name",
+            "listener.security.protocol.map",
+            "listeners",
+            "log.dir",
+            "log.dirs",
+            "node.id",
+        ),
+        _BY_THE_HARNESS,
+    ),
+    "broker.id": _BY_THE_HARNESS,
+    "broker.rack": "use has_racks=",
+    "process.roles": "use controllers= and combined=",
+}
+_COMPACT = "compact"
+
+
+def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]:
+    """Return what is wrong with settings of a group's client, by the setting.
+
+    Args:
+        group: its client and settings.
+        is_own: whether Java clients are an own build, which may have settings of its own.
+    """
+    names = group.settings
+    placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if group.client == Client.LIBRDKAFKA else {})
+    if found := _misplaced({name: name.replace("_", ".") for name in names}, placed):
+        return found
+    match group.client:
+        case Client.LIBRDKAFKA:
+            return _refused_by_librdkafka(names)
+        case Client.KAFKA_PYTHON:
+            known = KafkaConsumer.DEFAULT_CONFIG
+            return {name: unknown(name, known) for name in names if name not in known}
+        case _:
+            return {} if is_own else unknown_settings(names, Of.CONSUMER)
+
+
+def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
+    """Return what is wrong with settings of a topic, by the setting; `is_own` as above."""
+    policy = settings.get("cleanup.policy", "")
+    compacted = (
+        f"cleanup.policy={policy} removes superseded records, which the analysis would report as "
+        "lost: use cleanup.policy=delete"
+    )
+    found = {"cleanup.policy": compacted} if _COMPACT in policy else {}
+    found |= _misplaced(dict(zip(settings, settings, strict=True)), _OF_A_TOPIC)
+    return found if is_own else found | unknown_settings(settings, Of.TOPIC)
+
+
+def server_problems(topology: Topology, *, is_own: bool = False) -> dict[str, str]:
+    """Return what is wrong with settings of servers, by the setting; `is_own` as above."""
+    names = topology.settings
+    found = _misplaced(dict(zip(names, names, strict=True)), _OF_A_SERVER)
+    return found if is_own else found | unknown_settings(names, Of.SERVER)
+
+
+def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:
+    """Refuse what belongs elsewhere; `names` has Kafka's name of each setting."""
+    return {
+        name: f"{name} is not for settings: {placed[at]}"
+        for name, at in names.items()
+        if at in placed
+    }
+
+
+def _refused_by_librdkafka(settings: Mapping[str, str | int]) -> dict[str, str]:
+    """Ask the client itself, which connects to nothing without a server's address."""
+    found = {}
+    for name, value in settings.items():
+        try:
+            Consumer({"group.id": "settings", name: value}).close()
+        except KafkaException as error:
+            found[name] = f"librdkafka refuses {name}={value}: {error.args[0].str().strip()}"
+    return found

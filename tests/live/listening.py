@@ -1,0 +1,49 @@
+"""The sockets of a run that listen in this machine's own network namespace."""
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from command import fencepost
+
+from cluster.nodes.pool import PoolKind
+
+CLIENT_PORT = 9092
+
+
+@dataclass
+class Listening:
+    """What listened at any time: an address and port, with the process.
+
+    is_known: a broker's port was seen, so that the look was not in vain.
+    """
+
+    elsewhere: set[tuple[str, int, str]] = field(default_factory=set)
+    is_known: bool = False
+
+
+def run_and_look(pool: PoolKind, results: Path) -> Listening:
+    """Run the baseline, and look at each line that it prints."""
+    seen = Listening()
+    run = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(results))
+    assert run.stdout is not None
+    said = []
+    for line in run.stdout:
+        said.append(line)
+        look(psutil.Process(run.pid), seen)
+    assert run.wait() == 0, "".join(said)
+    return seen
+
+
+def look(root: psutil.Process, seen: Listening) -> None:
+    """Add what a process and those that it started listen on."""
+    try:
+        tree = {one.pid: one.name() for one in (root, *root.children(recursive=True))}
+    except psutil.NoSuchProcess:
+        return
+    for one in psutil.net_connections(kind="inet"):
+        if one.status == psutil.CONN_LISTEN and one.pid in tree:
+            seen.is_known = seen.is_known or one.laddr.port == CLIENT_PORT
+            if not ipaddress.ip_address(one.laddr.ip.removeprefix("::ffff:")).is_loopback:
+                seen.elsewhere.add((one.laddr.ip, one.laddr.port, tree[one.pid]))

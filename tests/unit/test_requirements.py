@@ -1,0 +1,76 @@
+"""What a machine lacks is told before anything starts, in one sentence with the remedy."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract.errors import PrerequisiteError
+from harness.commands import run
+from harness.commands.requirements import require_programs
+
+OLD = "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        (OLD, "is 11: set JAVA_HOME to a newer one"),
+        ("#!/nonexistent\n", "is of an unknown version"),
+        ("#!/bin/sh\nexit 1\n", "is of an unknown version"),
+    ],
+)
+def test_a_java_that_does_not_serve_is_told(
+    script: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(script)
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PrerequisiteError, match=f"^Java 17 or newer is needed, .*{problem}"):
+        require_programs()
+
+
+def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PrerequisiteError, match="there is none on PATH; install it with: "):
+        require_programs()
+
+
+def test_runs_are_judged_again_only_where_spark_can_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PrerequisiteError, match=r"Java 17 or newer is needed, JAVA_HOME=.* none"):
+        run.analyze([str(tmp_path)])
+
+
+def limits_after(soft: int, hard: int) -> str:
+    """What a process with these limits of open files ends with, or what it is told."""
+    script = (
+        "import resource\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
+        "from contract.errors import PrerequisiteError\n"
+        "from harness.commands.requirements import require_programs\n"
+        "try:\n    require_programs()\nexcept PrerequisiteError as error:\n    print(error)\n"
+        "else:\n    print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return ended.stdout.strip()
+
+
+def test_few_open_files_are_told_with_the_command_that_permits_more() -> None:
+    assert limits_after(256, 256) == (
+        "a process may open 256 files here, and 1024 are needed: raise the limit with: "
+        "ulimit -n 1024"
+    )
+
+
+def test_a_soft_limit_of_open_files_is_raised() -> None:
+    assert limits_after(256, 4096) == "1024 4096"
+    assert limits_after(2048, 4096) == "2048 4096"

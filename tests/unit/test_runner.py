@@ -1,0 +1,248 @@
+"""ducktape's runner listens to this session's processes only, and drops none of its tests."""
+
+import multiprocessing
+import pickle
+import runpy
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import zmq
+from ducktape.command_line import main
+from ducktape.errors import TimeoutError as UnresponsiveError
+from ducktape.tests import runner, runner_client
+
+from contract.errors import NodeError, UsageError
+from contract.run_folder import find_runs
+from harness.invocation import Session
+from harness.session import ducktape_session
+from harness.session.catalog import read_scenario
+from harness.session.ducktape_session import DucktapeSession, run_ducktape
+from harness.session.node_root import node_root
+from harness.session.runner import LocalReceiver, LocalRunner, SealedMessages, WholeLoader
+
+EVENT = {"event_type": "READY", "test_id": "t"}
+STORY = '''"""A question?"""
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import psutil
+from ducktape.mark import matrix
+from ducktape.tests.test_context import TestContext
+
+from cluster.kafka.topology import Topology
+from contract.errors import UsageError
+from contract.refusal import refuse
+from contract.run_folder import RunFolder
+from harness.story.scenario import Scenario
+
+
+class Own(Scenario):
+    topology = Topology(brokers=1)
+    must_judge = ()
+
+    @matrix(way=WAYS)
+    def test_own(self, way):
+        if way == "early":
+            raise ValueError("before its run")
+        if way == "refused":
+            refuse(mistake := UsageError("own_test.py:7: there is no topic 'x'"))
+            raise mistake
+        folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
+        plan = self._plan([], [], [], [])
+        folder.write_plan(plan)
+        if way == "killed":
+            os.kill(os.getpid(), 9)
+        run = self._describe(plan, self.topology, None)
+        folder.write_run(msgspec.structs.replace(run, ended_micros=run.started_micros))
+        if way == "late":
+            raise ValueError("after its run")
+        tree = psutil.Process(os.getppid())
+        listening = [
+            one.laddr.ip
+            for process in (tree, *tree.children(recursive=True))
+            for one in process.net_connections()
+            if one.status == psutil.CONN_LISTEN
+        ]
+        (folder.path / "listening").write_text(json.dumps(sorted(set(listening))))
+'''
+
+
+class Planted:
+    """What runs code where it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self._mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self._mark,)
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalReceiver]:
+    monkeypatch.setattr(runner_client, "SerDe", SealedMessages)
+    made = LocalReceiver(1, 1)
+    made.serde = SealedMessages()
+    made.start()
+    yield made
+    made.close()
+
+
+def sent(receiver: LocalReceiver, content: bytes) -> Any:
+    """A stranger's socket that has sent this."""
+    stranger = zmq.Context.instance().socket(zmq.REQ)
+    stranger.setsockopt(zmq.LINGER, 0)
+    stranger.connect(f"tcp://127.0.0.1:{receiver.port}")
+    stranger.send(content)
+    return stranger
+
+
+def test_the_runner_listens_on_the_loopback_address_only(receiver: LocalReceiver) -> None:
+    listening = {
+        one.laddr.ip: one.laddr.port
+        for one in psutil.Process().net_connections()
+        if one.status == psutil.CONN_LISTEN and one.laddr.port == receiver.port
+    }
+    assert listening == {"127.0.0.1": receiver.port}
+
+
+def test_a_message_of_this_session_is_answered(receiver: LocalReceiver) -> None:
+    sender = runner_client.Sender("127.0.0.1", str(receiver.port), None, None)
+    answers: list[Any] = []
+    client = threading.Thread(target=lambda: answers.append(sender.send(EVENT)))
+    client.start()
+    assert receiver.recv() == EVENT
+    receiver.send({"ack": True})
+    client.join()
+    sender.close()
+    assert answers == [{"ack": True}]
+
+
+@pytest.mark.parametrize("kind", ["pickle", "changed", "another key", "short", "empty"])
+def test_what_a_stranger_sends_is_never_unpickled(
+    receiver: LocalReceiver, kind: str, tmp_path: Path
+) -> None:
+    mark = tmp_path / "it ran"
+    planted = pickle.dumps(Planted(mark))
+    sealed = SealedMessages().serialize(Planted(mark))
+    content = {
+        "pickle": planted,
+        "changed": sealed[:-2] + b"\0" + sealed[-1:],
+        "another key": bytes(32) + planted,
+        "short": planted[:20],
+        "empty": b"",
+    }[kind]
+    stranger = sent(receiver, content)
+    with pytest.raises(UnresponsiveError):
+        receiver.recv(timeout=200)
+    assert stranger.recv() == b""
+    stranger.close()
+    assert not mark.exists()
+    with pytest.raises(NodeError, match="without the seal"):
+        SealedMessages().deserialize(content)
+    assert not mark.exists()
+
+
+def test_a_stranger_does_not_keep_the_runner_from_its_own(receiver: LocalReceiver) -> None:
+    strangers = [sent(receiver, b"x" * 100) for _ in range(20)]
+    mine = sent(receiver, SealedMessages().serialize(EVENT))
+    assert receiver.recv() == EVENT
+    for one in (*strangers, mine):
+        one.close()
+
+
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> DucktapeSession:
+    monkeypatch.setattr(ducktape_session, "_record_class_data", lambda *_: None)
+    for name, text in files.items():
+        (tmp_path / f"{name}_test.py").write_text(text)
+    chosen = [read_scenario(tmp_path / f"{name}_test.py") for name in files]
+    session = Session(
+        seed=1, kafka="4.4.0", cluster="loopback", command="", git_head="", versions={}
+    )
+    results = tmp_path / "results"
+    with node_root(results) as root:
+        return run_ducktape(chosen, session, results=results, root=root, on_phase=print)
+
+
+def with_ways(*ways: str) -> str:
+    return STORY.replace("WAYS", repr(list(ways)))
+
+
+def test_a_session_listens_on_no_other_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = ran(tmp_path, monkeypatch, own=with_ways("whole"))
+    assert (ended.exit_code, ended.dropped) == (0, ())
+    (run,) = find_runs(ended.folder)
+    assert (run.path / "listening").read_text() == '["127.0.0.1"]'
+
+
+def test_what_came_to_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = ran(tmp_path, monkeypatch, own=with_ways("whole", "early", "late", "refused"))
+    assert len(find_runs(ended.folder)) == 2
+    assert [one.partition("way=")[2] for one in ended.dropped] == [
+        "early has no run: ValueError('before its run')",
+        "late failed after its run: ValueError('after its run')",
+        "refused has no run: own_test.py:7: there is no topic 'x'",
+    ]
+
+
+def test_a_killed_scenario_takes_no_other_along_in_silence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = ran(tmp_path, monkeypatch, own=with_ways("killed", "whole", "late"))
+    told = [one.partition("way=")[2] for one in ended.dropped]
+    assert told[0].startswith("killed can't be judged: ")
+    reason = "has no run: ducktape ended with 70 before it was its turn"
+    assert told[1:] == [f"late {reason}", f"whole {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {"own": with_ways("whole"), "other": with_ways("whole")},
+            "Own.test_own {'way': 'whole'} of .*other_test.py and .*own_test.py have one name",
+        ),
+        ({"own": with_ways("a b", "ab")}, "Own.test_own {'way': .* have one name"),
+        (
+            {
+                "own": with_ways("whole"),
+                "other": with_ways("whole").replace("def test_own", "def story"),
+            },
+            "no test was found in .*other_test.py: a scenario is a method",
+        ),
+    ],
+)
+def test_tests_of_one_name_are_refused_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        ran(tmp_path, monkeypatch, **files)
+    assert not list((tmp_path / "results").glob("*/Own"))
+
+
+def test_a_process_that_is_started_anew_has_the_key_and_the_classes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where multiprocessing does not fork: it imports the program's module again."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        sealed = pool.apply(SealedMessages().serialize, (EVENT,))
+    assert SealedMessages().deserialize(sealed) == EVENT
+    for module, name in (
+        (runner, "Receiver"),
+        (runner, "SerDe"),
+        (runner_client, "SerDe"),
+        (main, "TestRunner"),
+        (main, "TestLoader"),
+    ):
+        monkeypatch.setattr(module, name, None)
+    runpy.run_module("harness.session.ducktape_program", run_name="__mp_main__")
+    assert runner.Receiver is LocalReceiver
+    assert runner.SerDe is runner_client.SerDe is SealedMessages
+    assert (main.TestRunner, main.TestLoader) == (LocalRunner, WholeLoader)
