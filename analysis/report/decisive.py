@@ -62,7 +62,7 @@ def _removed(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
     deletion = _evidence(finding, "deletion", {})
     removals = {
         Kind.TRUNCATION: _evidence(finding, "truncated_micros"),
-        Kind.DELETION: deletion.get("at_micros"),
+        Kind.DELETION: deletion.get("at_micros") if isinstance(deletion, dict) else None,
     }
     return _first(moments, lambda one: one.kind in removals and one.at_micros == removals[one.kind])
 

@@ -39,6 +39,8 @@ class Kind(enum.StrEnum):
     """A member changes, without a position on the partition."""
     POSITION = "position"
     """A member has a position on the partition, or fails."""
+    STEP = "step"
+    """A step of a transactional producer."""
     RESET = "reset"
     DELIVERY = "delivery"
     STORED = "stored"
@@ -257,6 +259,18 @@ def _span(ranges: Sequence[Row]) -> Span:
 def _offsets(ranges: Sequence[Row]) -> str:
     first, last = _span(ranges)
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+def steps(tables: RunTables, finding: Finding) -> Iterator[Moment]:
+    """The steps of the transaction that a finding names."""
+    producer, number = (finding.evidence.get(name) for name in ("producer", "transaction"))
+    if not (isinstance(producer, str) and isinstance(number, int)):
+        return
+    for row in tables.rows("transactions", producer=producer, transaction=number):
+        step, change = (row[name].replace("_", " ") for name in ("step", "change"))
+        error = f" ({row['error']})" if row["error"] else ""
+        what = f"{step} of transaction {number}: {change}, {row['outcome']}{error}"
+        yield in_history(row, row["at_micros"], producer, what, Kind.STEP)
 
 
 def members(tables: RunTables, where: Place) -> Iterator[Moment]:

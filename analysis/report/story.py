@@ -33,6 +33,7 @@ _WEIGHTS = {
     Kind.RESPONSE: 6,
     Kind.POSITION: 5,
     Kind.RESET: 5,
+    Kind.STEP: 5,
     Kind.COMMIT: 5,
     Kind.STORED: 5,
     Kind.ACKNOWLEDGEMENT: 5,
@@ -164,7 +165,11 @@ def story(tables: RunTables, finding: Finding) -> Story:
     deliveries those of its group, or of every group where it names none. Faults are always listed.
     Where it is about commits, so is what happened to the group's partition of `__consumer_offsets`.
     """
-    found = [*moments.of_run(tables), *responses(tables, finding)]
+    found = [
+        *moments.of_run(tables),
+        *responses(tables, finding),
+        *moments.steps(tables, finding),
+    ]
     ends: list[str] = []
     if finding.topic is not None and finding.partition is not None:
         where = Place(finding.topic, finding.partition, finding.group)

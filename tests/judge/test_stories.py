@@ -352,6 +352,27 @@ def test_a_wait_for_the_coordinator_shows_the_commits_on_every_partition(tell: T
     assert not any("__consumer_offsets" in one for one in whats(told, "controller"))
 
 
+def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: Tell) -> None:
+    step = {"worker": "w", "producer": "p", "transaction": 1, "step": "send_offsets", "seq": 3}
+    done = {"change": "offsets_sent", "outcome": "ok", "at_micros": 297}
+    rows = {
+        **LOG_OF_COMMITS,
+        "transactions": [
+            {**step, **done},
+            {**step, **done, "step": "commit", "change": "failed", "error": "TimeoutException"},
+            {**step, **done, "transaction": 2},
+        ],
+    }
+    evidence = {"producer": "p", "transaction": 1}
+    told = tell(rows, "offsets_without_output", topic="out", evidence=evidence, at=None)
+    assert whats(told, "p") == [
+        "send offsets of transaction 1: offsets sent, ok",
+        "commit of transaction 1: failed, ok (TimeoutException)",
+    ]
+    stored = whats(told, "__consumer_offsets-0")
+    assert stored[0] == "stores offset 3 with epoch 0 on t-0 of g, at offset 6, on brokers 1, 3"
+
+
 def test_a_run_without_stored_commits_has_none_to_show(tell: Tell) -> None:
     assert tell(WENT_BACK, "lost_commit").ends == tell(WENT_BACK, "reset").ends
 
