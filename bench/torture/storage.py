@@ -130,7 +130,7 @@ def _killed(copy: RunFolder, seconds: float) -> str:
 
 @contextmanager
 def _filled(disk: Path, slack: int) -> Iterator[None]:
-    """Leave so many bytes of a file system free."""
+    """Fill a file system until `slack` bytes are free."""
     filler = disk / "filler"
     free = shutil.disk_usage(disk).free
     with filler.open("wb") as content:

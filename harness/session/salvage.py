@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from contract.errors import RunFolderError
+from contract.held import alone_in
 from contract.run_folder import RunFolder
 from harness.collection.collect import decode_clients
 
@@ -37,4 +38,5 @@ def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
                 shutil.copy(source.parent / name, target / copied.format(source.parent.name))
     ended = time.time_ns() // 1000
     folder.write_run(msgspec.structs.replace(described, ended_micros=ended, error=why))
-    decode_clients(folder, folder.tables)
+    with alone_in(folder.path):
+        decode_clients(folder, folder.tables)

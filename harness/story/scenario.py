@@ -24,6 +24,7 @@ from contract.clients import Client, clients_of
 from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
+from contract.held import alone_in
 from contract.manifest import write_manifest
 from contract.randomness import generator
 from contract.refusal import refuse
@@ -159,7 +160,8 @@ class Scenario(Test):  # type: ignore[misc]
                 folder.write_run(description)
                 yield run
             finally:
-                problems += end_and_collect(run)
+                with alone_in(folder.path):
+                    problems += end_and_collect(run)
         except BaseException as failure:
             problems.insert(0, "".join(traceback.format_exception_only(failure)).strip())
             raise
