@@ -1,10 +1,17 @@
-"""One run judged: its verdict, its findings and its report, in its folder."""
+"""One run judged: its verdict, its findings and its report, in its folder.
+
+A report is made beside the earlier one, and then put into its place file by file: neither a full
+disk nor a kill loses an earlier one.
+"""
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 
+from analysis.facts.remote import RemoteFolder
 from analysis.facts.trace import Trace
 from analysis.report.answer import answer, consequence
 from analysis.report.night_rows import Judged
@@ -12,61 +19,116 @@ from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
-from contract.errors import FencepostError
+from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
 from contract.findings import FINDINGS_FILE
+from contract.held import HeldFolder, alone_in, remove_unheld
 from contract.program import unexpected
-from contract.regular_files import replace_file
-from contract.run_folder import RunFolder
+from contract.regular_files import printable, replace_file, storage_error
+from contract.run_folder import RunFolder, report_folder
 from contract.verdicts import Engine, Judging, Verdict
 
 _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"
 WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES)
 """The files of a report that judging a run writes."""
+_BESIDE = ".judging-"
+"""Of a folder in the run's: the new report, until it is whole, and what the engine spills."""
+_SPILLED = "spilled"
 
 
 def judge_folder(
     folder: RunFolder,
-    load: Callable[[], Trace],
+    load: Callable[[Path], Trace],
     *,
     engine: Engine,
     why: str,
     require: Callable[[], None] = lambda: None,
 ) -> Judged:
-    """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder.
+    """Judge a run, alone among the processes that write into its folder.
+
+    If the run can't be judged, no earlier report stays. If its folder can't be written, all stays.
 
     Args:
         folder: the run's.
-        load: reads its tables.
+        load: reads its tables; it may keep files in the folder that it is given.
         engine: that judges it.
         why: this engine, in words.
         require: raises AnalysisError if the engine has ended, so that its results are none.
     """
+    try:
+        folder.require_own()
+        with alone_in(folder.path):
+            remove_unheld(folder.path, _BESIDE)
+            beside = HeldFolder(folder.path, _BESIDE)
+            try:
+                making = replace(folder, report_name=beside.path.name)
+                judging = Judging(engine=engine, why=why, seconds=0.0)
+                verdict = _judged(folder, making, load, judging, require)
+            finally:
+                beside.remove()
+    except FencepostError as error:
+        return Judged(folder, None, printable(str(error)), error.exit_code)
+    except OSError as error:
+        told = storage_error(error, folder.path) or RunFolderError(f"{folder.path}: {error}")
+        return Judged(folder, None, printable(str(told)), told.exit_code)
+    return Judged(folder, verdict)
+
+
+def forget_report(folder: RunFolder) -> None:
+    """Remove the files of an earlier report."""
+    for name in WRITTEN:
+        (folder.report / name).unlink(missing_ok=True)
+
+
+def withdrawn(judged: Judged, remote: RemoteFolder) -> Judged:
+    """A run at a URI that can't be judged, after its earlier report there is removed."""
+    if judged.exit_code == StorageError.exit_code:
+        return judged
+    try:
+        remote.remove(judged.folder, WRITTEN)
+    except FencepostError as error:
+        return replace(judged, error=f"{judged.error}; {error}")
+    return judged
+
+
+def _judged(
+    folder: RunFolder,
+    making: RunFolder,
+    load: Callable[[Path], Trace],
+    judging: Judging,
+    require: Callable[[], None],
+) -> Verdict:
+    """Judge a run into `making`, and put the report into the run's folder.
+
+    Raises:
+        FencepostError: that can't be done.
+    """
     began = time.monotonic()
     try:
-        for earlier in WRITTEN:
-            (folder.report / earlier).unlink(missing_ok=True)
-        trace = load()
-        folder.report.mkdir(exist_ok=True)
-        with FindingsFile(folder.report / FINDINGS_FILE) as findings:
+        spilled = making.report / _SPILLED
+        spilled.mkdir()
+        trace = load(spilled)
+        with FindingsFile(making.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
         verdict = msgspec.structs.replace(
-            verdict, answer=answer(folder, verdict), follows=consequence(folder, verdict)
+            verdict, answer=answer(making, verdict), follows=consequence(making, verdict)
         )
         require()
         seconds = round(time.monotonic() - began, 1)
-        judging = Judging(engine=engine, why=why, seconds=seconds)
-        _write(folder, msgspec.structs.replace(verdict, judging=judging))
-    except FencepostError as error:
-        return Judged(folder, None, str(error), error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the other runs are judged
-        try:
-            require()
-        except FencepostError as ended:
-            return Judged(folder, None, str(ended), ended.exit_code)
+        judging = msgspec.structs.replace(judging, seconds=seconds)
+        verdict = msgspec.structs.replace(verdict, judging=judging)
+        _write(making, verdict)
+        _put_into_place(making, folder)
+    except Exception as error:
+        if (full := storage_error(error, folder.path)) is not None:
+            raise full from error
+        forget_report(folder)
+        if isinstance(error, FencepostError):
+            raise
+        require()
         what = unexpected(error, folder.report / _TRACEBACK)
-        return Judged(folder, None, f"the analysis failed: {what}", FencepostError.exit_code)
-    return Judged(folder, msgspec.structs.replace(verdict, judging=judging))
+        raise AnalysisError(f"the analysis failed: {what}") from error
+    return verdict
 
 
 def _write(folder: RunFolder, verdict: Verdict) -> None:
@@ -74,3 +136,20 @@ def _write(folder: RunFolder, verdict: Verdict) -> None:
     write_run_outputs(Judged(folder, verdict))
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")
+
+
+def _put_into_place(made: RunFolder, folder: RunFolder) -> None:
+    """Move the files of a report, the verdict last.
+
+    Raises:
+        RunFolderError: there is a folder of the name of one.
+    """
+    report = report_folder(folder.path)
+    for name in WRITTEN:
+        if (report / name).is_dir():
+            raise RunFolderError(f"{report / name} is a folder: remove it")
+    for name in sorted(WRITTEN, key=lambda name: name == _VERDICT):
+        if (made.report / name).exists():
+            (made.report / name).replace(report / name)
+        else:
+            (report / name).unlink(missing_ok=True)

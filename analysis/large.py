@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from analysis.engine.session import require_jvm
 from analysis.facts.load import load_trace
 from analysis.facts.remote import RemoteFolder, RemoteRun
-from analysis.judging import WRITTEN, judge_folder
+from analysis.judging import judge_folder, withdrawn
 from analysis.report.night_rows import Judged
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
@@ -17,7 +17,7 @@ from contract.verdicts import Engine
 def judge_by_sql(
     spark: SparkSession, folder: RunFolder, why: str, remote: RemoteFolder | None = None
 ) -> Judged:
-    """Judge a run. If that fails, no earlier verdict and no earlier page stay in its folder.
+    """Judge a run, as `judge_folder` does.
 
     Args:
         spark: the session.
@@ -28,10 +28,11 @@ def judge_by_sql(
     if remote is None:
         return _judge_local(spark, folder, why)
     try:
-        remote.remove(folder, WRITTEN)
         run = remote.run(folder)
         judged = _judge_local(spark, folder, why, run)
         run.scratch.remove()
+        if judged.verdict is None:
+            judged = withdrawn(judged, remote)
         remote.publish(folder.report)
     except (FencepostError, OSError) as error:
         code = getattr(error, "exit_code", FencepostError.exit_code)
@@ -44,7 +45,7 @@ def _judge_local(
 ) -> Judged:
     return judge_folder(
         folder,
-        lambda: load_trace(spark, folder, remote),
+        lambda _: load_trace(spark, folder, remote),
         engine=Engine.SPARK_SQL,
         why=why,
         require=require_jvm,

@@ -4,19 +4,27 @@ It is partitioned by `night` (or session), `scenario` and `run`, on any file sys
 writes it. A run that is judged again replaces its own rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from analysis.engine.scratch import in_full
+from analysis.engine import jvm
+from analysis.engine.scratch import LITERAL, in_full
 from analysis.report.night_rows import Judged
+from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.held import alone_in
 from contract.nights import home_of
+from contract.regular_files import open_regular, printable, storage_error
 from contract.run_folder import STORE_FOLDER
 from contract.uris import place
 
@@ -50,33 +58,65 @@ def write_store(
         spark: the session.
         judged: runs with a verdict, and the folder or URI of each.
         store: its folder or URI; None: that of the results folder that a run is in, if it has one.
+
+    Raises:
+        FencepostError: it can't be written.
     """
     by_store: dict[str, list[tuple[Judged, str]]] = {}
     for one, where in judged:
         if (home := store or _store_of(where)) is not None:
-            by_store.setdefault(in_full(place(home)), []).append((one, where))
+            by_store.setdefault(home, []).append((one, where))
     for home, runs in by_store.items():
-        rows = [_row(at, one, where) for at, (one, where) in enumerate(runs)]
-        of_runs = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_RUNS))
-        found = _findings(spark, [where for _, where in runs])
-        of_findings = found.join(of_runs.drop("verdict_json"), "at_run")
-        stored = of_runs.unionByName(of_findings, allowMissingColumns=True).drop("at_run")
-        writer = stored.coalesce(1).write.option("partitionOverwriteMode", "dynamic")
-        writer.mode("overwrite").partitionBy(*_KEYS).parquet(home)
+        folder = place(home)
+        try:
+            with _alone_in(folder):
+                _write(spark, runs, in_full(folder))
+        except (PySparkException, Py4JError, OSError) as error:
+            raise storage_error(error, Path(home)) or AnalysisError(
+                f"the store {home} can't be written: {jvm.reason(error)}"
+            ) from error
+
+
+def _write(spark: SparkSession, runs: Sequence[tuple[Judged, str]], home: str) -> None:
+    rows = [_row(at, one, where) for at, (one, where) in enumerate(runs)]
+    of_runs = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_RUNS))
+    found = _findings(spark, [where for _, where in runs])
+    of_findings = found.join(of_runs.drop("verdict_json"), "at_run")
+    stored = of_runs.unionByName(of_findings, allowMissingColumns=True).drop("at_run")
+    writer = stored.coalesce(1).write.option("partitionOverwriteMode", "dynamic")
+    writer.mode("overwrite").partitionBy(*_KEYS).parquet(home)
+
+
+@contextmanager
+def _alone_in(store: Path | str) -> Iterator[None]:
+    """Let other analyses of this machine wait; no other file system has such locks."""
+    if isinstance(store, str):
+        yield
+        return
+    store.mkdir(parents=True, exist_ok=True)
+    with alone_in(store):
+        yield
 
 
 def _findings(spark: SparkSession, places: Sequence[str]) -> DataFrame:
     """The rows of the runs' files of findings, with `at_run`."""
-    schema = from_arrow_schema(FINDINGS)
     return reduce(
         DataFrame.unionAll,
         [
-            spark.read.schema(schema)
-            .parquet(f"{in_full(place(where))}/report/{FINDINGS_FILE}")
-            .selectExpr("*", f"{at} as at_run")
+            _findings_of(spark, place(where)).selectExpr("*", f"{at} as at_run")
             for at, where in enumerate(places)
         ],
     )
+
+
+def _findings_of(spark: SparkSession, run: Path | str) -> DataFrame:
+    if isinstance(run, Path) and str(run) != printable(str(run)):
+        # Java has no such name of a file.
+        with open_regular(run / "report" / FINDINGS_FILE) as content:
+            return spark.createDataFrame(pq.read_table(content, schema=FINDINGS))
+    schema = from_arrow_schema(FINDINGS)
+    file = f"{in_full(run)}/report/{FINDINGS_FILE}"
+    return spark.read.options(**LITERAL).schema(schema).parquet(file)
 
 
 def _store_of(where: str) -> str | None:
@@ -85,7 +125,7 @@ def _store_of(where: str) -> str | None:
     if isinstance(path, str):
         return None
     stores = (above / STORE_FOLDER for above in path.resolve().parents)
-    return next((str(one) for one in stores if one.is_dir()), None)
+    return next((str(one) for one in stores if one.is_dir() and not one.is_symlink()), None)
 
 
 def _row(at: int, one: Judged, where: str) -> dict[str, object]:
@@ -116,6 +156,6 @@ def _keys(scenario: str, where: str) -> tuple[str, str, str]:
     if isinstance(path, Path):
         path = path.resolve()
         if (home := home_of(path)) is not None:
-            return home.name, scenario, str(path.relative_to(home))
-    above, _, name = str(path).rstrip("/").rpartition("/")
+            return printable(home.name), scenario, printable(str(path.relative_to(home)))
+    above, _, name = printable(str(path)).rstrip("/").rpartition("/")
     return above.rpartition("/")[2], scenario, name

@@ -22,11 +22,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.engine import jvm
+from analysis.engine.scratch import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended
 from analysis.facts.load import load_on_duckdb
 from analysis.facts.remote import RemoteFolder
 from analysis.facts.source import table_files
-from analysis.judging import WRITTEN, judge_folder
+from analysis.judging import forget_report, judge_folder, withdrawn
 from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError, FencepostError
 from contract.held import HeldFolder, remove_unheld
@@ -44,7 +45,6 @@ _VERDICT, _ERROR, _REPORT = "verdict", "error", "report/"
 _PIECE_BYTES = 4 << 20
 _JUDGED_AT_MOST = 2
 """Attempts of a task that judge. What ended its worker twice would end it again."""
-_SCRATCH = ".judging-"
 _COPIES = "fencepost-run-"
 _LOOK_SECONDS = 0.3
 _MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -117,6 +117,7 @@ def memory_here() -> int:
 def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:
     """The rows of all tables of a run; 0 where they can't be read, which judging it reports."""
     try:
+        folder.require_own()
         files = table_files(folder, None if remote is None else remote.run(folder))
     except FencepostError:
         return 0
@@ -141,14 +142,10 @@ def judge_in_tasks(
     Raises:
         AnalysisError: the executors can't judge any run.
     """
-    failed = {run.folder: one for run in runs if (one := _not_cleared(run)) is not None}
-    ready = [run for run in runs if run.folder not in failed]
-    if not ready:
-        return list(failed.values())
     # Not as rows: a path may be no text in UTF-8.
-    places = [(str(run.folder.path.absolute()), run.why) for run in ready]
+    places = [(str(run.folder.path.absolute()), run.why) for run in runs]
     judge = partial(judged_rows, Share(at_once), places)
-    rows = as_frame(spark, ready).mapInArrow(judge, _RESULTS)
+    rows = as_frame(spark, runs).mapInArrow(judge, _RESULTS)
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(rows.toArrow)
         try:
@@ -162,18 +159,7 @@ def judge_in_tasks(
         if not is_jvm_alive():
             raise jvm_ended() from error
         raise AnalysisError(_reason(error)) from error
-    told = {run.folder: _judged(run, found.get(index, {})) for index, run in enumerate(ready)}
-    return [(failed | told)[run.folder] for run in runs]
-
-
-def _not_cleared(run: Due) -> Judged | None:
-    """Remove an earlier report at a URI; returns the error if that can't be done."""
-    try:
-        if run.remote is not None:
-            run.remote.remove(run.folder, WRITTEN)
-    except FencepostError as error:
-        return Judged(run.folder, None, str(error), error.exit_code)
-    return None
+    return [_judged(run, found.get(index, {})) for index, run in enumerate(runs)]
 
 
 def warm_up(spark: SparkSession) -> None:
@@ -206,7 +192,7 @@ def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
     for at, run in enumerate(runs):
         if run.remote is not None:
             uri = run.remote.shown(str(run.folder.path))
-            files = spark.read.format("binaryFile").option("recursiveFileLookup", value=True)
+            files = spark.read.format("binaryFile").options(**LITERAL, recursiveFileLookup=True)
             frames.append(
                 files.load(uri)
                 .coalesce(1)
@@ -237,6 +223,8 @@ def judged_rows(
     run, (place, why) = first["run"], places[first["run"]]
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
+        if first["name"] is None:
+            forget_report(RunFolder(Path(place)))
         yield _row(run, _ERROR, _encoded(_worker_ended()))
         return
     if first["name"] is None:
@@ -261,21 +249,12 @@ def judged_rows(
 def judge_here(share: Share, folder: RunFolder, why: str) -> Judged:
     """Judge a run in this process, by DuckDB; `why` so, in words."""
     threads, memory = share.of_this_machine()
-    try:
-        remove_unheld(folder.path, _SCRATCH)
-        scratch = HeldFolder(folder.path, _SCRATCH)
-    except OSError as error:
-        message = f"{folder.path} can't be written: {error}"
-        return Judged(folder, None, message, AnalysisError.exit_code)
-    try:
-        return judge_folder(
-            folder,
-            lambda: load_on_duckdb(folder, scratch.path, threads=threads, memory=memory),
-            engine=Engine.DUCKDB,
-            why=why,
-        )
-    finally:
-        scratch.remove()
+    return judge_folder(
+        folder,
+        lambda spill: load_on_duckdb(folder, spill, threads=threads, memory=memory),
+        engine=Engine.DUCKDB,
+        why=why,
+    )
 
 
 def _copy(folder: Path, row: Mapping[str, bytes]) -> None:
@@ -355,7 +334,8 @@ def _by_run(rows: pa.Table) -> dict[int, dict[str, bytes]]:
 def _judged(run: Due, found: Mapping[str, bytes]) -> Judged:
     if _VERDICT not in found:
         error = msgspec.json.decode(found[_ERROR], type=_Error)
-        return Judged(run.folder, None, error.message, error.exit_code)
+        judged = Judged(run.folder, None, error.message, error.exit_code)
+        return judged if run.remote is None else withdrawn(judged, run.remote)
     verdict = msgspec.json.decode(found[_VERDICT], type=Verdict)
     judged = Judged(run.folder, verdict)
     return judged if run.remote is None else _published(run.remote, judged, found)

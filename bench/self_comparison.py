@@ -14,7 +14,8 @@ from analysis.comparison.compare import StoryValues, compare_stories
 from analysis.report.shares import share
 from bench.collect import collect
 from bench.verdicts import verdicts_of
-from contract.comparisons import SCHEMA, Comparison, Outcome, Result, Side, Story
+from contract.comparisons import Comparison, Outcome, Result, Side, Story
+from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.program import run_program
 from contract.run_folder import find_runs, has_runs

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
+from contract.described import read_described
 from contract.errors import RunFolderError
-from contract.regular_files import read_file, replace_file
+from contract.regular_files import replace_file
 
 COMPARISON_FILE = "comparison.json"
 RESULT_FILE = "compare.json"
-SCHEMA = 1
 
 
 class Side(enum.StrEnum):
@@ -156,6 +156,6 @@ def read_comparison(folder: Path) -> Comparison:
     """
     file = folder / COMPARISON_FILE
     try:
-        return msgspec.json.decode(read_file(file), type=Comparison)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        return read_described(file, Comparison, what="comparison")
+    except FileNotFoundError as error:
         raise RunFolderError(f"{file} is not a valid comparison: {error}") from error

@@ -4,6 +4,7 @@ FencepostError
 ├── UsageError            the request is invalid here (exit 64)
 ├── PrerequisiteError     the machine lacks something; the message names the fix (exit 69)
 ├── DistributionError     a Kafka distribution can't be locked, fetched or verified (exit 69)
+├── StorageError          a folder can't be written: full, read-only, not allowed (exit 69)
 ├── NodeError             a node, or a command on it, failed (exit 70)
 │   └── CommandFailedError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
@@ -36,6 +37,12 @@ class PrerequisiteError(FencepostError):
 
 class DistributionError(FencepostError):
     """A Kafka distribution can't be locked, fetched or verified."""
+
+    exit_code = 69
+
+
+class StorageError(FencepostError):
+    """A folder can't be written; what was in it is as it was."""
 
     exit_code = 69
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.errors import RunFolderError
+from contract.regular_files import open_regular
 from contract.run_folder import RunFolder
 from contract.verdicts import Finding, FindingVerdict
 
@@ -39,7 +40,9 @@ def read_finding(folder: RunFolder, check: str, number: int) -> Finding | None:
     if not file.is_file():
         return None
     try:
-        chosen = pq.read_table(file, filters=[("check", "=", check), ("number", "=", number)])
+        with open_regular(file) as content:
+            wanted = [("check", "=", check), ("number", "=", number)]
+            chosen = pq.read_table(content, filters=wanted)
         rows = chosen.cast(FINDINGS).to_pylist()
         return _finding(rows[0]) if rows else None
     except (pa.ArrowException, OSError, ValueError, msgspec.DecodeError) as error:

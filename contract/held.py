@@ -8,17 +8,21 @@ import fcntl
 import os
 import shutil
 import socket
+import stat
 import weakref
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
 from uuid import uuid4
 
-from contract.errors import WaitTimeoutError
+from contract.errors import PrerequisiteError, WaitTimeoutError
 from contract.waiting import wait_until
 
 _ASKED_SECONDS = 0.5
+_WRITER_SECONDS = 3600.0
+"""To judge a large run takes many minutes."""
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class HeldFolder:
@@ -35,7 +39,7 @@ class HeldFolder:
             self.path.mkdir()
             # Another process may remove it as unheld before the lock is taken.
             try:
-                descriptor = os.open(self.path, os.O_RDONLY)
+                descriptor = os.open(self.path, _READ)
             except FileNotFoundError:
                 continue
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -47,7 +51,7 @@ class HeldFolder:
 
 
 class HeldName:
-    """A name that belongs to this process, by a file that stays.
+    """A name that belongs to this process, by a file that stays, and that is no link.
 
     Raises:
         BlockingIOError: another process holds it.
@@ -56,7 +60,7 @@ class HeldName:
     def __init__(self, file: Path) -> None:
         """Hold it until this object is closed or collected."""
         with suppress(OSError):
-            os.close(os.open(file, os.O_RDONLY | os.O_CREAT | os.O_NONBLOCK, 0o644))
+            os.close(os.open(file, _READ | os.O_CREAT, 0o600))
         try:
             # Who asks whether it is held holds it meanwhile.
             descriptor = wait_until(
@@ -68,20 +72,65 @@ class HeldName:
         """Release the lock, as the end of this object does."""
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder that stays. All who write into it do so, and wait for each other.
+
+    Raises:
+        WaitTimeoutError: another process holds it for too long.
+        OSError: it can't be opened.
+    """
+    descriptor = os.open(folder, _READ & ~os.O_NOFOLLOW)
+    try:
+        wait_until(
+            lambda: _is_taken(descriptor),
+            what=f"the end of what another process writes into {folder}",
+            timeout_seconds=_WRITER_SECONDS,
+            hint="wait for that process, or stop it; then start the command again",
+        )
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def hold_first(names: Iterable[str], prefix: str) -> tuple[str, HeldName]:
-    """Hold and return the first of some names that no process of this machine holds.
+    """Hold and return the first of some names that no process of this user holds.
 
     Args:
-        names: in the order in which they are tried.
+        names: in the order in which they are tried; none names a folder.
         prefix: of the names' files, for one kind of names.
 
     Raises:
         BlockingIOError: other processes hold all of them.
+        PrerequisiteError: a name, or the folder of locks, can't be used.
     """
+    folder = _folder_of_locks()
     for name in names:
+        file = f"{prefix}{name}.lock"
+        if Path(file).name != file:
+            raise PrerequisiteError(f"{name!r} can't be a name here: it has a slash")
         with suppress(BlockingIOError):
-            return name, HeldName(Path(gettempdir()) / f"{prefix}{name}.lock")
+            return name, HeldName(folder / file)
     raise BlockingIOError(f"other processes hold all names of {prefix}*.lock")
+
+
+def _folder_of_locks() -> Path:
+    """The folder of this user's locks, which no other user can write into.
+
+    Raises:
+        PrerequisiteError: something else has its name.
+    """
+    folder = Path(gettempdir()) / f"fencepost-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if not is_own or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise PrerequisiteError(
+            f"{folder} is no folder that only this user can write into: remove it, or set TMPDIR "
+            "to a folder of your own"
+        )
+    return folder
 
 
 def remove_unheld(parent: Path, prefix: str) -> int:
@@ -111,12 +160,23 @@ def _remove(folder: Path, descriptor: int) -> None:
 
 def _locked(path: Path) -> int | None:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = os.open(path, _READ)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_taken = _is_taken(descriptor)
     except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        is_taken = False
+    if is_taken:
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _is_taken(descriptor: int) -> bool:
+    """Take a lock, unless another process has it."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

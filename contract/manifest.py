@@ -11,9 +11,10 @@ from pathlib import PurePosixPath
 
 import msgspec
 
+from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError
-from contract.regular_files import Opener, open_regular, printable, read_file, replace_file
-from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.regular_files import Opener, open_regular, printable, replace_file
+from contract.run_folder import PLAN_FILE, POOLS, RUN_FILE, RunFolder
 
 MANIFEST_FILE = "manifest.json"
 _PARTS = ("history", "clients", "brokers", "tables")
@@ -49,19 +50,23 @@ DECODED_AGAIN = frozenset(
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The SHA-256 of each file, in hexadecimal, by its path below the run's folder."""
 
-    schema: int = 1
+    schema: int
     files: dict[str, str]
 
 
 def write_manifest(folder: RunFolder) -> None:
     """Write `manifest.json` of the files that the analysis reads, which must not change later."""
-    manifest = Manifest(files={name: _sha256(name, file) for name, file in _local(folder).items()})
+    files = {name: _sha256(name, file) for name, file in _local(folder).items()}
+    manifest = Manifest(schema=SCHEMA, files=files)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     replace_file(folder.path / MANIFEST_FILE, text + b"\n")
 
 
 def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) -> Iterator[str]:
-    """Return a sentence for each file that differs from the manifest; none without a manifest.
+    """Return a sentence for each file that differs from the manifest.
+
+    Without a manifest, a run of ours was not collected to its end, or something removed the file.
+    Runs from elsewhere and generated histories have none.
 
     Args:
         folder: that has the manifest.
@@ -69,10 +74,15 @@ def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) ->
     """
     file = folder.path / MANIFEST_FILE
     if not os.path.lexists(file):
+        if folder.run().cluster in POOLS:
+            yield (
+                f"{MANIFEST_FILE} is missing: the run was not collected to its end, or its files "
+                "were changed since"
+            )
         return
     try:
-        collected = msgspec.json.decode(read_file(file), type=Manifest).files
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
+        collected = read_described(file, Manifest, what="manifest").files
+    except RunFolderError as error:
         yield f"{MANIFEST_FILE} is invalid: {error}"
         return
     there = _local(folder) if files is None else _compared(files)

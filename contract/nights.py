@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from contract.builds import Choice, with_note
-from contract.errors import RunFolderError
-from contract.regular_files import read_file, replace_file
+from contract.described import read_described
+from contract.regular_files import replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
 
 NIGHT_FILE = "night.json"
@@ -20,7 +20,6 @@ SESSION_FILE = "ducktape.log"
 """Every session's folder has it."""
 _LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
 SUMMARY_FILE = "summary.json"
-SCHEMA = 1
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 
@@ -201,11 +200,9 @@ def read_summary(folder: Path) -> NightSummary | None:
 
 def _read(file: Path, kind: type[_T]) -> _T | None:
     try:
-        return msgspec.json.decode(read_file(file), type=kind)
+        return read_described(file, kind)
     except FileNotFoundError:
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
 
 
 def home_of(run: Path) -> Path | None:

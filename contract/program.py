@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from contract.errors import FencepostError, InterruptError, UsageError
+from contract.regular_files import replace_file, storage_error
 from contract.terminal import Terminal
 
 _PIPE_CLOSED = 141
@@ -51,8 +52,10 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
-        say(unexpected(error))
-        code = FencepostError.exit_code
+        named = getattr(error, "filename", None)
+        full = storage_error(error, Path(os.fsdecode(named)) if named else None)
+        say(unexpected(error) if full is None else str(full))
+        code = FencepostError.exit_code if full is None else full.exit_code
     if code == InterruptError.exit_code:
         say("interrupted")
     sys.exit(code)
@@ -107,7 +110,7 @@ def _written(text: str, kept: Path | None) -> Path:
     if kept is not None:
         with suppress(OSError):
             kept.parent.mkdir(exist_ok=True)
-            kept.write_text(text, errors="backslashreplace")
+            replace_file(kept, text.encode(errors="backslashreplace"))
             return kept
     handle, name = tempfile.mkstemp(prefix="fencepost-", suffix=".traceback.txt")
     with os.fdopen(handle, "w", errors="backslashreplace") as file:

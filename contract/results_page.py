@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from contract.made_pages import MadePage
-from contract.table_columns import Table
+from contract.table_columns import YEAR_10000_MICROS, Column, Table
 from contract.tables import DECLARED
 
 _MADE = MadePage("results.md", "make results-page")
@@ -33,7 +33,22 @@ def _section(name: str, table: Table) -> str:
 
 def _rows(table: Table) -> Iterator[str]:
     for column in table.columns:
-        yield f"| {column.name} | {_type(column.type)} | {column.about} |"
+        yield f"| {column.name} | {_type(column.type)}{_bounds(column)} | {column.about} |"
+    if table.key:
+        yield f"\nNo two rows have the same {', '.join(table.key)}."
+
+
+def _bounds(column: Column) -> str:
+    """Return what a value may be, where its type does not say it; most numbers begin at 0."""
+    told = []
+    is_number = pa.types.is_integer(column.type) or pa.types.is_list(column.type)
+    if is_number and column.least is None:
+        told.append("any")
+    elif column.least == -YEAR_10000_MICROS:
+        told.append("also negative")
+    elif column.least:
+        told.append(f"from {column.least}")
+    return "".join(f", {one}" for one in [*told, *(["may be null"] if column.null else [])])
 
 
 def _type(kind: pa.DataType) -> str:

@@ -3,17 +3,21 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from contract.builds import Build, with_note
 from contract.consequence import Consequence
+from contract.described import read_described
 from contract.errors import RunFolderError
-from contract.outcomes import BY_THE_CLIENT, Isolation, Manner
-from contract.regular_files import read_file, replace_file
+from contract.events import Int64, WallMicros
+from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner
+from contract.regular_files import is_below, leaving_link, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 _MICROS = 1_000_000
 _TOO_LONG = 1_000_000_000 * _MICROS
@@ -25,6 +29,8 @@ STORE_FOLDER = "judged"
 """In a results folder: all findings and verdicts (`analysis.store`)."""
 NODES_FOLDER = ".nodes"
 """The folder of running sessions' nodes, in a folder of results."""
+POOLS = ("embedded", "docker", "loopback")
+"""The `cluster` of a run of ours, which has a manifest of what was collected."""
 GENERATED = "generated"
 """The `cluster` of a generated history, which has tables but no raw files to decode."""
 NO_KAFKA = "none"
@@ -39,11 +45,11 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     topic: str
-    partitions: int
-    replication: int
-    min_insync: int
+    partitions: Count
+    replication: Count
+    min_insync: Count
     unclean_election: bool
-    retention_ms: int | None = None
+    retention_ms: Int64 | None = None
     deletes: bool = False
 
 
@@ -64,10 +70,22 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     reset: str
     labels: dict[str, str] = {}
     isolation: str = Isolation.READ_UNCOMMITTED
-    members: int = 1
-    workers: int | None = None
+    members: Count = 1
+    workers: Count | None = None
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
+
+    @property
+    def unknown(self) -> str:
+        """What of it no release has, in words; empty if nothing. It would be judged as another."""
+        for value, known in (
+            (self.commit_epoch, CommitEpoch),
+            (self.isolation, Isolation),
+            (self.manner, Manner),
+        ):
+            if value not in set(known):
+                return f"{value!r} of group {self.group} is none of {', '.join(known)}"
+        return ""
 
     @property
     def is_static(self) -> bool:
@@ -100,7 +118,7 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
     check: str
     groups: list[str] = []
-    verdict: str = "violation"
+    verdict: Literal["violation", "permitted"] = "violation"
     in_each: bool = True
     is_optional: bool = False
 
@@ -138,7 +156,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: str
     scenario: str
-    seed: int
+    seed: Int64
     kafka: str
     cluster: str
     clients: dict[str, str]
@@ -147,11 +165,16 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     config: dict[str, Any]
     command: str
     rerun: str
-    started_micros: int
-    ended_micros: int | None = None
+    started_micros: WallMicros
+    ended_micros: WallMicros | None = None
     error: str | None = None
     jars: dict[str, str] = {}
     build: Build | None = None
+
+    @property
+    def identity(self) -> str:
+        """What no other run has: its tables name it, so that no table of another run is taken."""
+        return f"{self.run_id}, seed {self.seed}, started at {self.started_micros}"
 
     @property
     def on(self) -> str:
@@ -173,9 +196,15 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Paths below one run's folder."""
+    """Paths below one run's folder.
+
+    Attributes:
+        path: of it.
+        report_name: of the folder of its report, which has another name while it is written.
+    """
 
     path: Path
+    report_name: str = "report"
 
     @property
     def history(self) -> Path:
@@ -210,11 +239,23 @@ class RunFolder:
     @property
     def report(self) -> Path:
         """`verdict.json` and `index.html`."""
-        return self.path / "report"
+        return self.path / self.report_name
 
     def raw(self) -> list[str]:
         """The folders of raw sources that are there; a generated history has none."""
         return [name for name in RAW_FOLDERS if (self.path / name).exists()]
+
+    def require_own(self) -> None:
+        """Check that no link leads out of the run: nothing is read or written through one.
+
+        Raises:
+            RunFolderError: one does.
+        """
+        if (link := leaving_link(self.path)) is not None:
+            raise RunFolderError(
+                f"{link} is a link to {link.readlink()}, which is outside of the run: put a copy "
+                "in its place"
+            )
 
     def write_plan(self, plan: Plan) -> None:
         """Write `plan.json`."""
@@ -230,7 +271,10 @@ class RunFolder:
         Raises:
             RunFolderError: it is missing or not a plan.
         """
-        return self._read(PLAN_FILE, Plan)
+        plan = self._read(PLAN_FILE, Plan)
+        if unknown := next((one.unknown for one in plan.groups if one.unknown), ""):
+            raise RunFolderError(f"{self.path / PLAN_FILE} is not a valid Plan: {unknown}")
+        return plan
 
     def run(self) -> RunDescription:
         """Read `run.json`.
@@ -248,14 +292,28 @@ class RunFolder:
     def _read(self, name: str, kind: type[_T]) -> _T:
         file = self.path / name
         try:
-            return msgspec.json.decode(read_file(file), type=kind)
+            return read_described(file, kind)
         except FileNotFoundError:
             message = (
                 f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
             )
             raise RunFolderError(message) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-            raise RunFolderError(f"{file} is not a valid {kind.__name__}: {error}") from error
+
+
+def report_folder(home: Path) -> Path:
+    """The folder `report` of a run, session or night, made if it is missing.
+
+    Raises:
+        RunFolderError: it is a link that leads out of there.
+    """
+    report = home / "report"
+    if not is_below(report, home):
+        raise RunFolderError(
+            f"{report} is a link to {report.readlink()}: remove it, so that no other report is "
+            "replaced"
+        )
+    report.mkdir(exist_ok=True)
+    return report
 
 
 def find_runs(path: Path) -> list[RunFolder]:

@@ -20,5 +20,14 @@ MICROS_PER_MS = 1_000
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | TABLES_OF_SERVERS | TABLES_OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""
 
+OF_RUN = b"fencepost.run"
+"""The key in a file's metadata of the run that it is of (`RunDescription.identity`)."""
+
+
+def of_run(schema: pa.Schema, identity: str) -> pa.Schema:
+    """Return a schema whose files name their run."""
+    return schema.with_metadata({OF_RUN: identity.encode()})
+
+
 TABLES: dict[str, pa.Schema] = {name: one.schema for name, one in DECLARED.items()}
 """The columns of each table."""

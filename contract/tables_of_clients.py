@@ -1,22 +1,36 @@
 """The trace tables of producers and consumers: what they sent, received and committed."""
 
+from contract.outcomes import (
+    CommitEpoch,
+    GroupChange,
+    Outcome,
+    TransactionChange,
+    TransactionStep,
+)
 from contract.table_columns import (
     MEMBER,
     PARTITION,
     RANGE,
+    RANGE_SENT,
     WORKER,
     boolean,
     int32,
     int32s,
     int64,
+    micros,
     string,
     table,
 )
 
-_ERROR = string("error", "simple name of the client's exception")
+_DECIDED = (Outcome.OK, Outcome.FAILED, Outcome.UNKNOWN)
+_CHANGES = (*GroupChange, "failed", "lost")
+_ERROR = string("error", "simple name of the client's exception", null=True)
 _SEQ = int64("seq", "of the event in its history")
 _GENERATION = int32(
-    "generation", "of the group, or the member epoch with the consumer protocol; -1 where not known"
+    "generation",
+    "of the group, or the member epoch with the consumer protocol; -1 where not known",
+    null=True,
+    least=-2,
 )
 
 TABLES_OF_CLIENTS = {
@@ -24,20 +38,25 @@ TABLES_OF_CLIENTS = {
         "One row per range of values that a producer set out to send. Offsets are null unless the"
         " values are acknowledged. Source: producers' histories.",
         WORKER,
-        *RANGE,
+        *RANGE_SENT,
         *PARTITION,
         string("acks"),
-        string("outcome", "ok, failed (certainly not written) or unknown"),
+        string("outcome", "ok, failed (certainly not written) or unknown", values=_DECIDED),
         _ERROR,
-        int64("intended_micros", "null if that line is missing"),
-        int64("answered_micros", "null without an outcome"),
+        micros("intended_micros", "null if that line is missing", null=True),
+        micros("answered_micros", "null without an outcome", null=True),
         int32(
-            "transaction", "the producer's number of its transaction, from 0; null outside of one"
+            "transaction",
+            "the producer's number of its transaction, from 0; null outside of one",
+            null=True,
         ),
-        boolean("is_idempotent", "`enable.idempotence` of the producer; null where not known"),
+        boolean(
+            "is_idempotent", "`enable.idempotence` of the producer; null where not known", null=True
+        ),
         int32(
             "in_flight_max",
             "its `max.in.flight.requests.per.connection`; null where not known",
+            null=True,
         ),
     ),
     "transactions": table(
@@ -47,110 +66,154 @@ TABLES_OF_CLIENTS = {
         string("producer", "empty in a row of the coordinator"),
         string("transactional_id"),
         int32(
-            "transaction", "the producer's number of its transaction, from 0; null before the first"
+            "transaction",
+            "the producer's number of its transaction, from 0; null before the first",
+            null=True,
         ),
-        string("step", "initialize, begin, send_offsets, commit, abort, describe"),
+        string(
+            "step",
+            "initialize, begin, send_offsets, commit, abort, describe",
+            values=TransactionStep,
+        ),
         string(
             "change",
             "initialized, begun, offsets_sent, committed, aborted, described; fenced, failed",
+            values=TransactionChange,
         ),
-        int64("producer_id", "in force after the step; -1 where the client does not report it"),
+        int64(
+            "producer_id",
+            "in force after the step; -1 where the client does not report it",
+            least=-1,
+        ),
         int32(
             "producer_epoch",
             "the same; with transaction.version=2 it increases at each end of a transaction"
             " (KIP-890)",
+            least=-1,
         ),
         string("state", "of the transaction, in Kafka's words; empty except for describe"),
-        string("outcome", "ok, failed (certainly not done) or unknown"),
+        string("outcome", "ok, failed (certainly not done) or unknown", values=_DECIDED),
         _ERROR,
         _SEQ,
-        int64("began_micros", "when the step began"),
-        int64("at_micros", "when the step ended"),
+        micros("began_micros", "when the step began"),
+        micros("at_micros", "when the step ended"),
+        key="worker seq producer",
     ),
     "polls": table(
         "One row per range of records that one poll returned. Source: consumers' histories.",
         *MEMBER,
         *PARTITION,
         *RANGE,
-        int32("leader_epoch"),
+        int32("leader_epoch", least=-1),
         boolean("is_intact", "the checksums of the values are correct"),
         _SEQ,
         int32(
             "first_place",
             "of the first record, among those that the poll returned of the partition; from 0",
         ),
-        int64("polled_micros"),
+        micros("polled_micros"),
+        key="worker seq group member topic partition first_place",
     ),
     "commits": table(
         "One row per commit of a client, including those with nothing to commit. Source: consumers'"
         " histories.",
         *MEMBER,
         *PARTITION,
-        int64("offset", "the position; null without a valid position"),
-        int32("committed_epoch", "in the commit request"),
+        int64("offset", "the position; null without a valid position", null=True),
+        int32("committed_epoch", "in the commit request", least=-1),
         string(
             "commit_epoch",
             "the commit style: record, application, position, metadata, max, forced, none, stale",
+            values=CommitEpoch,
         ),
-        int32("record_epoch", "of the last record polled before the commit"),
+        int32("record_epoch", "of the last record polled before the commit", least=-1),
         int32(
             "position_epoch",
             "of the position's current leader in the client, when the commit began",
+            least=-1,
         ),
         int32(
             "metadata_epoch",
             "of the partition in the client's metadata, when the commit began",
+            least=-1,
         ),
-        int32("cluster_epoch", "the leader epoch as the cluster reported it to the driver"),
-        int32("position_epoch_after", "as position_epoch, when the commit ended"),
-        int32("metadata_epoch_after", "as metadata_epoch, when the commit ended"),
+        int32(
+            "cluster_epoch", "the leader epoch as the cluster reported it to the driver", least=-1
+        ),
+        int32("position_epoch_after", "as position_epoch, when the commit ended", least=-1),
+        int32("metadata_epoch_after", "as metadata_epoch, when the commit ended", least=-1),
         _GENERATION,
         string(
             "outcome",
             "ok, failed, unknown; nothing: the position awaited validation, so nothing was"
             " committed",
+            values=Outcome,
         ),
         _ERROR,
         _SEQ,
-        int64("committed_micros", "when its outcome was known"),
-        int64("began_micros", "when it began, by the same clock"),
+        micros("committed_micros", "when its outcome was known"),
+        micros("began_micros", "when it began, by the same clock", null=True),
+        key="worker seq group topic partition",
     ),
     "committed_offsets": table(
         "One row per stored commit. Source: `__consumer_offsets`, all replicas, each record once.",
         string("group"),
         *PARTITION,
-        int64("offset", "null in a tombstone"),
-        int32("committed_epoch", "null in a tombstone"),
-        string("metadata", "of the commit; null in a tombstone"),
+        int64("offset", "null in a tombstone", null=True),
+        int32("committed_epoch", "null in a tombstone", null=True, least=-1),
+        string("metadata", "of the commit; null in a tombstone", null=True),
         boolean("is_tombstone", "the commit was deleted, as with its topic, or expired"),
         int32("offsets_partition", "of `__consumer_offsets`"),
         int64("offsets_offset", "in that partition"),
-        int64("committed_micros", "the record's timestamp, to the millisecond"),
-        int64("producer_id", "of the transaction that it belongs to; -1 outside of one"),
-        int32("producer_epoch", "the same"),
+        micros("committed_micros", "the record's timestamp, to the millisecond"),
+        int64(
+            "producer_id",
+            "of the transaction that it belongs to; -1 outside of one",
+            null=True,
+            least=-1,
+        ),
+        int32("producer_epoch", "the same", null=True, least=-1),
         string(
             "marker",
             "of the transaction: commit, abort; null outside of one, or where none ends it",
+            null=True,
+            values=("commit", "abort"),
         ),
-        int32s("brokers", "whose replicas hold the record at the end; null where not known"),
-        int32("value_version", "of `OffsetCommitValue`; null in a tombstone"),
-        string("topic_id", "in the value; null where it has none"),
-        int64("marker_micros", "the marker's timestamp, to the millisecond; null without a marker"),
+        int32s(
+            "brokers", "whose replicas hold the record at the end; null where not known", null=True
+        ),
+        int32("value_version", "of `OffsetCommitValue`; null in a tombstone", null=True),
+        string("topic_id", "in the value; null where it has none", null=True),
+        micros(
+            "marker_micros",
+            "the marker's timestamp, to the millisecond; null without a marker",
+            null=True,
+        ),
     ),
     "group_members": table(
         "One row per partition that a stored state of a group's member has assigned; one without a"
         " partition if it has none. Source: `__consumer_offsets`, all replicas, each record once"
         " (GroupMetadata, ConsumerGroupCurrentMemberAssignment).",
         string("group"),
-        string("protocol", "classic or consumer"),
+        string("protocol", "classic or consumer", values=("classic", "consumer")),
         string("member", "its id; empty: the group has no members"),
-        int32("generation", "of the group, or the member epoch; null where the member is removed"),
-        string("topic_id", "of an assigned partition; null with the classic protocol"),
-        int32("partition"),
-        int32("assignment_epoch", "the member epoch at which it was assigned; null where not kept"),
+        int32(
+            "generation",
+            "of the group, or the member epoch; null where the member is removed",
+            null=True,
+            least=-2,
+        ),
+        string("topic_id", "of an assigned partition; null with the classic protocol", null=True),
+        int32("partition", null=True),
+        int32(
+            "assignment_epoch",
+            "the member epoch at which it was assigned; null where not kept",
+            null=True,
+            least=-2,
+        ),
         int32("offsets_partition", "of `__consumer_offsets`"),
         int64("offsets_offset", "in that partition"),
-        int64("at_micros", "the record's timestamp, to the millisecond"),
+        micros("at_micros", "the record's timestamp, to the millisecond"),
     ),
     "group_events": table(
         "One row per change of a member. Source: consumers' histories.",
@@ -160,18 +223,20 @@ TABLES_OF_CLIENTS = {
             "opened, assigned (with the classic protocol again in each generation that the client"
             " reports), revoked, caught_up, stalled, sought (the application set the position),"
             " paused, resumed (in between it fetched nothing), failed, closed",
+            values=_CHANGES,
         ),
         string("topic", "empty where the change is not of a partition"),
-        int32("partition", "-1 where the change is not of a partition"),
-        int64("position", "null without a position"),
-        int32("position_epoch"),
-        string("exception", "simple name, of `failed`"),
-        string("message", "of the exception"),
-        int64("divergent_offset", "of a LogTruncationException"),
-        int32("divergent_epoch", "the same"),
+        int32("partition", "-1 where the change is not of a partition", least=-1),
+        int64("position", "null without a position", null=True),
+        int32("position_epoch", null=True, least=-1),
+        string("exception", "simple name, of `failed`", null=True),
+        string("message", "of the exception", null=True),
+        int64("divergent_offset", "of a LogTruncationException", null=True, least=-1),
+        int32("divergent_epoch", "the same", null=True, least=-1),
         _GENERATION,
         _SEQ,
-        int64("at_micros"),
+        micros("at_micros"),
+        key="worker seq group member topic partition change",
     ),
     "resets": table(
         "One row per reset that a client logged. Source: the clients' logs, with one parser per"
@@ -179,13 +244,17 @@ TABLES_OF_CLIENTS = {
         " `at_micros` can be late.",
         *MEMBER,
         *PARTITION,
-        string("cause", "truncation, out_of_range, no_commit"),
-        string("policy", "`auto.offset.reset` of the group"),
-        int64("from_offset", "null without a commit"),
-        int32("from_epoch"),
-        int64("to_offset", "null where the client raised an exception instead"),
-        int32("to_epoch"),
+        string(
+            "cause",
+            "truncation, out_of_range, no_commit",
+            values=("truncation", "out_of_range", "no_commit"),
+        ),
+        string("policy", "`auto.offset.reset` of the group", null=True),
+        int64("from_offset", "null without a commit", null=True),
+        int32("from_epoch", null=True, least=-1),
+        int64("to_offset", "null where the client raised an exception instead", null=True),
+        int32("to_epoch", null=True, least=-1),
         string("log_line", "the whole line"),
-        int64("at_micros"),
+        micros("at_micros"),
     ),
 }

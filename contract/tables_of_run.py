@@ -1,20 +1,27 @@
 """The trace tables of the run: its faults and phases, and what was observed and collected."""
 
+from contract.stages import Stage
 from contract.table_columns import (
     PARTITION,
     RANGE,
     REPLICA,
     WORKER,
+    YEAR_10000_MICROS,
     boolean,
     int32,
     int32s,
     int64,
     int64s,
+    json,
+    micros,
+    nullable,
     string,
     table,
+    wire_int32,
+    wire_int64,
 )
 
-_TAKEN = int64("taken_micros", "when the batch was first observed, on the driver's clock")
+_TAKEN = micros("taken_micros", "when the batch was first observed, on the driver's clock")
 
 TABLES_OF_RUN = {
     "faults": table(
@@ -24,11 +31,15 @@ TABLES_OF_RUN = {
         string("fault"),
         string("target"),
         boolean("landed", "the evidence shows its effect, and the effect lasted until the heal"),
-        int64("injected_micros", "just before it was applied"),
-        int64("proved_micros", "when its effect was seen; null if it was not seen"),
-        int64("heal_began_micros", "just before it was undone; null: not healed within the run"),
-        int64("healed_micros", "when it was undone; null: not healed within the run"),
-        string("evidence", "JSON"),
+        micros("injected_micros", "just before it was applied"),
+        micros("proved_micros", "when its effect was seen; null if it was not seen", null=True),
+        micros(
+            "heal_began_micros",
+            "just before it was undone; null: not healed within the run",
+            null=True,
+        ),
+        micros("healed_micros", "when it was undone; null: not healed within the run", null=True),
+        json("evidence"),
         int64(
             "forced_ms",
             "sum of the Kafka timeouts that had to pass before an effect was possible",
@@ -40,10 +51,11 @@ TABLES_OF_RUN = {
         string(
             "stage",
             "starting, warm up, steady, held, healed, settling, final read, collecting",
+            values=Stage,
         ),
         string("doing", "description of the phase"),
-        int64("began_micros"),
-        int64(
+        micros("began_micros"),
+        micros(
             "ended_micros",
             "of `collecting`: when the driver's history ended, before files were copied",
         ),
@@ -52,33 +64,35 @@ TABLES_OF_RUN = {
     "waits": table(
         "One row per wait of the driver for a state of the cluster. Source: the driver's history.",
         string("what", "description of the state"),
-        int64("began_micros"),
-        int64("ended_micros", "when it was reached, or the wait was given up"),
+        micros("began_micros"),
+        micros("ended_micros", "when it was reached, or the wait was given up"),
     ),
     "samples": table(
         "One row per response of a broker to the observer. Source: the observer's history.",
         int32("broker", "the broker that responded"),
         *PARTITION,
-        int32("leader"),
-        int32("leader_epoch"),
+        int32("leader", least=-1),
+        int32("leader_epoch", least=-1),
         int32s("isr"),
-        int64("log_start_offset", "-1 unless that broker leads"),
-        int64("log_end_offset", "its high watermark; -1 unless it leads"),
-        int64("at_micros", "when the response was recorded"),
-        int64("asked_micros", "when the request was sent, by the same clock"),
+        int64("log_start_offset", "-1 unless that broker leads", least=-1),
+        int64("log_end_offset", "its high watermark; -1 unless it leads", least=-1),
+        micros("at_micros", "when the response was recorded"),
+        micros("asked_micros", "when the request was sent, by the same clock", null=True),
     ),
     "quorum_samples": table(
         "One row per response of the metadata quorum's leader to a DescribeQuorum, by which it"
         " leads: other controllers refuse it. Source: the observer's history.",
         int32("server", "the controller that responded"),
-        int32("leader", "as it reports it: itself"),
-        int32("leader_epoch", "of the quorum"),
-        int64("high_watermark", "-1 until an entry of the epoch is committed"),
+        int32("leader", "as it reports it: itself", least=-1),
+        int32("leader_epoch", "of the quorum", least=-1),
+        int64("high_watermark", "-1 until an entry of the epoch is committed", least=-1),
         int32s("voters"),
-        int64s("log_ends", "of each of `voters`, as far as the leader knows; -1: it has not"),
+        int64s(
+            "log_ends", "of each of `voters`, as far as the leader knows; -1: it has not", least=-1
+        ),
         int32s("observers", "the other servers that fetch from the leader"),
-        int64("at_micros", "when the response was recorded"),
-        int64("asked_micros", "when the request was sent, by the same clock"),
+        micros("at_micros", "when the response was recorded"),
+        micros("asked_micros", "when the request was sent, by the same clock"),
     ),
     "wire_calls": table(
         "One row per partition that a request, or a client's method, asked about; one row without a"
@@ -86,81 +100,88 @@ TABLES_OF_RUN = {
         " the request or the response has no such field at that version.",
         WORKER,
         int64("seq", "of the request in its history"),
-        int32("broker", "to which the request was sent; -1: a client chose it"),
+        int32("broker", "to which the request was sent; -1: a client chose it", least=-1),
         string(
             "principal",
             "as which the observer logged in, e.g. `User:reader`; null: without a login",
+            null=True,
         ),
         string("api", "its name in `ApiKeys`, or that of a client's method"),
         int32("api_key"),
         int32("version", "of request and response; 0 of a client's method"),
-        *PARTITION,
-        int32("asked_replica", "the broker that the request says it is from; -1: a consumer"),
-        int32(
+        *nullable(*PARTITION),
+        wire_int32("asked_replica", "the broker that the request says it is from; -1: a consumer"),
+        wire_int32(
             "current_leader_epoch",
             "in the request; -1: the client gives none; of a Vote, the candidate's",
         ),
-        int32(
+        wire_int32(
             "asked_epoch",
             "of an OffsetForLeaderEpoch; the last fetched epoch of a Fetch, or the committed epoch,"
             " -1: none",
         ),
-        int64("asked_offset", "the fetch offset of a Fetch, or the offset that is committed"),
-        int64("asked_timestamp", "of a ListOffsets, -1: latest, -2: earliest; of offsetsForTimes"),
-        int32("error_code", "of the partition, or of the whole response"),
+        wire_int64("asked_offset", "the fetch offset of a Fetch, or the offset that is committed"),
+        wire_int64(
+            "asked_timestamp", "of a ListOffsets, -1: latest, -2: earliest; of offsetsForTimes"
+        ),
+        wire_int32("error_code", "of the partition, or of the whole response"),
         boolean(
             "is_retriable",
             "whether the client library has a retriable exception for the error; null without one",
+            null=True,
         ),
-        int32("leader", "of a Metadata, or of the quorum in the response of a controller"),
-        int32(
+        wire_int32("leader", "of a Metadata, or of the quorum in the response of a controller"),
+        wire_int32(
             "epoch",
             "in the response: of the end offset (OffsetForLeaderEpoch), of the offset"
             " (ListOffsets), of the leader (Metadata, or the response of a controller), of the"
             " commit (OffsetFetch)",
         ),
-        int64(
+        wire_int64(
             "offset",
             "in the response: the end offset, the offset of a ListOffsets, or the committed one of"
             " an OffsetFetch",
         ),
-        int32("diverging_epoch", "of a Fetch; -1: no divergence"),
-        int64("diverging_offset", "end offset of that epoch; -1: no divergence"),
-        int64("record_bytes", "size of the records of a Fetch"),
-        int32("throttle_ms"),
-        string("failure", "why there is no response that could be decoded; else null"),
+        wire_int32("diverging_epoch", "of a Fetch; -1: no divergence"),
+        wire_int64("diverging_offset", "end offset of that epoch; -1: no divergence"),
+        wire_int64("record_bytes", "size of the records of a Fetch"),
+        wire_int32("throttle_ms"),
+        string("failure", "why there is no response that could be decoded; else null", null=True),
         string("request", "JSON, by Kafka's own converter of that version"),
-        string("response", "the same, without records; null if there is none"),
-        int64("began_micros", "when the request was sent"),
-        int64("at_micros", "when the response was there, by the same clock"),
-        string("group", "in the request"),
-        string("member", "id in the request, or that a group gave"),
-        int32("generation", "or member epoch, of the same"),
-        int64("producer_id", "in the request, or granted by an InitProducerId"),
-        int32("producer_epoch", "of the same"),
-        string("topic_id", "in the request, where it has ids instead of names"),
-        string("metadata", "of a commit, or of the response to an OffsetFetch"),
-        boolean("is_stable", "whether an OffsetFetch asks for stable offsets only"),
-        string("client", "whose method was called; null: a single request of the observer"),
+        string("response", "the same, without records; null if there is none", null=True),
+        micros("began_micros", "when the request was sent"),
+        micros("at_micros", "when the response was there, by the same clock"),
+        string("group", "in the request", null=True),
+        string("member", "id in the request, or that a group gave", null=True),
+        wire_int32("generation", "or member epoch, of the same"),
+        wire_int64("producer_id", "in the request, or granted by an InitProducerId"),
+        wire_int32("producer_epoch", "of the same"),
+        string("topic_id", "in the request, where it has ids instead of names", null=True),
+        string("metadata", "of a commit, or of the response to an OffsetFetch", null=True),
+        boolean("is_stable", "whether an OffsetFetch asks for stable offsets only", null=True),
+        string(
+            "client", "whose method was called; null: a single request of the observer", null=True
+        ),
     ),
     "clocks": table(
         "One row per node, read when the servers and workers have started. Source: the driver's"
         " history.",
         string("node"),
-        int64(
+        micros(
             "ahead_micros",
             "upper bound of how far its clock was ahead of the driver's; negative: it was behind",
+            least=-YEAR_10000_MICROS,
         ),
-        int64("behind_micros", "lower bound of the same"),
-        int64("at_micros"),
+        micros("behind_micros", "lower bound of the same", least=-YEAR_10000_MICROS),
+        micros("at_micros"),
     ),
     "histories": table(
         "One row per worker's history. Source: the files; those that begin with the same line are"
         " copies of one, and are read together.",
         string("worker"),
-        string("role"),
-        string("client"),
-        string("client_version"),
+        string("role", null=True),
+        string("client", null=True),
+        string("client_version", null=True),
         int64("events", "lines that could be parsed"),
         int64("missing_seqs", "gaps in the sequence numbers, or in the numbers of faults"),
         int64("torn_lines", "a last line without its end"),
@@ -169,26 +190,30 @@ TABLES_OF_RUN = {
             "lines that could not be parsed, or have a sequence number of another line and other"
             " content",
         ),
-        string("malformed_at", "the first of these, as file:line"),
+        string("malformed_at", "the first of these, as file:line", null=True),
         boolean("ended_by_itself", "false: killed"),
-        int64("duplicate_lines", "lines that repeat another one"),
+        int64("duplicate_lines", "lines that repeat another one", null=True),
         int64(
             "unknown_fields",
             "fields of events that this version does not know; their events count",
+            null=True,
         ),
-        int64(
+        micros(
             "clock_jump_micros",
             "largest change of the difference between the wall clock and the monotonic clock of"
             " the node",
+            null=True,
         ),
+        key="worker",
     ),
     "servers": table(
         "One row per name below `brokers/` or `segments/`. Source: the folders.",
         string("name", "of the folder"),
-        int32("server", "its id; null where the name has no id"),
+        int32("server", "its id; null where the name has no id", null=True),
         int64("log_lines", "of its server.log; 0: no such file"),
         int32("replicas", "how many replicas' folders were collected"),
         int32("ignored_files", "files in them whose names are not those of segments"),
+        key="name",
     ),
     "cut_batches": table(
         "One row per batch that a replica held just before a fault on its server was healed (or a"
@@ -197,7 +222,7 @@ TABLES_OF_RUN = {
         *REPLICA,
         int64("base_offset"),
         int64("last_offset"),
-        int32("leader_epoch"),
+        int32("leader_epoch", least=-1),
         int32("record_count"),
         int64("size_bytes"),
         _TAKEN,
@@ -207,7 +232,7 @@ TABLES_OF_RUN = {
         " `kept`.",
         *REPLICA,
         *RANGE,
-        int32("leader_epoch"),
+        int32("leader_epoch", least=-1),
         _TAKEN,
     ),
     "unread_segments": table(
@@ -220,6 +245,7 @@ TABLES_OF_RUN = {
         string(
             "error",
             "null where the newest segment ends within a batch, as after a kill of the server",
+            null=True,
         ),
     ),
 }

@@ -10,7 +10,6 @@ import msgspec
 from contract.builds import with_note
 from contract.consequence import Consequence
 
-SCHEMA = 1
 EXAMPLES_MAX = 10
 
 
@@ -262,6 +261,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     must_judge: as of the plan.
     doubts: why the run as a whole is undecided, if it is.
+    unusable: tables that can't be read, or break their contract.
     expectations: those of the plan, in its order.
     unexpected: the violations that none of them covers; any of these fails the run.
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
@@ -289,6 +289,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str
     timing: Timing | None = None
     doubts: list[str] = []
+    unusable: list[str] = []
     must_judge: list[str] = []
     expectations: list[ExpectationResult] = []
     unexpected: list[UnexpectedFindings] = []

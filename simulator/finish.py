@@ -13,6 +13,8 @@ from simulator.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 """Every table is sorted by those of these columns that it has, as the collector sorts it."""
+ANOTHER_CHECKSUM = 1 << 40
+"""Added to that of a batch whose content differs."""
 _METADATA_BATCH_BYTES = 100
 _EVENTS = {
     "sends": "answered_micros",
@@ -130,7 +132,7 @@ def _metadata_batches(universe: Universe) -> None:
     for server in universe.brokers:
         checksums = offsets + 1
         if server == universe.diverged_server:
-            checksums[len(checksums) // 2] *= -1
+            checksums[len(checksums) // 2] += ANOTHER_CHECKSUM
         universe.write(
             "metadata_batches",
             len(offsets),

@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import BinaryIO
 
 import msgspec
 import numpy as np
@@ -14,7 +16,7 @@ from contract.clients import Client
 from contract.errors import UsageError
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
-from contract.tables import TABLES
+from contract.tables import TABLES, of_run
 from simulator.finish import Numbering, finish, laid_out
 from simulator.log import micros
 from simulator.plain import fragmented_universe, plain_universe, unhealthy_universe
@@ -217,20 +219,26 @@ def write_history(
         description: of the run; when it ended is added.
     """
     folder.tables.mkdir(parents=True, exist_ok=True)
-    made = Generated()
+    made, identity = Generated(), description.identity
     small: dict[str, list[pa.Table]] = {name: [] for name in TABLES if name not in _STREAMED}
     topics, groups = [], []
     numbering = Numbering()
-    writers = {
-        name: pq.ParquetWriter(folder.tables / f"{name}.parquet", TABLES[name], compression="zstd")
-        for name in _STREAMED
-    }
-    try:
+    with ExitStack() as files:
+        writers = {
+            name: files.enter_context(
+                pq.ParquetWriter(
+                    files.enter_context(_opened(folder, name)),
+                    of_run(TABLES[name], identity),
+                    compression="zstd",
+                )
+            )
+            for name in _STREAMED
+        }
         for universe in universes:
             for name, table in finish(universe, numbering).items():
                 made.rows[name] += count_rows(name, table)
                 if name in writers:
-                    writers[name].write_table(table)
+                    writers[name].write_table(table.cast(of_run(table.schema, identity)))
                 else:
                     small[name].append(table)
             topics.append(universe.plan)
@@ -239,13 +247,12 @@ def write_history(
             if universe.plant is not None:
                 made.planted[universe.topic] = universe.planted
                 made.plants[universe.topic] = universe.plant
-    finally:
-        for writer in writers.values():
-            writer.close()
     for name, tables in small.items():
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
         table = whole if name in RECORDS else laid_out(name, whole)
-        pq.write_table(table, folder.tables / f"{name}.parquet", compression="zstd")
+        table = table.cast(of_run(table.schema, identity))
+        with _opened(folder, name) as file:
+            pq.write_table(table, file, compression="zstd")
     has_transactions = made.rows["transactions"] > 0
     required = [one for one in _MUST_JUDGE if has_transactions or one != Check.ABORTED_READ]
     folder.write_plan(
@@ -262,6 +269,11 @@ def write_history(
     ended_micros = BEGINNING_MICROS + micros(len(topics) * UNIVERSE_SECONDS)
     folder.write_run(msgspec.structs.replace(description, ended_micros=ended_micros))
     return made
+
+
+def _opened(folder: RunFolder, table: str) -> BinaryIO:
+    """A table's file to write; the folder's name may be no text in UTF-8."""
+    return (folder.tables / f"{table}.parquet").open("wb")
 
 
 _MUST_JUDGE = [

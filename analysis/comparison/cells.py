@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from analysis.comparison.statistics import Feature
+from contract.regular_files import open_regular
 from contract.run_folder import GroupPlan, RunFolder
 from contract.verdicts import Resumption, Verdict
 
@@ -141,7 +142,8 @@ def _resets(folder: RunFolder) -> dict[str, str] | None:
     """Return the causes of the resets that each group's clients logged; None without the table."""
     file = folder.tables / "resets.parquet"
     try:
-        rows = pq.read_table(file, columns=["group", "cause"]).to_pylist()
+        with open_regular(file) as content:
+            rows = pq.read_table(content, columns=["group", "cause"]).to_pylist()
     except (OSError, ValueError):
         return None
     causes: dict[str, set[str]] = defaultdict(set)

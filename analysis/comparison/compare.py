@@ -3,10 +3,9 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-import msgspec
 
 from analysis.comparison.cells import VERDICT, CellValues, Value, Values, cells_of, values_of
 from analysis.comparison.statistics import (
@@ -19,7 +18,6 @@ from analysis.comparison.statistics import (
     wilson,
 )
 from contract.comparisons import (
-    SCHEMA,
     Cell,
     Comparison,
     Detectable,
@@ -29,8 +27,9 @@ from contract.comparisons import (
     SideOfCell,
     Story,
 )
+from contract.described import SCHEMA, read_described
+from contract.errors import RunFolderError
 from contract.nights import Night, PlannedRun
-from contract.regular_files import read_regular
 from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.verdicts import Verdict
 
@@ -192,8 +191,6 @@ def _folders(path: Path, run: PlannedRun) -> list[RunFolder]:
 
 
 def _verdict(folder: RunFolder) -> Verdict | None:
-    content = read_regular(folder.report / _VERDICT_FILE)
-    try:
-        return None if content is None else msgspec.json.decode(content, type=Verdict)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    with suppress(FileNotFoundError, RunFolderError):
+        return read_described(folder.report / _VERDICT_FILE, Verdict)
+    return None

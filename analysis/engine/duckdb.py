@@ -3,7 +3,8 @@
 Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis.engine.spelling`).
 """
 
-import re
+import os
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
@@ -18,7 +19,6 @@ from analysis.engine.frames import Frame, View
 from analysis.engine.spelling import MACROS, in_duckdb
 from analysis.engine.statements import statement
 
-_GLOB = re.compile(r"[*?[]")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
@@ -34,7 +34,8 @@ class DuckDBEngine(PlanningEngine):
             memory: for how much it may hold before it spills, as DuckDB writes it.
             spill: the folder.
         """
-        config = {"threads": threads, "memory_limit": memory, "temp_directory": str(spill)}
+        directory = self._opened(spill)
+        config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._conn = duckdb.connect(config=config)
         self._numbers = count(1)
         for macro in MACROS:
@@ -53,10 +54,8 @@ class DuckDBEngine(PlanningEngine):
         return replace(made, is_empty=not content.num_rows)
 
     def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> Frame:  # noqa: ARG002
-        """Rows of a Parquet file, read again by each statement."""
-        # A folder called `leader=killed` is no column, and one called `[a]` no pattern.
-        path = _GLOB.sub(r"[\g<0>]", str(place))
-        found = self._conn.read_parquet(path, hive_partitioning=False)
+        """Rows of a Parquet file of this machine, read again by each statement."""
+        found = self._conn.read_parquet(self._opened(Path(place)), hive_partitioning=False)
         name = f"t{next(self._numbers)}"
         found.project(*map(duckdb.ColumnExpression, schema.names)).create_view(name)
         return Frame(self, tuple(schema.names), View(name))
@@ -66,6 +65,15 @@ class DuckDBEngine(PlanningEngine):
         made = self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
         first = self._conn.sql(in_duckdb(statement(made.limit(1)))).fetchall()
         return replace(made, is_empty=not first)
+
+    def _opened(self, path: Path) -> str:
+        """A name of a file or folder that is no pattern, no column, and text, whatever its path is.
+
+        It is of what was there: a file that replaces it is not read.
+        """
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, descriptor)
+        return f"/dev/fd/{descriptor}"
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, one at a time: DuckDB uses every core for one statement."""

@@ -15,8 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from analysis.engine.hadoop import HadoopFolder
+from contract.errors import UsageError
 from contract.held import HeldFolder, remove_unheld
+from contract.regular_files import printable
 
+LITERAL = {"__globPaths__": "false"}
+"""An option of Spark's readers: a path is that path, though `*` or `[1]` is in it."""
 _PREFIX = ".judging-"
 
 
@@ -110,5 +114,14 @@ class RemotelyKept:
 
 
 def in_full(place: Path | str) -> str:
-    """A place as Spark is to read it, whatever its own file system is (`fs.defaultFS`)."""
+    """A place as Spark is to read it, whatever its own file system is (`fs.defaultFS`).
+
+    Raises:
+        UsageError: its name is no text in UTF-8, as Java's names of files are.
+    """
+    if (name := str(place)) != printable(name):
+        raise UsageError(
+            f"Spark can't read {printable(name)}, whose name is not UTF-8: rename it, or let "
+            "DuckDB judge it (--engine duckdb)"
+        )
     return f"file://{place.absolute()}" if isinstance(place, Path) else place

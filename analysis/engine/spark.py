@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from analysis.engine.base import PlanningEngine
 from analysis.engine.frames import Frame, View
-from analysis.engine.scratch import RemoteScratch, Scratch, in_full
+from analysis.engine.scratch import LITERAL, RemoteScratch, Scratch, in_full
 from analysis.engine.statements import statement
 
 _T = TypeVar("_T")
@@ -72,7 +72,7 @@ class SparkEngine(PlanningEngine):
         """Rows of a Parquet file at a path or URI; few go into the plans that use them."""
         uri, types = in_full(place), from_arrow_schema(schema)
         if rows <= LOCAL_ROWS:
-            return self.table(self.session.read.schema(types).parquet(uri).toArrow())
+            return self.table(self._read(uri, types).toArrow())
         return self._files(uri, types)
 
     def named(self, found: DataFrame) -> Frame:
@@ -126,4 +126,7 @@ class SparkEngine(PlanningEngine):
             wait(running, timeout=_CANCEL_SECONDS)
 
     def _files(self, uri: str, schema: StructType) -> Frame:
-        return self.named(self.session.read.schema(schema).parquet(uri))
+        return self.named(self._read(uri, schema))
+
+    def _read(self, uri: str, schema: StructType) -> DataFrame:
+        return self.session.read.options(**LITERAL).schema(schema).parquet(uri)

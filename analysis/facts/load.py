@@ -11,6 +11,7 @@ from analysis.engine.spark import SparkEngine
 from analysis.facts.remote import RemoteRun
 from analysis.facts.source import TableFiles, table_files
 from analysis.facts.trace import Trace
+from analysis.facts.validity import broken_tables
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
@@ -57,23 +58,32 @@ def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None 
 def trace_of(
     engine: Engine, folder: RunFolder, files: TableFiles, remote: RemoteRun | None = None
 ) -> Trace:
-    """A run's tables on any engine."""
+    """A run's tables on any engine. One that breaks its contract is unreadable."""
+    plan, run = folder.plan(), folder.run()
+    tables = {
+        name: engine.parquet(_resolved(files.places[name]), TABLES[name], rows)
+        for name, rows in files.rows.items()
+        if rows
+    }
+    broken = broken_tables(engine, tables, files.rows)
 
     def read(name: str) -> Frame:
-        if not files.rows[name]:
-            return engine.table(TABLES[name].empty_table())
-        place = files.places[name]
-        found = place.resolve() if isinstance(place, Path) else place
-        return engine.parquet(found, TABLES[name], files.rows[name])
+        if name in tables and name not in broken:
+            return tables[name]
+        return engine.table(TABLES[name].empty_table())
 
     return Trace(
         engine,
-        folder.plan(),
-        folder.run(),
+        plan,
+        run,
         read,
-        files.rows,
+        files.rows | dict.fromkeys(broken, 0),
         missing=files.missing,
-        unreadable=files.unreadable,
+        unreadable={**files.unreadable, **broken},
         raw=frozenset(folder.raw()),
         altered=tuple(alterations(folder, None if remote is None else remote.files)),
     )
+
+
+def _resolved(place: Path | str) -> Path | str:
+    return place.resolve() if isinstance(place, Path) else place

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.errors import TableError
+from contract.errors import RunFolderError, TableError
 from contract.ranges import RECORDS
 from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
-from contract.tables import TABLES
+from contract.tables import OF_RUN, TABLES
 
 if TYPE_CHECKING:  # It loads PySpark, which pages do without.
     from analysis.facts.remote import RemoteRun
@@ -61,10 +61,11 @@ def table_files(folder: RunFolder, remote: "RemoteRun | None" = None) -> TableFi
         there = {table: remote.files[name] for table, name in names.items() if name in remote.files}
         places = {table: f"{remote.root.uri}/{name}" for table, name in names.items()}
     footers = {table: _footer(file) for table, file in there.items()}
+    run = _identity(folder)
     unreadable = {
         table: f"table {table} {problem}"
         for table, footer in footers.items()
-        if (problem := _problem(table, footer))
+        if (problem := _problem(table, footer, run))
     }
     rows = dict.fromkeys(TABLES, 0) | {
         table: int(footer.num_rows)
@@ -106,10 +107,21 @@ def _footer(file: Opener) -> pq.FileMetaData | str:
         return str(error).partition("\n")[0]
 
 
-def _problem(table: str, footer: pq.FileMetaData | str) -> str:
+def _identity(folder: RunFolder) -> bytes:
+    """What the files of a run's tables name; empty if its description can't be read."""
+    try:
+        return folder.run().identity.encode()
+    except RunFolderError:
+        return b""
+
+
+def _problem(table: str, footer: pq.FileMetaData | str, run: bytes) -> str:
     """What is wrong with a table's file, in words; empty if nothing is."""
     if isinstance(footer, str):
         return f"is not a Parquet file: {footer}"
+    named = (footer.metadata or {}).get(OF_RUN, run)
+    if named != run:
+        return f"is of another run: {named.decode(errors='backslashreplace')}"
     there = footer.schema.to_arrow_schema()
     if table in RECORDS and "offset" in there.names:
         return f"has a row for each record: {_EARLIER}"

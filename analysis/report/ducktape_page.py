@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from contract.regular_files import is_below, read_file, replace_file
+
 NAME = "report.html"
 _BODY = "<body>"
 _NOTE = (
@@ -14,10 +16,12 @@ _NOTE = (
 def name_ours(session: Path) -> bool:
     """Let ducktape's report of a session name ours; returns whether there is one."""
     file = session / NAME
+    if not is_below(file, session):
+        return False
     try:
-        text = file.read_text()
+        text = read_file(file).decode()
     except (OSError, UnicodeDecodeError):
         return False
     if _NOTE not in text:
-        file.write_text(text.replace(_BODY, _BODY + _NOTE, 1))
+        replace_file(file, text.replace(_BODY, _BODY + _NOTE, 1).encode())
     return True

@@ -15,10 +15,10 @@ from analysis.report.run_tables import RunTables
 from analysis.report.standings import Standing, found_in_words, in_words, numbers, standing_of
 from analysis.report.stories import where
 from analysis.report.story import Origin, Story, origin, story
+from contract.described import read_described
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE, read_finding
 from contract.program import run_program
-from contract.regular_files import read_file
 from contract.run_folder import RunFolder, find_runs
 from contract.terminal import Terminal
 from contract.verdicts import BY_SEVERITY, Finding, Verdict
@@ -48,13 +48,14 @@ def explain(
     (folder, *others) = find_runs(path)
     if others:
         raise UsageError(f"{path} holds {1 + len(others)} runs: name one, such as {folder.path}")
+    folder.require_own()
     verdict = _verdict(folder)
     asked = finding or address
     if asked is None:
         _list(folder, verdict, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
-    tables = RunTables(folder)
+    tables = RunTables(folder, verdict.unusable)
     began, told = origin(tables), story(tables, chosen)
     if as_json:
         typer.echo(_as_json(name, told, began))
@@ -180,13 +181,11 @@ def _formatted(document: dict[str, Any]) -> str:
 def _verdict(folder: RunFolder) -> Verdict:
     file = folder.report / "verdict.json"
     try:
-        return msgspec.json.decode(read_file(file), type=Verdict)
+        return read_described(file, Verdict, what="verdict")
     except FileNotFoundError:
         raise RunFolderError(
             f"{file} is missing: judge the run first, with `fencepost analyze {folder.path}`"
         ) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
-        raise RunFolderError(f"{file} is not a valid verdict: {error}") from error
 
 
 def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Finding]:

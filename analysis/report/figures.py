@@ -79,6 +79,8 @@ class Figures:
         if source == RESUMPTION:
             rows = [msgspec.structs.asdict(row) for row in self._verdict.resumption]
             return pd.DataFrame(rows, columns=list(Resumption.__struct_fields__), dtype=object)
+        if source in self._verdict.unusable:
+            raise TableError(f"table {source} is unusable")
         if source in TABLES:
             return _frame(table_of(self._folder, source))
         return self._findings(source)

@@ -8,14 +8,16 @@ from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
+from contract.described import SCHEMA
 from contract.nights import (
-    SCHEMA,
     SUMMARY_FILE,
     Night,
     NightSummary,
     Outcome,
     write_atomically,
 )
+from contract.regular_files import printable, replace_text
+from contract.run_folder import report_folder
 from contract.verdicts import RunVerdict
 
 
@@ -25,7 +27,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     before = last_night(path, night)
     summary = NightSummary(
         schema=SCHEMA,
-        night=path.resolve().name,
+        night=printable(path.resolve().name),
         suite=night.suite,
         cluster=night.cluster,
         seed=night.seed,
@@ -35,8 +37,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         changes=[] if before is None else changes(before.runs, rows),
         unexercised=unexercised(rows),
     )
-    report = path / "report"
-    report.mkdir(exist_ok=True)
+    report = report_folder(path)
     failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
     of_report = {_report_of(one, path): one for one in judged}
     known = {name: run_row(one, report) for name, one in of_report.items()}
@@ -62,7 +63,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             duration=duration,
         )
     )
-    (report / "index.html").write_text(page)
+    replace_text(report / "index.html", page)
     write_atomically(report / SUMMARY_FILE, summary)
     return summary
 

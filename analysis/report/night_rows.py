@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from contract.checks import Check
-from contract.nights import CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
+from contract.errors import RunFolderError
+from contract.nights import NIGHT_FILE, CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
+from contract.regular_files import is_below
 from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import RunVerdict, Verdict
@@ -28,8 +30,17 @@ class Judged:
 
 
 def runs_of(path: Path, night: Night) -> list[RunFolder]:
-    """The folders of a night's runs that are done and still there; none that was interrupted."""
+    """The folders of a night's runs that are done and still there; none that was interrupted.
+
+    Raises:
+        RunFolderError: one of them is outside of the night's folder.
+    """
     done = [path / run.folder for run in night.runs if run.folder is not None]
+    if outside := [folder for folder in done if not is_below(folder, path)]:
+        raise RunFolderError(
+            f"{path / NIGHT_FILE} names {outside[0]}, which is outside of the night: name "
+            "the run's own folder instead"
+        )
     left = [folder for folder in done if has_runs(folder)]
     return [run for folder in left for run in find_runs(folder)]
 

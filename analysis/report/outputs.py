@@ -12,7 +12,8 @@ from analysis.report.metrics import metrics
 from analysis.report.night_rows import Judged
 from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
 from contract.nights import NightSummary
-from contract.regular_files import replace_file
+from contract.regular_files import printable, replace_file
+from contract.terminal import shown
 
 JUNIT_FILE, MARKDOWN_FILE, METRICS_FILE = "junit.xml", "summary.md", "metrics.txt"
 OUTPUT_FILES = (JUNIT_FILE, MARKDOWN_FILE, METRICS_FILE)
@@ -30,7 +31,7 @@ def write_session_outputs(session: Path, runs: Sequence[Judged]) -> None:
     if runs and session != runs[0].folder.path:
         report = session / "report"
         outputs = named_apart(output_of(one, report) for one in runs)
-        write_outputs(report, session.resolve().name, outputs)
+        write_outputs(report, printable(session.resolve().name), outputs)
 
 
 def write_night_outputs(path: Path, summary: NightSummary, runs: Sequence[Judged]) -> None:
@@ -49,8 +50,8 @@ def write_outputs(report: Path, title: str, outputs: Sequence[RunOutput]) -> Non
     """
     files = {
         JUNIT_FILE: junit(outputs),
-        MARKDOWN_FILE: markdown(title, outputs).encode(errors="replace"),
-        METRICS_FILE: metrics(outputs).encode(errors="replace"),
+        MARKDOWN_FILE: shown(markdown(title, outputs)).encode(),
+        METRICS_FILE: shown(metrics(outputs)).encode(),
     }
     for name, content in files.items():
         replace_file(report / name, content)
@@ -67,7 +68,7 @@ def as_json(runs: Sequence[Judged], nights: Sequence[tuple[Path, NightSummary]])
         "schema": SCHEMA,
         "runs": [
             {
-                "folder": str(one.folder.path),
+                "folder": printable(str(one.folder.path)),
                 "page": _page(one),
                 "error": one.error,
                 "verdict": one.verdict,
@@ -76,8 +77,8 @@ def as_json(runs: Sequence[Judged], nights: Sequence[tuple[Path, NightSummary]])
         ],
         "nights": [
             {
-                "folder": str(path),
-                "page": str(path / "report" / "index.html"),
+                "folder": printable(str(path)),
+                "page": printable(str(path / "report" / "index.html")),
                 "summary": summary,
             }
             for path, summary in nights
@@ -88,4 +89,4 @@ def as_json(runs: Sequence[Judged], nights: Sequence[tuple[Path, NightSummary]])
 
 def _page(one: Judged) -> str | None:
     page = one.folder.report / "index.html"
-    return str(page) if page.is_file() else None
+    return printable(str(page)) if page.is_file() else None

@@ -1,8 +1,10 @@
 """The page of one run."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -19,6 +21,7 @@ from analysis.report.timeline import timeline
 from analysis.report.times import times_of
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
+from contract.regular_files import replace_text
 from contract.run_folder import RunDescription, RunFolder
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
@@ -35,13 +38,16 @@ ROWS_MAX = 100
 
 def environment() -> Environment:
     """Templates with every value escaped, and unknown names an error."""
-    return Environment(
+    made = Environment(
         loader=PackageLoader("analysis.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    # A path may be no text in UTF-8.
+    made.filters["urlencode"] = lambda path: quote(os.fsencode(path))
+    return made
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ def write_report(folder: RunFolder, verdict: Verdict) -> None:
         plotly=script_tag(file, shared_script(folder)) if figure else "",
         trees=log_trees(folder, verdict),
     )
-    file.write_text(page(folder, verdict, pictures))
+    replace_text(file, page(folder, verdict, pictures))
 
 
 def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:

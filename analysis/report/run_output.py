@@ -10,6 +10,7 @@ from analysis.report.matrix import row_name
 from analysis.report.night_rows import Judged, outcome_of
 from contract.errors import RunFolderError
 from contract.nights import NightRow, NightSummary, Outcome
+from contract.regular_files import printable
 from contract.run_folder import RunDescription
 from contract.verdicts import RunVerdict, Verdict
 
@@ -63,7 +64,9 @@ def output_of(one: Judged, report: Path) -> RunOutput:
     run = _described(one)
     verdict = one.verdict
     error = one.error if verdict is None else (run.error if run else None)
-    scenario = verdict.scenario if verdict else (run.scenario if run else one.folder.path.name)
+    scenario = (
+        verdict.scenario if verdict else (run.scenario if run else printable(one.folder.path.name))
+    )
     named = row_name(scenario, verdict.parameters if verdict else {})
     kafka = run.on if run else (verdict.on if verdict else "")
     word = RunVerdict.UNDECIDED if verdict is None else verdict.verdict
@@ -75,7 +78,9 @@ def output_of(one: Judged, report: Path) -> RunOutput:
         expect=RunVerdict.PASS,
         outcome=outcome_of(word, expect=RunVerdict.PASS, error=error),
         run=run,
-        page=os.path.relpath(one.folder.report / "index.html", report) if verdict else "",
+        page=printable(os.path.relpath(one.folder.report / "index.html", report))
+        if verdict
+        else "",
         rerun=run.rerun if run else "",
     )
 

@@ -12,6 +12,7 @@ from analysis.report.run_output import NOT_JUDGED
 from analysis.report.stories import anchor
 from contract.errors import RunFolderError
 from contract.run_folder import Plan, RunDescription
+from contract.terminal import shown
 from contract.verdicts import FindingVerdict, Verdict
 
 RUNS_MAX = 120
@@ -122,7 +123,7 @@ def _described(one: Judged) -> tuple[Plan | None, RunDescription | None]:
 def _unjudged(one: Judged, page: Path) -> RunRow:
     _, run = _described(one)
     return RunRow(
-        name=os.path.relpath(one.folder.path, page.parent),
+        name=shown(os.path.relpath(one.folder.path, page.parent)),
         link="",
         answer="",
         verdict="undecided",

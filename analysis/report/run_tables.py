@@ -1,7 +1,7 @@
 """The tables of a run as its stories read them: each read once, and split once."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ class RunTables:
     Each method raises a TableError if the table's file is damaged.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
-        """Nothing is read before it is asked for."""
+    def __init__(self, folder: RunFolder, unusable: Collection[str] = ()) -> None:
+        """Nothing is read before it is asked for; tables that are unusable have no rows."""
         self.folder = folder
+        self._unusable = unusable
         self._columns: dict[str, dict[str, NDArray[Any]]] = {}
         self._places: dict[tuple[str, tuple[str, ...]], dict[_Key, _Places]] = {}
         self._rows: dict[tuple[str, _Key], list[Row]] = {}
@@ -73,7 +74,8 @@ class RunTables:
     def _read(self, table: str) -> dict[str, NDArray[Any]]:
         """The columns of a table."""
         if table not in self._columns:
-            is_there = os.path.lexists(self.folder.tables / f"{table}.parquet")
+            file = self.folder.tables / f"{table}.parquet"
+            is_there = os.path.lexists(file) and table not in self._unusable
             content = table_of(self.folder, table) if is_there else TABLES[table].empty_table()
             frame = content.to_pandas(integer_object_nulls=True)
             self._columns[table] = {str(name): frame[name].to_numpy() for name in frame}

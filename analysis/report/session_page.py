@@ -13,6 +13,9 @@ from analysis.report.matrix import matrix
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
+from contract.regular_files import printable, replace_file, replace_text
+from contract.run_folder import report_folder
+from contract.terminal import shown
 from contract.verdicts import RunVerdict
 
 
@@ -20,29 +23,28 @@ def write_session(session: Path, runs: list[Judged]) -> None:
     """Write a session's `report/index.html` and `summary.json`; a single run has its own."""
     if not runs or session == runs[0].folder.path:
         return
-    report = session / "report"
-    report.mkdir(exist_ok=True)
+    report = report_folder(session)
     rows = [_row(one, session, report) for one in runs]
     text = msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": rows}), indent=2)
-    (report / "summary.json").write_bytes(text + b"\n")
-    shown = [run_row(one, report) for one in runs]
+    replace_file(report / "summary.json", text + b"\n")
+    listed = [run_row(one, report) for one in runs]
     page = (
         environment()
         .get_template("session.html.j2")
         .render(
-            name=session.resolve().name,
-            summary=summary_line(shown),
-            rows=shown,
-            unexpected=[row for row in shown if row.unexpected],
-            undecided=[row for row in shown if row.verdict == RunVerdict.UNDECIDED],
-            matrix=matrix([run_of(one, row) for one, row in zip(runs, shown, strict=True)]),
+            name=shown(session.resolve().name),
+            summary=summary_line(listed),
+            rows=listed,
+            unexpected=[row for row in listed if row.unexpected],
+            undecided=[row for row in listed if row.verdict == RunVerdict.UNDECIDED],
+            matrix=matrix([run_of(one, row) for one, row in zip(runs, listed, strict=True)]),
             duration=duration,
             runs_max=RUNS_MAX,
             cards_max=CARDS_MAX,
             ducktape=os.path.relpath(session / NAME, report) if name_ours(session) else "",
         )
     )
-    (report / "index.html").write_text(page)
+    replace_text(report / "index.html", page)
 
 
 def summary_line(rows: list[RunRow]) -> str:
@@ -59,7 +61,7 @@ def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
     folder, verdict = judged.folder, judged.verdict
     if verdict is None:
         return {
-            "scenario": str(folder.path.relative_to(session)),
+            "scenario": printable(str(folder.path.relative_to(session))),
             "verdict": str(RunVerdict.UNDECIDED),
             "error": judged.error,
         }
@@ -73,6 +75,6 @@ def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
         "cluster": verdict.cluster,
         "violated": [name for name, r in verdict.checks.items() if r.verdict == "violated"],
         "unexpected": sum(one.findings for one in verdict.unexpected),
-        "report": os.path.relpath(folder.report / "index.html", report),
+        "report": printable(os.path.relpath(folder.report / "index.html", report)),
         "rerun": verdict.rerun,
     }

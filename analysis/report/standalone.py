@@ -1,11 +1,14 @@
 """`python -m analysis.report.standalone PAGE FILE`: a page with its scripts and styles in it."""
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import unquote
 
 import typer
 
+from analysis.report.plotly_script import is_shared_script
 from contract.errors import UsageError
 from contract.program import run_program
 from contract.regular_files import replace_file
@@ -26,17 +29,27 @@ def standalone(
         replace_file(file, text.encode())
     except OSError as error:
         raise UsageError(f"{page} can't be written to {file}: {error}") from error
-    typer.echo(file)
+    typer.echo(os.fsencode(file))
 
 
 def self_contained(page: Path) -> str:
-    """The text of a page with each script that it loads from a file beside it."""
+    """The text of a page with the script that it loads from a report's folder.
+
+    Raises:
+        UsageError: it loads another file, which no page of ours does.
+    """
 
     def script(found: re.Match[str]) -> str:
-        content = (page.parent / found[1]).read_text()
+        file = page.parent / unquote(found[1])
+        if not is_shared_script(page, file):
+            raise UsageError(
+                f"{page} loads {found[1]}, which is no script of a report: judge the run again, "
+                "with `fencepost analyze`, and take its page"
+            )
+        content = file.read_text(encoding="utf-8")
         return f"<script>{_END_OF_SCRIPT.sub(_escaped, content)}</script>"
 
-    return _SCRIPT.sub(script, page.read_text())
+    return _SCRIPT.sub(script, page.read_text(encoding="utf-8"))
 
 
 def _escaped(_: re.Match[str]) -> str:

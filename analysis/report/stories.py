@@ -112,7 +112,7 @@ class FindingsView:
 
 def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
     """The findings of a run, each with its place on the page."""
-    tables = RunTables(folder)
+    tables = RunTables(folder, verdict.unusable)
     teller = _Teller(folder, tables, _origin(tables))
     views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
     most = _most(verdict)

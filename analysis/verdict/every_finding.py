@@ -54,7 +54,9 @@ class FindingsFile:
     def __init__(self, file: Path) -> None:
         """Begin a new file."""
         self._file = file
-        self._writer = pq.ParquetWriter(file, FINDINGS)
+        # Opened here, as its name may be no text in UTF-8.
+        self._content = file.open("wb")
+        self._writer = pq.ParquetWriter(self._content, FINDINGS)
         self._writing = Lock()
 
     def __enter__(self) -> Self:
@@ -68,7 +70,8 @@ class FindingsFile:
         trace: TracebackType | None,
     ) -> None:
         """End the file; remove it after an exception, as it lacks findings."""
-        self._writer.close()
+        with self._content:
+            self._writer.close()
         if error is not None:
             self._file.unlink(missing_ok=True)
 

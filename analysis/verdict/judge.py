@@ -30,10 +30,11 @@ from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
 from analysis.verdict.vacuity import vacuous_check
 from contract.checks import Check
+from contract.described import SCHEMA
 from contract.errors import TableError
+from contract.regular_files import is_of_storage
 from contract.verdicts import (
     EXAMPLES_MAX,
-    SCHEMA,
     CheckResult,
     CheckVerdict,
     FaultResult,
@@ -99,6 +100,7 @@ def judge(
             and not unclear,
         ),
         doubts=unclear,
+        unusable=sorted(trace.unreadable),
         checks={str(check): results[check] for check in asked},
         must_judge=must_judge,
         faults=faults,
@@ -150,6 +152,9 @@ def _run(
             counts(cases, trace),
         ]
     )
+    for one in (evaluated, exercised):
+        if isinstance(one, Exception) and is_of_storage(one):
+            raise one
     known = counted(evaluated)
 
     def collected(one: tuple[_Asked, pa.Table | Exception]) -> tuple[list[Found], CheckResult]:
@@ -184,6 +189,13 @@ def _unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:
 
 
 def _crashed(error: Exception) -> CheckResult:
+    """Of a check that ended with an error; a full disk ends the judging instead.
+
+    Raises:
+        Exception: the error, if something can't be written.
+    """
+    if is_of_storage(error):
+        raise error
     first_line = str(error).strip().partition("\n")[0]
     return _unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")
 

@@ -19,6 +19,7 @@ from bench.lies.lie import Change, NoPlaceError, Verb
 from bench.lies.stories import TRUNCATION
 from contract.checks import Check
 from contract.errors import FencepostError
+from contract.manifest import write_manifest
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.collection.collect import decode_clients, decode_server_logs
@@ -135,6 +136,7 @@ def tell_alone(
     copy = copied(genuine.folder, place / "genuine")
     every = _asked([*(lie.check for lie in lies), *accusers])
     _must_judge(copy, every)
+    write_manifest(copy)
     before = judge(load(copy), only=every)
     touched = _touched(load(copy), accusers)
     for number, lie in enumerate(lies):
@@ -145,8 +147,9 @@ def tell_alone(
         try:
             lie.change(folder, Random(f"{seed} {lie.name}"))  # noqa: S311 - not for secrets
             if lie.decodes:
-                decode_clients(folder)
-                decode_server_logs(folder)
+                decode_clients(folder, folder.tables)
+                decode_server_logs(folder, folder.tables)
+            write_manifest(folder)
             yield _compared(lie, before, judge(load(folder), only=asked))
         except (NoPlaceError, FencepostError) as error:
             yield ToldAlone(lie, "", "", error=f"{type(error).__name__}: {error}")
@@ -154,7 +157,10 @@ def tell_alone(
 
 
 def copied(folder: RunFolder, place: Path) -> RunFolder:
-    """Copy a run's folder without its report, and without its manifest, which shows any change."""
+    """Copy a run's folder without its report, and without its manifest, which shows any change.
+
+    A lie is planted before the manifest of its copy is written.
+    """
     place.mkdir(parents=True)
     for name in _COPIED:
         if (folder.path / name).exists():

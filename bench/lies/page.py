@@ -16,7 +16,7 @@ or swaps rows, or it removes, empties or damages a table or a file. Each lie nam
 check that must notice it, by the definitions of [findings.md](findings.md). A lie is noticed if the
 run with the lie has a finding or a verdict that the genuine run does not have. If a lie only
 damages evidence (`undecided`, `not_evaluable`), no check may report a violation because of it.
-`manifest.json` is left out of these runs, because it shows any change of a file after the run.
+`manifest.json` of these runs is written after the lie, because it shows any later change of a file.
 
 {noticed} of {told} lies were noticed; {accusing} that damage evidence led to an accusation
 (seed {seed}).

@@ -24,6 +24,7 @@ from bench.lies.laying import (
 )
 from bench.lies.lie import Lie, NoPlaceError
 from contract.checks import Check
+from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
 from contract.verdicts import FindingVerdict
 
@@ -133,6 +134,7 @@ def _written(load: Load, parts: list[tuple[Genuine, Tables]], folder: RunFolder)
     folder.write_run(run)
     for table, rows in tables.items():
         write_rows(folder, table, rows)
+    write_manifest(folder)
     return load(folder)
 
 

@@ -9,7 +9,7 @@ from bench.torture.attempt import Area, Attempt
 from bench.torture.folders import copy_run
 from bench.torture.setting import Setting
 from bench.traces import judged_of
-from contract.manifest import MANIFEST_FILE
+from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
 from contract.verdicts import RunVerdict
 from harness.commands.run import decode_again
@@ -29,12 +29,12 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
         dice = setting.dice(AREA, number)
         copy = RunFolder(setting.place / f"clock-{number}")
         copy_run(setting.genuine, copy)
-        (copy.path / MANIFEST_FILE).unlink()
         history = dice.choice(sorted(copy.history.glob("*.jsonl")))
         lines = history.read_bytes().splitlines(keepends=True)
         first = dice.randrange(len(lines))
         moved = [_moved(line, seconds) for line in lines[first:]]
         history.write_bytes(b"".join([*lines[:first], *moved]))
+        write_manifest(copy)
         tried = f"{history.stem} by {seconds} s from line {first + 1} of {len(lines)} on"
         yield Attempt(AREA.name, tried, _problem(copy))
         shutil.rmtree(copy.path)

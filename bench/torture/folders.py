@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from analysis.report.night_rows import Judged
+import pyarrow.parquet as pq
+
 from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
+from bench.torture.verdicts import problem_of
 from bench.traces import judged_of
-from contract.errors import FencepostError
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
-from contract.verdicts import RunVerdict
 from harness.commands.run import decode_again
 
 AREA = Area(
@@ -119,6 +119,12 @@ def copy_run(genuine: RunFolder, copy: RunFolder) -> None:
             shutil.copy(source, copy.path / part)
 
 
+def tables_with_rows(copy: RunFolder) -> list[Path]:
+    """The files of a run's tables that have rows."""
+    files = sorted(copy.tables.glob("*.parquet"))
+    return [file for file in files if pq.read_metadata(file).num_rows]
+
+
 def _files(path: Path) -> list[Path]:
     return [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
 
@@ -131,15 +137,4 @@ def _problem(copy: RunFolder) -> str:
         is_as_collected = not list(alterations(copy))
     except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
         return f"{type(error).__name__}: {error}"[:200]
-    return _of(judged, is_as_collected=is_as_collected)
-
-
-def _of(judged: Judged, *, is_as_collected: bool) -> str:
-    if judged.verdict is None:
-        is_clear = judged.exit_code not in (0, FencepostError.exit_code)
-        return "" if is_clear else str(judged.error)
-    if judged.verdict.verdict is RunVerdict.FAIL:
-        return "it was accused"
-    if judged.verdict.verdict is RunVerdict.PASS and not is_as_collected:
-        return "it passed"
-    return ""
+    return problem_of(judged, may_pass=is_as_collected)

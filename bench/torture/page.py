@@ -51,7 +51,9 @@ def page(record: Record, areas: Iterable[Area], *, lies: str) -> str:
         held=held,
         tried=len(made),
     )
-    for area in areas:
+    complete = {name for name, area in record.areas.items() if area.is_complete}
+    classes = list(areas)
+    for area in classes:
         of_area = [one for one in made if one.area == area.name]
         well = sum(not one.problem for one in of_area)
         text += f"| {area.name} | {len(of_area)} | {well} | {area.promise} | {area.by} |\n"
@@ -63,8 +65,11 @@ def page(record: Record, areas: Iterable[Area], *, lies: str) -> str:
         )
     if lies:
         text += _LIES.format(lies=lies)
+    text += _NOT_TRIED
+    if left := [area.name for area in classes if area.name not in complete]:
+        text += f"- In these passes, or not to their end: {', '.join(left)}.\n"
     skipped = [one for one in record.attempts() if one.skipped]
-    return text + _NOT_TRIED + "".join(f"- {one.tried}: {one.skipped}.\n" for one in skipped)
+    return text + "".join(f"- {one.tried}: {one.skipped}.\n" for one in skipped)
 
 
 def _cell(text: str) -> str:

@@ -49,9 +49,18 @@ class Setting:
     @cached_property
     def genuine(self) -> RunFolder:
         """A finished run of the scenario `baseline`."""
-        results = self._run or self._kept
-        if self._run is None and not files_named(results, MANIFEST_FILE):
-            command = [sys.executable, "-m", "harness", "run", "baseline", "--results"]
+        return find_runs(self._run)[-1] if self._run else self._finished("baseline")
+
+    @cached_property
+    def elected(self) -> RunFolder:
+        """A finished run with elections, truncations and groups of every commit style."""
+        return self._finished("commit_epoch")
+
+    def _finished(self, scenario: str) -> RunFolder:
+        """The run of a scenario that is kept, or a new one."""
+        results = self._kept / scenario
+        if not results.exists() or not files_named(results, MANIFEST_FILE):
+            command = [sys.executable, "-m", "harness", "run", scenario, "--results"]
             subprocess.run(
                 [*command, str(results)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
             )

@@ -156,9 +156,9 @@ def read_compose(path: Path) -> dict[str, Any]:
 
 
 def _take_project(name: str) -> tuple[str, HeldName]:
-    """Lock and return the first of `name`, `name-2`, ... that no run of this machine holds."""
+    """Lock and return the first of `name`, `name-2`, ... that no run of this user holds."""
     further = (f"{name}-{number}" for number in count(2))
-    return hold_first(chain([name], further), "fencepost-project-")
+    return hold_first(chain([name], further), "project-")
 
 
 def orphans() -> list[Any]:

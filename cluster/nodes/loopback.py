@@ -6,6 +6,7 @@ For machines without namespaces. It supports process faults only.
 import functools
 import os
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -76,11 +77,14 @@ class LoopbackPool:
 def _take_network() -> tuple[str, HeldName]:
     """Lock and return the first of the networks 127.0.0.0, 127.0.1.0, ... that no run holds.
 
+    Locks are a user's own. On Linux, where each network can be bound, each user begins at another.
+
     Raises:
         PrerequisiteError: all are held.
     """
+    first = os.getuid() if sys.platform == "linux" else 0
     try:
-        return hold_first(map(str, range(_NETWORKS)), "fencepost-loopback-")
+        return hold_first((str((first + at) % _NETWORKS) for at in range(_NETWORKS)), "loopback-")
     except BlockingIOError:
         raise PrerequisiteError(
             f"{_NETWORKS} runs on loopback hold all its networks: wait until one has ended"

@@ -214,13 +214,15 @@ class TruncateTail(Command, frozen=True, kw_only=True):
 class Decode(Command, frozen=True, kw_only=True):
     """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`) to Parquet.
 
-    Writes the tables that come from replicas into the folder `tables`. `kept` may have such folders
-    from before the end of the run, each below a folder named by its time.
+    Writes the tables that come from replicas into the folder `tables`; they name the run of the
+    identity `run`. `kept` may have such folders from before the end of the run, each below a folder
+    named by its time.
     """
 
     segments: str
     kept: str
     tables: str
+    run: str
 
 
 class PartitionState(msgspec.Struct, frozen=True, kw_only=True):

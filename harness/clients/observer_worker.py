@@ -83,9 +83,9 @@ class ObserverRole(Role):
                     removed=records, log_end_before=before, log_end_after=after
                 )
                 return msgspec.to_builtins(result)
-            case commands.Decode(segments=segments, kept=kept, tables=tables):
+            case commands.Decode(segments=segments, kept=kept, tables=tables, run=run):
                 self._end_watching()
-                return decode_segments(Path(segments), Path(tables), kept=Path(kept))
+                return decode_segments(Path(segments), Path(tables), kept=Path(kept), run=run)
             case _:
                 return self._administer(command)
 

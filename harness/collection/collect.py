@@ -51,29 +51,36 @@ def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     if folder.kept.exists():
         observer.host.copy_to(folder.kept, kept)
     observer.call(
-        Decode(segments=str(segments), kept=str(kept), tables=str(tables)),
+        Decode(
+            segments=str(segments),
+            kept=str(kept),
+            tables=str(tables),
+            run=folder.run().identity,
+        ),
         timeout_seconds=_DECODE_SECONDS,
     )
     observer.host.copy_from(tables, folder.tables)
 
 
-def decode_clients(folder: RunFolder) -> None:
-    """Build tables from a run's histories and client logs."""
+def decode_clients(folder: RunFolder, tables: Path) -> None:
+    """Build tables from a run's histories and client logs, in the folder `tables`."""
     policies = {group.group: group.reset for group in folder.plan().groups}
+    run = folder.run().identity
     rows = read_histories(folder.history)
     for table in TABLES_OF_HISTORIES:
-        write_table(folder.tables, table, rows.of(table))
+        write_table(tables, table, rows.of(table), run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found = []
     for log in sorted(folder.clients.glob("*.log")):
         client = clients.get(log.stem)
         found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
-    write_table(folder.tables, "resets", found)
+    write_table(tables, "resets", found, run=run)
 
 
-def decode_server_logs(folder: RunFolder) -> None:
+def decode_server_logs(folder: RunFolder, tables: Path) -> None:
     """Build tables from the servers' logs, and record which files of each server exist."""
-    write_table(folder.tables, "servers", _servers(folder))
+    run = folder.run().identity
+    write_table(tables, "servers", _servers(folder), run=run)
     found: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES_OF_SERVER_LOGS}
     for log in sorted(folder.brokers.glob("*/server.log")):
         whole = list(lines_of(log))
@@ -82,7 +89,7 @@ def decode_server_logs(folder: RunFolder) -> None:
             for table in TABLES_OF_SERVER_LOGS:
                 found[table] += rows_of(table, whole, broker=broker)
     for table, rows_of_table in found.items():
-        write_table(folder.tables, table, rows_of_table)
+        write_table(tables, table, rows_of_table, run=run)
 
 
 def _servers(folder: RunFolder) -> list[dict[str, Any]]:

@@ -47,12 +47,22 @@ def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> Nig
     Raises:
         AnalysisError: there is no summary; the runs are kept.
     """
-    (night.path / "report" / SUMMARY_FILE).unlink(missing_ok=True)
+    file = night.path / "report" / SUMMARY_FILE
+    earlier = _written(file)
     status = judge(night.path)
     summary = read_summary(night.path)
-    if summary is None:
+    if summary is None or _written(file) == earlier:
         raise AnalysisError(
             f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
             f"done and kept: start the same command again to {again}"
         )
     return summary
+
+
+def _written(file: Path) -> tuple[int, int] | None:
+    """What distinguishes a file from one that is put in its place; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

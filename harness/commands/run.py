@@ -18,10 +18,12 @@ from contract.errors import (
     RunFolderError,
     UsageError,
 )
+from contract.held import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
 from contract.progress import PhaseProgress
 from contract.randomness import new_seed
+from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.terminal import Terminal
 from contract.uris import local_folder, place
@@ -55,6 +57,8 @@ from harness.session.node_root import node_root
 from harness.session.provenance import session_of
 
 _console = Terminal(stderr=True)
+_DECODING = ".decoding-"
+"""Of a folder in a run's: the tables that are decoded again, until all are there."""
 
 
 def run(  # noqa: PLR0913 - the options of a command
@@ -209,23 +213,53 @@ def decode_again(folder: RunFolder) -> bool:
     After an error all tables of an earlier decoding are removed, so that the analysis reports them
         as missing. A folder without a readable plan or description is not changed: the analysis
         reports that.
+
+    Raises:
+        StorageError: the folder can't be written; its tables are as they were.
+        WaitTimeoutError: another process writes into it for too long.
     """
     try:
+        folder.require_own()
         is_generated = folder.run().cluster == GENERATED
         folder.plan()
     except RunFolderError:
         return True
     if is_generated:
         return True
-    try:
-        decode_clients(folder)
-        decode_server_logs(folder)
-    except FencepostError as error:
-        _forget_decoded(folder, str(error))
-    except Exception as error:  # noqa: BLE001 - the other runs are judged
-        _forget_decoded(folder, unexpected(error))
-        return False
+    with alone_in(folder.path):
+        try:
+            _decode(folder)
+        except Exception as error:
+            if (full := storage_error(error, folder.path)) is not None:
+                raise full from error
+            is_expected = isinstance(error, FencepostError)
+            _forget_decoded(folder, str(error) if is_expected else unexpected(error))
+            return is_expected
     return True
+
+
+def _decode(folder: RunFolder) -> None:
+    """Decode into a folder beside the tables, and replace these once all are there.
+
+    Raises:
+        RunFolderError: a folder has the name of a table.
+    """
+    remove_unheld(folder.path, _DECODING)
+    beside = HeldFolder(folder.path, _DECODING)
+    try:
+        decode_clients(folder, beside.path)
+        decode_server_logs(folder, beside.path)
+        folder.tables.mkdir(exist_ok=True)
+        made = sorted(beside.path.iterdir())
+        for file in made:
+            if (folder.tables / file.name).is_dir():
+                raise RunFolderError(
+                    f"{folder.tables / file.name} is a folder, not a table: remove it"
+                )
+        for file in made:
+            file.replace(folder.tables / file.name)
+    finally:
+        beside.remove()
 
 
 def _forget_decoded(folder: RunFolder, problem: str) -> None:

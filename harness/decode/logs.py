@@ -18,13 +18,14 @@ OFFSETS_TOPIC = "__consumer_offsets"
 _SHOWN_BATCHES = 5
 
 
-def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, int]:
+def decode_segments(segments: Path, tables: Path, *, kept: Path, run: str) -> dict[str, int]:
     """Write every table that comes from replicas; returns the number of rows of each.
 
     Args:
         segments: the folder of the replicas as they are at the end of the run.
         tables: the folder to write to.
         kept: the folder of replicas that were copied during the run; need not exist.
+        run: its identity (`RunDescription.identity`).
     """
     rows = Rows()
     committed, metadata = CommittedOffsets(), MetadataLog()
@@ -60,7 +61,7 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path) -> dict[str, in
         "cut_batches",
         "cut_records",
     )
-    return {name: write_table(tables, name, rows.of(name)) for name in names}
+    return {name: write_table(tables, name, rows.of(name), run=run) for name in names}
 
 
 def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.errors import RunFolderError
 from contract.ranges import RECORDS, row_schema, to_ranges
+from contract.tables import of_run
 
 _SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 
@@ -34,15 +34,12 @@ class Rows:
         return self._rows[table]
 
 
-def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
+def write_table(folder: Path, name: str, rows: list[dict[str, Any]], *, run: str = "") -> int:
     """Write one table as `<name>.parquet` and return the number of its rows or records.
 
     A row without a column has null there; a column that the contract does not name is an error.
-    Rows of a table of records are single records (`contract.ranges.RECORDS`).
-    An earlier file is replaced when the new table is complete.
-
-    Raises:
-        RunFolderError: there is a folder of that name.
+    Rows of a table of records are single records (`contract.ranges.RECORDS`). The file names the
+    run of the identity `run`, if there is one.
     """
     schema = row_schema(name)
     for row in rows:
@@ -55,12 +52,9 @@ def write_table(folder: Path, name: str, rows: list[dict[str, Any]]) -> int:
     elif keys:
         table = table.sort_by(keys)
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}.parquet"
-    part = folder / f"{name}.parquet.part"
-    part.unlink(missing_ok=True)
-    pq.write_table(table, part, compression="zstd")
-    try:
-        part.replace(file)
-    except IsADirectoryError:
-        raise RunFolderError(f"{file} is a folder, not a table: remove it") from None
+    if run:
+        table = table.cast(of_run(table.schema, run))
+    # Opened here, as the folder's name may be no text in UTF-8.
+    with (folder / f"{name}.parquet").open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
     return len(rows)

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from contract.builds import Build, Choice, with_note
-from contract.comparisons import SCHEMA, Comparison, Side
+from contract.comparisons import Comparison, Side
+from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator

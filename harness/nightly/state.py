@@ -13,10 +13,10 @@ from typing import IO
 import msgspec
 
 from contract.builds import Choice
+from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.nights import (
     NIGHT_FILE,
-    SCHEMA,
     Night,
     PlannedRun,
     RunStatus,

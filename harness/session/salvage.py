@@ -37,4 +37,4 @@ def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
                 shutil.copy(source.parent / name, target / copied.format(source.parent.name))
     ended = time.time_ns() // 1000
     folder.write_run(msgspec.structs.replace(described, ended_micros=ended, error=why))
-    decode_clients(folder)
+    decode_clients(folder, folder.tables)

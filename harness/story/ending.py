@@ -57,7 +57,7 @@ def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
     """`left`: how many seconds the stage has yet."""
     steps = Steps()
     workers = list(run.consumers.workers.values())
-    observer = run.observer.worker
+    observer, tables = run.observer.worker, run.folder.tables
     run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
     with limited(_HEAL_SECONDS):
         steps.take("heal the faults", run.heal)
@@ -79,6 +79,6 @@ def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
         steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
     steps.take("close the observer", observer.finish)
     steps.take("collect the observer", partial(collect_worker, run.folder, observer))
-    steps.take("decode the histories", partial(decode_clients, run.folder))
-    steps.take("decode the servers' logs", partial(decode_server_logs, run.folder))
+    steps.take("decode the histories", partial(decode_clients, run.folder, tables))
+    steps.take("decode the servers' logs", partial(decode_server_logs, run.folder, tables))
     return steps.problems

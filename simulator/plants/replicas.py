@@ -6,6 +6,7 @@ import numpy as np
 
 from contract.tables import MICROS_PER_SECOND
 from contract.values import make_value
+from simulator.finish import ANOTHER_CHECKSUM
 from simulator.frames import NULL, Frame
 from simulator.log import micros
 from simulator.metadata import leadership
@@ -45,7 +46,7 @@ def log_divergence(universe: Universe, random: Random) -> list[Place]:
     batches = universe.frame("replica_batches")
     base = log.offset[log.batch == log.batch[index[0]]].min()
     first = batches.where(partition=partition, broker=broker, base_offset=base)
-    batches["checksum"][first] *= -1
+    batches["checksum"][first] += ANOTHER_CHECKSUM
     follows(universe, partition, None, "inconsistent_offset", "duplicate_append")
     for group in groups(universe):
         follows(universe, partition, group, "inconsistent_offset")

@@ -3,21 +3,20 @@
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import Rows, TraceMaker, TraceReader
-from histories import HEALTHY, WHOLE_HANDED_ON
+from conftest import TraceMaker, TraceReader
+from histories import WHOLE_HANDED_ON
 from judging import judge
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.ranges import to_records
 from contract.run_folder import RunFolder
-from contract.tables import TABLES
 from contract.verdicts import RunVerdict
-from harness.decode.tables import write_table
+from simulator.history import Request, description, universes_of, write_history
 
 _OF_RECORDS = (Check.LOST_RECORD, Check.PHANTOM_RECORD)
 
@@ -69,9 +68,9 @@ def _damaged(content: pa.Table, damage: str) -> pa.Table:
     ],
 )
 def test_a_damaged_table_is_not_evaluated_by_name(
-    make_trace: TraceMaker, read_run: TraceReader, tmp_path: Path, damage: str, reason: str
+    read_run: TraceReader, tmp_path: Path, damage: str, reason: str
 ) -> None:
-    folder = _written(make_trace(HEALTHY, checks=_OF_RECORDS), HEALTHY, tmp_path)
+    folder = _written(tmp_path)
     assert judge(read_run(folder)).verdict is RunVerdict.PASS
     path = folder.tables / "replica_records.parquet"
     if damage == "torn":
@@ -85,20 +84,19 @@ def test_a_damaged_table_is_not_evaluated_by_name(
     assert verdict.verdict is RunVerdict.UNDECIDED
 
 
-def test_a_run_of_an_earlier_release_is_refused(
-    make_trace: TraceMaker, read_run: TraceReader, tmp_path: Path
-) -> None:
-    folder = _written(make_trace(HEALTHY), HEALTHY, tmp_path)
+def test_a_run_of_an_earlier_release_is_refused(read_run: TraceReader, tmp_path: Path) -> None:
+    folder = _written(tmp_path)
     sends = folder.tables / "sends.parquet"
     pq.write_table(to_records("sends", pq.read_table(sends)), sends)
     problem = read_run(folder).unreadable["sends"]
     assert "has a row for each record: an earlier release collected this run" in problem
 
 
-def _written(described: Trace, rows: Rows, path: Path) -> RunFolder:
+def _written(path: Path) -> RunFolder:
+    """A generated run, which must be judged by checks of records."""
     folder = RunFolder(path)
-    folder.write_plan(described.plan)
-    folder.write_run(described.run)
-    for table in TABLES:
-        write_table(folder.tables, table, rows.get(table, []))
+    universes = universes_of(Request(events=1_000, seed=1))
+    write_history(folder, universes, description(1, "test", "0", {}))
+    must_judge = [str(check) for check in _OF_RECORDS]
+    folder.write_plan(msgspec.structs.replace(folder.plan(), must_judge=must_judge))
     return folder

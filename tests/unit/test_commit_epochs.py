@@ -6,8 +6,9 @@ import msgspec
 import pytest
 
 from bench.commit_epochs import brief, conditions, matrix, read, summed, written
+from contract.described import SCHEMA
 from contract.errors import UsageError
-from contract.verdicts import SCHEMA, Resumption, RunVerdict, StyleRow, Verdict
+from contract.verdicts import Resumption, RunVerdict, StyleRow, Verdict
 
 
 def style(name: str, epoch: int, *, groups: int, of: int, resets: str) -> StyleRow:

@@ -29,6 +29,7 @@ from harness.decode.client_logs import resets
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import replicas
 from harness.decode.tables import Rows, write_table
+from tests.descriptions import description_of
 
 INTENT = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
 
@@ -179,6 +180,7 @@ def test_rows_are_laid_out_by_topic_partition_offset(tmp_path: Path) -> None:
 
 def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
+    run.write_run(description_of())
     for name in ("t-0", "a-b-10", "t-1.5f3c-delete", "t-0 (copy)", "t"):
         (run.segments / "1" / name).mkdir(parents=True)
     (run.segments / "1" / "meta-0").write_text("a file")
@@ -188,7 +190,7 @@ def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
     (run.brokers / "2" / "server.log").write_text("one\ntwo\n")
     found = [(one.broker, one.topic, one.partition) for one in replicas(run.segments)]
     assert found == [(1, "a-b", 10), (1, "t", 0)]
-    decode_server_logs(run)
+    decode_server_logs(run, run.tables)
     assert pq.read_table(run.tables / "servers.parquet").to_pylist() == [
         {"name": "1", "server": 1, "log_lines": 0, "replicas": 2, "ignored_files": 1},
         {"name": "2", "server": 2, "log_lines": 2, "replicas": 0, "ignored_files": 0},

@@ -36,6 +36,7 @@ from contract.stages import Stage
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
+from tests.descriptions import description_of
 
 AT = 1_790_000_000_000_000
 LOG = {"topic": "t", "partition": 0}
@@ -238,6 +239,7 @@ def test_a_range_may_be_as_long_as_a_producer_writes_it() -> None:
 
 def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
+    run.write_run(description_of())
     group = GroupPlan(group="g", client="java", topic="t", commit_epoch="record", reset="none")
     run.write_plan(
         Plan(
@@ -260,8 +262,8 @@ def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
         (run.brokers / server).mkdir(parents=True)
         os.mkfifo(run.brokers / server / "server.log")
     (run.path / "segments").write_text("no folder")
-    decode_clients(run)
-    decode_server_logs(run)
+    decode_clients(run, run.tables)
+    decode_server_logs(run, run.tables)
     found = {row["worker"]: row for row in read_histories(run.history).of("histories")}
     assert {found[name]["malformed_at"] for name in ("pipe", "folder", "loop")} == {
         "pipe.jsonl",
@@ -273,6 +275,7 @@ def test_what_is_no_file_is_counted_and_does_not_block(tmp_path: Path) -> None:
 
 def test_log_lines_with_numbers_and_times_that_are_none_are_passed_over(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
+    run.write_run(description_of())
     server = run.brokers / "1"
     server.mkdir(parents=True)
     text = "INFO [x] y [UnifiedLog partition=t-{}, dir=/d] Truncating to offset {}\n"
@@ -286,6 +289,6 @@ def test_log_lines_with_numbers_and_times_that_are_none_are_passed_over(tmp_path
         + "2026-01-02 03:04:05.678 "
         + text.format("9" * 12, 7)
     )
-    decode_server_logs(run)
+    decode_server_logs(run, run.tables)
     (row,) = pq.read_table(run.tables / "truncations.parquet").to_pylist()
     assert (row["partition"], row["to_offset"]) == (0, 7)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cluster.nodes.pool import PoolKind
 from contract.manifest import (
     DECODED_AGAIN,
     MANIFEST_FILE,
@@ -12,8 +13,9 @@ from contract.manifest import (
     alterations,
     write_manifest,
 )
-from contract.run_folder import RunFolder
+from contract.run_folder import GENERATED, POOLS, RunFolder
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
+from tests.descriptions import description_of
 
 HISTORY = "history/clients.jsonl"
 
@@ -21,6 +23,7 @@ HISTORY = "history/clients.jsonl"
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     run = RunFolder(tmp_path)
+    run.write_run(description_of())
     for name in (
         "plan.json",
         HISTORY,
@@ -42,10 +45,29 @@ def test_as_collected(folder: RunFolder) -> None:
     assert list(alterations(folder)) == []
 
 
-def test_a_run_without_a_manifest_is_not_compared(folder: RunFolder) -> None:
+@pytest.mark.parametrize("cluster", POOLS)
+@pytest.mark.parametrize("ended_micros", [None, 2])
+def test_a_run_of_ours_without_a_manifest_can_not_be_relied_on(
+    folder: RunFolder, cluster: str, ended_micros: int | None
+) -> None:
+    folder.write_run(description_of(cluster=cluster, ended_micros=ended_micros))
+    (folder.path / MANIFEST_FILE).unlink()
+    (told,) = alterations(folder)
+    assert told.startswith("manifest.json is missing: the run was not collected to its end, or its")
+
+
+@pytest.mark.parametrize("cluster", [GENERATED, "elsewhere"])
+def test_a_run_from_elsewhere_without_a_manifest_is_not_compared(
+    folder: RunFolder, cluster: str
+) -> None:
+    folder.write_run(description_of(cluster=cluster))
     (folder.path / MANIFEST_FILE).unlink()
     (folder.path / HISTORY).unlink()
     assert list(alterations(folder)) == []
+
+
+def test_our_runs_are_those_of_pools() -> None:
+    assert set(POOLS) == {str(kind) for kind in PoolKind}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +85,14 @@ def test_a_run_without_a_manifest_is_not_compared(folder: RunFolder) -> None:
         ),
         (lambda path: (path / MANIFEST_FILE).write_text("{"), "manifest.json is invalid"),
         (lambda path: (path / MANIFEST_FILE).write_text("{}"), "manifest.json is invalid"),
+        (
+            lambda path: (path / MANIFEST_FILE).write_text('{"files":{}}'),
+            "manifest.json is invalid",
+        ),
+        (
+            lambda path: (path / MANIFEST_FILE).write_text('{"schema":2,"files":{}}'),
+            "manifest.json is invalid: {path}/manifest.json has schema 2, and this release knows",
+        ),
     ],
 )
 def test_an_alteration_is_named(
@@ -70,7 +100,7 @@ def test_an_alteration_is_named(
 ) -> None:
     change(folder.path)
     (found,) = alterations(folder)
-    assert found.startswith(expected)
+    assert found.startswith(expected.format(path=folder.path))
 
 
 @pytest.mark.parametrize(

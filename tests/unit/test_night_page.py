@@ -10,6 +10,7 @@ import pytest
 from analysis.report.night_changes import changes
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
+from contract.errors import RunFolderError
 from contract.nights import (
     NIGHT_FILE,
     CheckCount,
@@ -126,6 +127,15 @@ def row(**fields: Any) -> NightRow:
 
 def counted(findings: int, verdict: CheckVerdict = CheckVerdict.VIOLATED) -> dict[str, CheckCount]:
     return {"reset": CheckCount(verdict=verdict, findings=findings)}
+
+
+def test_a_run_outside_of_the_night_is_none_of_its_runs(tmp_path: Path) -> None:
+    night_folder = tmp_path / "night"
+    night_folder.mkdir()
+    outside = planned(folder="../elsewhere")
+    judged(night_folder, outside)
+    with pytest.raises(RunFolderError, match="which is outside of the night"):
+        runs_of(night_folder, night([outside]))
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,12 @@ def test_the_path_is_printed_and_a_browser_opened_where_one_can(
 
 def test_a_page_is_written_as_one_file(results: Path, tmp_path: Path) -> None:
     session = results / "2026-01-01--002"
-    (session / "report" / "plotly.js").write_text("f('</script><b>')\n")
+    (session / "ducktape.log").touch()
+    (session / "report" / "plotly-6.1.min.js").write_text("f('</script><b>')\n")
     source = session / "S" / "0" / "report" / "index.html"
-    source.write_text('<p>é</p><script src="../../../report/plotly.js" defer></script><p>end</p>')
+    source.write_text(
+        '<p>é</p><script src="../../../report/plotly-6.1.min.js" defer></script><p>end</p>'
+    )
     file = tmp_path / "mail.html"
     command = ["open", str(session), "--standalone", str(file)]
     ended = CliRunner().invoke(app, command)

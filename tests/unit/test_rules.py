@@ -9,8 +9,9 @@ from rich.console import Console
 from analysis.report.terminal import show
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
 from contract.checks import Check
+from contract.described import SCHEMA
 from contract.protocol import RULES, Rule, Versions
-from contract.verdicts import SCHEMA, RuleRow, RunVerdict, Verdict
+from contract.verdicts import RuleRow, RunVerdict, Verdict
 
 OF_ERRORS = (str(Check.WRONG_EPOCH_ERROR),)
 

@@ -8,9 +8,10 @@ from rich.console import Console
 
 from analysis.report.terminal import show
 from analysis.verdict.styles import IN_WORDS, said_epochs, style_rows
+from contract.described import SCHEMA
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
-from contract.verdicts import SCHEMA, Resumption, RunVerdict, StyleRow, Verdict
+from contract.verdicts import Resumption, RunVerdict, StyleRow, Verdict
 
 
 def went_on(style: str, reset: str = "earliest", **told: Any) -> Resumption:

@@ -137,12 +137,6 @@ def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
     assert lane["rows"] == ["lost_record", "permitted"]
 
 
-def test_a_damaged_start_of_the_run_is_no_zero(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, started_micros=-(10**400))
-    folder = with_tables(folder, **TABLES | {"faults": []})
-    assert data(folder)["zero_ms"] == 0
-
-
 def _damaged(table: str, row: Row, value: int | None) -> list[Row]:
     """The row once for each column, with that value in it if it can have it."""
     fields = [

@@ -15,14 +15,13 @@ from analysis.facts.source import table_files
 from analysis.report.stories import anchor
 from analysis.report.timeline.columns import NEEDED, USED
 from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.regular_files import Opener
+from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND, TABLES
 from contract.verdicts import Finding, FindingVerdict, Verdict
 
 _WEIGHT = {FindingVerdict.VIOLATION: 10_000, FindingVerdict.UNDECIDED: 100}
-_MICROS_MAX = 2**62
 _TIMES = {
     "phases": ("began_micros", "ended_micros"),
     "faults": ("injected_micros", "proved_micros", "heal_began_micros", "healed_micros"),
@@ -59,7 +58,7 @@ class Numbered:
 
 
 class Source:
-    """The tables of a run. A table that is missing or unreadable has no rows."""
+    """The tables of a run. A table that is missing or unusable has no rows."""
 
     def __init__(self, folder: RunFolder, verdict: Verdict) -> None:
         """Read the plan and the tables' footers; tables are read when they are asked for."""
@@ -93,7 +92,7 @@ class Source:
     def _table(self, table: str) -> pa.Table:
         if table not in self._content:
             content = TABLES[table].empty_table()
-            if self._files.rows[table]:
+            if self._files.rows[table] and table not in self.verdict.unusable:
                 # The verdict names a table that can't be read.
                 with suppress(pa.ArrowException, OSError):
                     content = _read(table, self._files.open[table])
@@ -106,12 +105,9 @@ class Source:
 
     @cached_property
     def zero_micros(self) -> int:
-        """When the first fault was injected; when the run began if there is none.
-
-        0 if the description of the run has a time that no table could have.
-        """
+        """When the first fault was injected; when the run began if there is none."""
         if self._has_no_fault:
-            return self._started_micros if abs(self._started_micros) <= _MICROS_MAX else 0
+            return self._started_micros
         return int(self.frame("faults")["injected_micros"].dropna().min())
 
     @property
@@ -203,7 +199,8 @@ class Source:
         Without it, those that have stories on the page. The evidence is JSON.
         """
         try:
-            found = pq.read_table(self._findings_file, filters=[("check", "=", check)])
+            with open_regular(self._findings_file) as content:
+                found = pq.read_table(content, filters=[("check", "=", check)])
             frame: pd.DataFrame = found.cast(FINDINGS).to_pandas(integer_object_nulls=True)
         except (pa.ArrowException, OSError, ValueError):
             examples = [

@@ -1,0 +1,271 @@
+"""A folder that can't be written keeps what it has, and who writes into it does so alone."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+import typer
+
+from analysis import judging
+from analysis.engine.duckdb import DuckDBEngine
+from analysis.report.night_rows import Judged
+from analysis.tasks import Share, judge_here
+from contract import held
+from contract.errors import StorageError, WaitTimeoutError
+from contract.held import alone_in
+from contract.program import run_program
+from contract.run_folder import RunFolder
+from harness.commands.run import decode_again
+from harness.decode import tables
+from simulator.history import Request, description, universes_of, write_history
+from tests.descriptions import description_of, plan_of
+
+FULL, READ_ONLY, REFUSED = errno.ENOSPC, errno.EROFS, errno.EACCES
+EVENTS = (
+    '{"event":"WorkerStarted","seq":0,"wall_micros":1790000000000000,"mono_micros":1,"worker":"w",'
+    '"role":"java_worker","node":"n","client":"java","client_version":"4.4.0","pid":1}\n'
+    '{"event":"WorkerStopped","seq":1,"wall_micros":1790000000000001,"mono_micros":2}\n'
+)
+
+
+def judged(folder: RunFolder) -> Judged:
+    return judge_here(Share(at_once=4), folder, "a test")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = RunFolder(tmp_path_factory.mktemp("once") / "run")
+    universes = universes_of(Request(events=1_000, seed=1))
+    write_history(folder, universes, description(1, "test", "0", {}))
+    assert judged(folder).verdict is not None
+    return folder.path
+
+
+@pytest.fixture
+def generated(once_judged: Path, tmp_path: Path) -> RunFolder:
+    """A generated run that was judged."""
+    return RunFolder(Path(shutil.copytree(once_judged, tmp_path / "it's")))
+
+
+@pytest.fixture
+def collected(tmp_path: Path) -> RunFolder:
+    """A run of one worker, decoded."""
+    folder = RunFolder(tmp_path / "run")
+    folder.write_plan(plan_of())
+    folder.write_run(description_of())
+    folder.history.mkdir()
+    (folder.history / "w.jsonl").write_text(EVENTS)
+    assert decode_again(folder)
+    assert len(list(folder.tables.iterdir())) == 18
+    return folder
+
+
+def failing(number: int, *, after: int = 0) -> Callable[..., None]:
+    """Fails as the system does when something can't be written, from some call on."""
+    left = iter([None] * after)
+
+    def fail(*_: object, **__: object) -> None:
+        if next(left, 0) == 0:
+            raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def before(call: Callable[..., None], usual: Callable[..., object]) -> Callable[..., object]:
+    """Lets a call go first."""
+
+    def both(*args: object, **kwargs: object) -> object:
+        call()
+        return usual(*args, **kwargs)
+
+    return both
+
+
+def require_kept(folder: RunFolder, there: dict[str, bytes], number: int) -> None:
+    found = judged(folder)
+    assert found.verdict is None
+    assert found.exit_code == StorageError.exit_code
+    assert str(found.error).startswith(
+        f"{folder.path} can't be written: {os.strerror(number)}. What was there is kept: "
+    )
+    assert content(folder.path) == there
+    assert not list(folder.path.glob(".*"))
+
+
+@pytest.mark.parametrize("number", [FULL, READ_ONLY, REFUSED, errno.EDQUOT])
+def test_a_folder_that_can_not_be_written_keeps_its_report(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    there = content(generated.path)
+    monkeypatch.setattr(Path, "mkdir", failing(number))
+    require_kept(generated, there, number)
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_a_disk_that_becomes_full_loses_no_file_of_a_report(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Page, JUnit, Markdown, metrics and verdict are each written as a whole, and moved at last."""
+    there = content(generated.path)
+    monkeypatch.setattr(os, "fsync", failing(FULL, after=after))
+    require_kept(generated, there, FULL)
+
+
+def test_a_disk_that_is_full_for_findings_loses_no_report(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = content(generated.path)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", failing(FULL))
+    require_kept(generated, there, FULL)
+
+
+def test_a_disk_that_is_full_for_an_engine_decides_no_check(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = content(generated.path)
+
+    def spill(*_: object) -> None:
+        raise duckdb.IOException('Could not write file "x": No space left on device')
+
+    monkeypatch.setattr(DuckDBEngine, "computed", spill)
+    require_kept(generated, there, FULL)
+
+
+def test_a_failure_leaves_no_earlier_verdict(generated: RunFolder) -> None:
+    (generated.path / "plan.json").write_text("{")
+    found = judged(generated)
+    assert found.exit_code == 64
+    assert "is not a valid Plan" in str(found.error)
+    assert not list(generated.report.glob("[!p]*"))
+
+
+def test_an_unexpected_error_leaves_its_traceback_and_no_earlier_verdict(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(judging, "answer", crash)
+    found = judged(generated)
+    assert found.exit_code == 70
+    assert "the analysis failed: unexpected ZeroDivisionError" in str(found.error)
+    assert "Traceback" in (generated.report / "traceback.txt").read_text()
+    left = {path.name for path in generated.report.iterdir() if "plotly" not in path.name}
+    assert left == {"traceback.txt"}
+
+
+@pytest.mark.parametrize("after", [0, 1, 17])
+def test_a_disk_that_becomes_full_loses_no_table(
+    collected: RunFolder, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    there = content(collected.path)
+    write = before(failing(FULL, after=after), pq.write_table)
+    monkeypatch.setattr(tables.pq, "write_table", write)
+    with pytest.raises(StorageError, match=r"run can't be written: No space left on device\."):
+        decode_again(collected)
+    assert content(collected.path) == there
+    assert not list(collected.path.glob(".*"))
+
+
+def test_a_read_only_run_is_told_in_one_sentence(
+    collected: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "mkdir", failing(READ_ONLY))
+    with pytest.raises(StorageError, match="copy it to a folder that this user can write"):
+        decode_again(collected)
+
+
+def test_four_analyses_at_once_come_to_one_verdict(collected: RunFolder) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(decode_again, [collected] * 4))
+        found = list(pool.map(judged, [collected] * 4))
+    assert {one.error for one in found} == {None}
+    assert len({str(one.verdict.doubts) for one in found if one.verdict is not None}) == 1
+    assert len(list(collected.tables.iterdir())) == 18
+    assert not list(collected.path.glob(".*"))
+
+
+def test_who_writes_waits_for_who_writes(collected: RunFolder) -> None:
+    is_done = threading.Event()
+
+    def decode() -> None:
+        decode_again(collected)
+        is_done.set()
+
+    with alone_in(collected.path):
+        waiting = threading.Thread(target=decode)
+        waiting.start()
+        assert not is_done.is_set()
+        (collected.history / "w.jsonl").write_text(EVENTS * 2)
+    waiting.join()
+    rows = pq.read_table(collected.tables / "histories.parquet").to_pylist()
+    assert rows[0]["duplicate_lines"] == 2
+
+
+def test_a_wait_for_another_process_ends_with_its_name(
+    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = content(generated.path)
+    monkeypatch.setattr(held, "_WRITER_SECONDS", 0)
+    with alone_in(generated.path):
+        found = judged(generated)
+    assert found.exit_code == WaitTimeoutError.exit_code
+    assert f"the end of what another process writes into {generated.path}" in str(found.error)
+    assert content(generated.path) == there
+
+
+def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
+    there = content(generated.path)
+    program = (
+        "import sys; from pathlib import Path; from analysis import judging\n"
+        "from analysis.tasks import Share, judge_here; from contract.run_folder import RunFolder\n"
+        "judging._write = lambda *_: (print('writing', flush=True), sys.stdin.read())\n"
+        "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])), 'a test')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(generated.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    process.kill()
+    process.communicate()
+    left = {name: one for name, one in content(generated.path).items() if name[0] != "."}
+    assert left == there
+    assert judged(generated).verdict is not None
+    assert not list(generated.path.glob(".*"))
+
+
+@pytest.mark.parametrize("number", [FULL, READ_ONLY, REFUSED])
+def test_any_command_tells_it_in_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["x"])
+    app = typer.Typer()
+
+    @app.command()
+    def write() -> None:
+        raise OSError(number, os.strerror(number), "a/file")
+
+    with pytest.raises(SystemExit) as ended:
+        run_program(app, name="x")
+    assert ended.value.code == StorageError.exit_code
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: a/file can't be written: {os.strerror(number)}.")
+    assert told.count("\n") == 1

@@ -1,0 +1,208 @@
+"""A table that breaks its contract is named, and nothing is concluded from it."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import TraceReader
+from pyspark.sql import SparkSession
+
+from analysis.engine.frames import Engine
+from analysis.facts import validity
+from analysis.facts.load import load_trace
+from analysis.tasks import Share, judge_here
+from contract.errors import RunFolderError
+from contract.run_folder import RunFolder
+from contract.table_columns import YEAR_10000_MICROS
+from contract.tables import DECLARED, OF_RUN
+from contract.verdicts import CheckVerdict, RunVerdict
+from harness.decode.tables import write_table
+from simulator.history import Request, description, universes_of, write_history
+from tests.descriptions import description_of
+
+Row = dict[str, Any]
+Change = Callable[[list[Row]], list[Row]]
+
+
+def first(**values: Any) -> Change:
+    """The first row has other values."""
+    return lambda rows: [{**rows[0], **values}, *rows[1:]]
+
+
+def twice(rows: list[Row]) -> list[Row]:
+    return [rows[0], *rows]
+
+
+def backwards(rows: list[Row]) -> list[Row]:
+    row = rows[0]
+    return [{**row, "first_offset": row["last_offset"] + 1}, *rows[1:]]
+
+
+BREAKS: dict[str, tuple[str, Change, str]] = {
+    "null broker": ("samples", first(broker=None), "broker is missing in 1 row"),
+    "negative offset": ("polls", first(first_offset=-5), "first_offset is below 0 in 1 row"),
+    "epoch below none": ("commits", first(record_epoch=-2), "record_epoch is below -1 in 1 row"),
+    "doubled key": ("commits", twice, "1 row with the worker, seq, group, topic, partition of"),
+    "doubled replica": ("log_starts", twice, "1 row with the broker, topic, partition of another"),
+    "unknown outcome": ("sends", first(outcome="perhaps"), "outcome is none of ok, failed, unkn"),
+    "unknown stage": ("phases", first(stage="later"), "stage is none of starting, warm up, st"),
+    "range backwards": ("replica_records", backwards, "last_offset is below first_offset in 1"),
+    "null in a list": ("leaderships", first(isr=[1, None]), "isr has an element that is missing"),
+    "negative in a list": ("leaderships", first(replicas=[-7]), "replicas has an element that"),
+    "time of no year": (
+        "samples",
+        first(at_micros=YEAR_10000_MICROS + 1),
+        f"at_micros is above {YEAR_10000_MICROS} in 1 row",
+    ),
+    "offset that overflows": (
+        "log_starts",
+        first(log_end_offset=2**62 + 1),
+        "log_end_offset is a",
+    ),
+    "evidence with NaN": ("faults", first(evidence='{"x":NaN}'), "evidence is no JSON object in 1"),
+    "evidence of no object": ("faults", first(evidence="7"), "evidence is no JSON object in 1 row"),
+    "no key of a history": ("histories", first(worker=None), "worker is missing in 1 row"),
+}
+
+
+@pytest.fixture(scope="module")
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = RunFolder(tmp_path_factory.mktemp("genuine") / "run")
+    universes = universes_of(Request(events=1_000, seed=2))
+    write_history(folder, universes, description(2, "test", "0", {}))
+    return folder
+
+
+def changed(genuine: RunFolder, path: Path, name: str) -> RunFolder:
+    table, change, _ = BREAKS[name]
+    folder = RunFolder(Path(shutil.copytree(genuine.path, path / "run")))
+    file = folder.tables / f"{table}.parquet"
+    content = pq.read_table(file)
+    rows = change(content.to_pylist())
+    pq.write_table(pa.Table.from_pylist(rows, schema=content.schema), file)
+    return folder
+
+
+def test_what_keeps_its_contract_is_read(genuine: RunFolder, read_run: TraceReader) -> None:
+    assert read_run(genuine).unreadable == {}
+
+
+@pytest.mark.parametrize("name", sorted(BREAKS))
+def test_what_breaks_its_contract_is_named(
+    genuine: RunFolder, read_run: TraceReader, tmp_path: Path, name: str
+) -> None:
+    table, _, words = BREAKS[name]
+    trace = read_run(changed(genuine, tmp_path, name))
+    assert list(trace.unreadable) == [table]
+    assert trace.unreadable[table].startswith(f"table {table} breaks its contract: {words}")
+    assert trace.rows[table] == 0
+
+
+@pytest.mark.parametrize("name", ["null broker", "evidence with NaN", "unknown outcome"])
+def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
+    genuine: RunFolder, tmp_path: Path, name: str
+) -> None:
+    table, _, words = BREAKS[name]
+    folder = changed(genuine, tmp_path, name)
+    found = judge_here(Share(at_once=1), folder, "a test")
+    verdict = found.verdict
+    assert verdict is not None, found.error
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert verdict.unusable == [table]
+    (doubt,) = [one for one in verdict.doubts if "breaks its contract" in one]
+    assert words in doubt
+    assert not [one for one in verdict.checks.values() if one.verdict is CheckVerdict.VIOLATED]
+    assert words in (folder.report / "index.html").read_text()
+
+
+@pytest.mark.spark
+def test_spark_finds_the_same(
+    genuine: RunFolder, spark: SparkSession, read_run: TraceReader, tmp_path: Path
+) -> None:
+    for name in sorted(BREAKS):
+        folder = changed(genuine, tmp_path / name, name)
+        assert load_trace(spark, folder).unreadable == read_run(folder).unreadable
+
+
+def test_a_table_with_a_damaged_page_is_named_alone(
+    genuine: RunFolder, read_run: TraceReader, tmp_path: Path
+) -> None:
+    folder = changed(genuine, tmp_path, "null broker")
+    file = folder.tables / "polls.parquet"
+    content = bytearray(file.read_bytes())
+    content[4:200] = bytes(196)
+    file.write_bytes(content)
+    unreadable = read_run(folder).unreadable
+    assert set(unreadable) == {"polls", "samples"}
+    assert unreadable["polls"].startswith("table polls can't be read: ")
+
+
+def test_keys_of_large_tables_are_not_compared(
+    genuine: RunFolder, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = changed(genuine, tmp_path, "doubled key")
+    content = pq.read_table(folder.tables / "commits.parquet")
+    tables, rows = {"commits": engine.table(content)}, {"commits": content.num_rows}
+    assert validity.broken_tables(engine, tables, rows)
+    monkeypatch.setattr(validity, "KEY_ROWS_MAX", content.num_rows - 1)
+    assert validity.broken_tables(engine, tables, rows) == {}
+
+
+def test_keys_and_ranges_are_of_columns() -> None:
+    for table in DECLARED.values():
+        assert set(table.key) <= set(table.schema.names)
+        for column in table.columns:
+            is_number = pa.types.is_integer(column.type) or pa.types.is_list(column.type)
+            assert is_number or (column.least, column.most) == (None, None)
+            assert not column.values or pa.types.is_string(column.type)
+
+
+def test_a_table_of_another_run_is_refused(
+    genuine: RunFolder, read_run: TraceReader, tmp_path: Path
+) -> None:
+    other = RunFolder(tmp_path / "other")
+    universes = universes_of(Request(events=1_000, seed=3))
+    write_history(other, universes, description(3, "test", "0", {}))
+    mine = RunFolder(Path(shutil.copytree(genuine.path, tmp_path / "mine")))
+    shutil.copy(other.tables / "polls.parquet", mine.tables)
+    assert read_run(mine).unreadable == {
+        "polls": f"table polls is of another run: {other.run().identity}"
+    }
+
+
+def test_a_table_that_names_no_run_is_taken(tmp_path: Path) -> None:
+    for run, named in (("", None), ("r", {OF_RUN: b"r"})):
+        write_table(tmp_path, "waits", [], run=run)
+        assert pq.read_schema(tmp_path / "waits.parquet").metadata == named
+
+
+@pytest.mark.parametrize(
+    ("written", "refused"),
+    [
+        ('"verdict":"violation"', '"verdict":"guilty"'),
+        ('"isolation":"read_uncommitted"', '"isolation":"snapshot"'),
+        ('"manner":"sync"', '"manner":"shyly"'),
+        ('"commit_epoch":"record"', '"commit_epoch":"newest"'),
+        ('"partitions":', '"partitions":-'),
+    ],
+)
+def test_a_plan_with_an_unknown_word_is_refused(
+    genuine: RunFolder, tmp_path: Path, written: str, refused: str
+) -> None:
+    text = (genuine.path / "plan.json").read_text().replace('": ', '":')
+    text = text.replace('"expects":[]', '"expects":[{"check":"reset","verdict":"violation"}]')
+    assert written in text
+    (tmp_path / "plan.json").write_text(text.replace(written, refused))
+    with pytest.raises(RunFolderError, match="is not a valid Plan"):
+        RunFolder(tmp_path).plan()
+
+
+def test_a_description_with_a_time_of_no_year_is_refused(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_run(description_of(started_micros=-(10**400)))
+    with pytest.raises(RunFolderError, match="is not a valid RunDescription"):
+        folder.run()
