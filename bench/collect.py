@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from cluster.nodes.pool import PoolKind
+from contract.program import say
 from harness.commands.builds import choice_of, fetched
 from harness.commands.requirements import require_runs
 from harness.session.catalog import find_scenarios
@@ -42,7 +43,7 @@ def collect(
     build = fetched(choice_of(kafka, None, None, list(client_jars) or None))
     session = session_of(seed=seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build)
     with node_root(folder) as root:
-        run_ducktape(
+        ended = run_ducktape(
             find_scenarios([scenario]),
             session,
             results=folder,
@@ -50,3 +51,5 @@ def collect(
             on_phase=lambda phase: typer.echo(f"  {phase}", err=True),
             parameters=parameters,
         )
+    for problem in ended.dropped:
+        say(problem)

@@ -1,5 +1,7 @@
 """Pass the error that ended a process of a run to its caller, by a line of its output."""
 
+from contextlib import suppress
+
 import msgspec
 
 from contract import errors
@@ -15,12 +17,15 @@ def refuse(error: FencepostError) -> None:
 
 
 def refusal_in(lines: list[str]) -> FencepostError | None:
-    """Return the first error that `refuse` printed in these lines; None if there is none."""
+    """Return the first error that `refuse` printed in these lines; None if there is none.
+
+    A line of another program is passed over, whatever it begins with.
+    """
     for line in lines:
         if line.startswith(_PREFIX):
-            return error_named(
-                *msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])
-            )
+            with suppress(msgspec.DecodeError, AttributeError, TypeError):
+                described = msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])
+                return error_named(*described)
     return None
 
 

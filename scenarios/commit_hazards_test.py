@@ -119,12 +119,12 @@ class CommitHazardsScenario(Scenario):
     )
     follows = Consequence(
         sentence=(
-            "Of {resumption.groups commit_epoch=record:group} that committed the epoch of the "
-            "last record, as commitSync() does, "
-            "{resumption.groups commit_epoch=record never_delivered>0} skipped records, and of "
-            "{resumption.groups commit_epoch!=record:group} that committed another one or none, "
-            "{resumption.groups commit_epoch!=record never_delivered>0} did: a consumer detects "
-            "a truncation by the epoch of the last record."
+            "Of {resumption.groups commit_epoch=record|application:group} that committed the epoch "
+            "of the last record, as commitSync() does, "
+            "{resumption.groups commit_epoch=record|application never_delivered>0} skipped "
+            "records, and of {resumption.groups commit_epoch=none:group} that committed none, "
+            "{resumption.groups commit_epoch=none never_delivered>0} did: a consumer detects a "
+            "truncation by the epoch of the last record."
         ),
         document="Javadoc of OffsetAndMetadata.leaderEpoch(); KIP-320",
     )

@@ -48,9 +48,9 @@ class ControllerFailoverScenario(Scenario):
     )
     follows = Consequence(
         sentence=(
-            "Run three controllers, of which a majority has to be alive: while the active one "
-            "and a leader were down, {lost_record.records:acknowledged record} were lost and "
-            "{unjustified_reset.rows:position} were reset without a cause."
+            "Run three controllers, of which a majority has to be alive: in a run in which the "
+            "active one and a leader were killed, {lost_record.records:acknowledged record} were "
+            "lost and {unjustified_reset.rows:position} were reset without a cause."
         ),
         document="Kafka documentation, Operations: KRaft, Controllers",
     )

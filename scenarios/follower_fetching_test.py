@@ -92,9 +92,9 @@ class FollowerFetchingScenario(Scenario):
     follows = Consequence(
         sentence=(
             "With client.rack a consumer reads from a follower that is near, and asks the leader "
-            "for one again after metadata.max.age.ms at the latest: while leader and followers "
-            "failed, there were {reset.rows:reset}, and {skipped_record.records:record} were "
-            "skipped."
+            "for one again after metadata.max.age.ms at the latest: in a run in which leader and "
+            "followers failed, there were {reset.rows:reset}, and "
+            "{skipped_record.records:record} were skipped."
         ),
         document="KIP-392; Kafka documentation, consumer configuration client.rack",
     )

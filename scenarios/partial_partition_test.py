@@ -70,8 +70,8 @@ class PartialPartitionScenario(Scenario):
     follows = Consequence(
         sentence=(
             "Retry a write until it is acknowledged, since a network error does not show whether "
-            "it was committed: of {sends.records outcome=ok:record} that were acknowledged with "
-            "acks=all while links failed, {lost_record.records} were lost."
+            "it was committed: of {sends.records outcome=ok:acknowledged record}, in a run in "
+            "which links failed, {lost_record.records} were lost."
         ),
         document="Kafka documentation, Design: Message Delivery Semantics",
     )

@@ -141,10 +141,10 @@ class ReprocessingHuntScenario(Scenario):
     )
     follows = Consequence(
         sentence=(
-            "Of {start_mismatch.evaluated:resumption} from the positions that clients commit by "
-            "themselves, with their records' epochs, {unjustified_reset.rows verdict=violation} "
-            "reset a position that was in the log; an offset that is committed without an epoch "
-            "can't even be validated, and auto.offset.reset decides if it is gone."
+            "Of {start_mismatch.evaluated:resumption} from committed positions, "
+            "{unjustified_reset.rows verdict=violation} reset one that was in the log; an offset "
+            "that is committed without a leader epoch can't even be validated, and "
+            "auto.offset.reset decides if it is gone."
         ),
         document="Javadoc of OffsetAndMetadata, as of KAFKA-20507",
     )

@@ -77,7 +77,7 @@ class RetentionDeletionScenario(Scenario):
     )
     follows = Consequence(
         sentence=(
-            "retention.ms states how soon a group has to read its records: "
+            "The retention of a topic states how soon a group has to read its records: "
             "{lost_record.records kind=expired_unread:record} expired unread, and "
             "{commit_expired.groups:group} without a valid position had to follow "
             "auto.offset.reset."

@@ -32,7 +32,7 @@ class DuckDBEngine(PlanningEngine):
         Args:
             threads: at most.
             memory: for how much it may hold before it spills, as DuckDB writes it.
-            spill: the folder.
+            spill: the folder, which is there.
         """
         directory = self._opened(spill)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}

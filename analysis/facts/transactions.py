@@ -5,7 +5,7 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.declared import LOG, each, of_table
-from analysis.facts.positions import offsets_of
+from analysis.facts.positions import all_offsets
 from analysis.facts.trace import Trace, fact, view
 from analysis.facts.transaction_outcomes import (
     OUTCOME,
@@ -138,14 +138,18 @@ def _spans(batches: Frame) -> Frame:
 def stored_of_transactions(trace: Trace) -> Frame:
     """How many offsets of each transaction the surviving log of the coordinators has.
 
+    Those of a topic that was created again count too: they were stored while there was the old one.
     Only transactions with some; _commits and _aborts count those with such a marker.
     """
     return (
         offset_commits(trace)
         .join(
-            offsets_of(trace).select("offsets_partition", "offsets_offset").distinct(),
+            all_offsets(trace)
+            .where("not survives")
+            .select("offsets_partition", "offsets_offset")
+            .distinct(),
             on=["offsets_partition", "offsets_offset"],
-            how="left_semi",
+            how="left_anti",
         )
         .groupBy(*_TRANSACTION)
         .agg(

@@ -54,13 +54,17 @@ def decisive(finding: Finding, moments: Sequence[Moment]) -> int | None:
 
 
 def _removed(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
-    """Where a later epoch began; the truncation if that epoch is not known."""
+    """Where a later epoch began; the truncation or the deletion if no such epoch is known."""
     epoch = _evidence(finding, key)
     begun = _first(moments, lambda one: epoch is not None and one.epoch == epoch)
     if begun is not None:
         return begun
-    cut = _evidence(finding, "truncated_micros")
-    return _first(moments, lambda one: one.kind is Kind.TRUNCATION and one.at_micros == cut)
+    deletion = _evidence(finding, "deletion", {})
+    removals = {
+        Kind.TRUNCATION: _evidence(finding, "truncated_micros"),
+        Kind.DELETION: deletion.get("at_micros") if isinstance(deletion, dict) else None,
+    }
+    return _first(moments, lambda one: one.kind in removals and one.at_micros == removals[one.kind])
 
 
 def _beyond(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:

@@ -30,6 +30,8 @@ class Kind(enum.StrEnum):
     ISR = "isr"
     """The in-sync replicas change within an epoch."""
     TRUNCATION = "truncation"
+    DELETION = "deletion"
+    """A replica's log start advances."""
     SEND = "send"
     ACKNOWLEDGEMENT = "acknowledgement"
     COMMIT = "commit"
@@ -37,6 +39,8 @@ class Kind(enum.StrEnum):
     """A member changes, without a position on the partition."""
     POSITION = "position"
     """A member has a position on the partition, or fails."""
+    STEP = "step"
+    """A step of a transactional producer."""
     RESET = "reset"
     DELIVERY = "delivery"
     STORED = "stored"
@@ -165,6 +169,13 @@ def truncations(tables: RunTables, where: Place, *, name: str = "") -> Iterator[
         yield Moment(row["at_micros"], f"broker {row['broker']}", what, Kind.TRUNCATION)
 
 
+def deletions(tables: RunTables, where: Place) -> Iterator[Moment]:
+    """The advances of the log start of a partition's replicas."""
+    for row in tables.rows("log_start_changes", **where.of_partition):
+        what = f"deletes what is below {row['log_start_offset']} ({row['reason']})"
+        yield Moment(row["at_micros"], f"broker {row['broker']}", what, Kind.DELETION)
+
+
 def sends(tables: RunTables, where: Place, span: Span) -> Iterator[Moment]:
     """When the values at some offsets were sent and acknowledged, and by which broker.
 
@@ -248,6 +259,18 @@ def _span(ranges: Sequence[Row]) -> Span:
 def _offsets(ranges: Sequence[Row]) -> str:
     first, last = _span(ranges)
     return f"offset {first}" if first == last else f"offsets {first} to {last}"
+
+
+def steps(tables: RunTables, finding: Finding) -> Iterator[Moment]:
+    """The steps of the transaction that a finding names."""
+    producer, number = (finding.evidence.get(name) for name in ("producer", "transaction"))
+    if not (isinstance(producer, str) and isinstance(number, int)):
+        return
+    for row in tables.rows("transactions", producer=producer, transaction=number):
+        step, change = (row[name].replace("_", " ") for name in ("step", "change"))
+        error = f" ({row['error']})" if row["error"] else ""
+        what = f"{step} of transaction {number}: {change}, {row['outcome']}{error}"
+        yield in_history(row, row["at_micros"], producer, what, Kind.STEP)
 
 
 def members(tables: RunTables, where: Place) -> Iterator[Moment]:

@@ -51,16 +51,16 @@ def offsets_partition(tables: RunTables, group: str) -> int | None:
 def commits_of(tables: RunTables, where: Place, at: int | None) -> Iterator[Moment]:
     """The commits of a group on a partition, as its clients report them and as they are stored.
 
-    On each partition, where the story is about one of `__consumer_offsets`. Of equal ones in a row
-    the first and the last, and those of the time `at`.
+    On each partition, where it commits nothing of the story's own. Of equal ones in a row the first
+    and the last, and those of the time `at`.
     """
-    is_of_all = where.topic == OFFSETS_TOPIC
-    chosen = {"group": where.group} if is_of_all else where.of_group
+    is_here = any(tables.rows(name, **where.of_group) for name in ("commits", "committed_offsets"))
+    chosen = where.of_group if is_here else {"group": where.group}
     reported = sorted(tables.rows("commits", **chosen), key=lambda row: int(row["seq"]))
     for row, note in ends_of_rows(reported, _as_reported, at=at):
         error = f" ({row['error']})" if row["error"] else ""
-        on = f" on {row['topic']}-{row['partition']}" if is_of_all else ""
-        what = f"commits {position_in_words(row)}{on}: {row['outcome']}{error}{note}"
+        position = position_in_words(row) + ("" if is_here else _on(row))
+        what = f"commits {position}: {row['outcome']}{error}{note}"
         yield in_history(row, row["committed_micros"], row["member"], what, Kind.COMMIT)
     stored = sorted(
         tables.rows("committed_offsets", **chosen),
@@ -68,7 +68,12 @@ def commits_of(tables: RunTables, where: Place, at: int | None) -> Iterator[Mome
     )
     for row, note in ends_of_rows(stored, _as_stored, at=at):
         who = f"{OFFSETS_TOPIC}-{row['offsets_partition']}"
-        yield Moment(row["committed_micros"], who, f"{_stored(row)}{note}", Kind.STORED)
+        what = _stored(row, "" if is_here else _on(row)) + note
+        yield Moment(row["committed_micros"], who, what, Kind.STORED)
+
+
+def _on(row: Row) -> str:
+    return f" on {row['topic']}-{row['partition']}"
 
 
 def _as_reported(row: Row) -> tuple[Any, ...]:
@@ -79,11 +84,11 @@ def _as_stored(row: Row) -> tuple[Any, ...]:
     return row["committed_epoch"], row["is_tombstone"], row["offsets_partition"], _brokers(row)
 
 
-def _stored(row: Row) -> str:
+def _stored(row: Row, on: str) -> str:
     place = f"at offset {row['offsets_offset']}, {_brokers(row)}"
     if row["is_tombstone"]:
-        return f"stores that the commit of {row['group']} is deleted, {place}"
-    what = f"stores {position_in_words(row)} of {row['group']}, {place}"
+        return f"stores that the commit of {row['group']}{on} is deleted, {place}"
+    what = f"stores {position_in_words(row)}{on} of {row['group']}, {place}"
     is_alone = row["producer_id"] in (None, _NO_PRODUCER)
     return what if is_alone else f"{what}, in a transaction ({row['marker'] or 'no marker'})"
 

@@ -4,6 +4,7 @@ A long story is folded around its decisive moment.
 """
 
 import heapq
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,9 +29,11 @@ SHOWN_MAX = 8
 _WEIGHTS = {
     Kind.EPOCH: 6,
     Kind.TRUNCATION: 6,
+    Kind.DELETION: 5,
     Kind.RESPONSE: 6,
     Kind.POSITION: 5,
     Kind.RESET: 5,
+    Kind.STEP: 5,
     Kind.COMMIT: 5,
     Kind.STORED: 5,
     Kind.ACKNOWLEDGEMENT: 5,
@@ -49,6 +52,8 @@ _OF_NO_GROUP = 3
 """What a moment of a group weighs less where the finding is about none."""
 _REPEATED = 4
 """What a moment weighs less that says what an earlier one has said."""
+_ALIKE = 1
+"""What a moment weighs less for each one of its kind that is shown."""
 _FAR = 4
 """What the moment that is farthest from the decisive one weighs less."""
 
@@ -134,7 +139,14 @@ class Story:
             weights[place] = weight - _REPEATED * (saying in said)
             said.add(saying)
         weights[middle] = max(_WEIGHTS.values()) + 1
-        return set(sorted(weights, key=lambda place: -weights[place])[:SHOWN_MAX])
+        shown: list[int] = []
+        kinds: Counter[Kind] = Counter()
+        while len(shown) < SHOWN_MAX:
+            best = max(weights, key=lambda at: weights[at] - _ALIKE * kinds[self.moments[at].kind])
+            shown.append(best)
+            kinds[self.moments[best].kind] += 1
+            del weights[best]
+        return set(shown)
 
 
 def origin(tables: RunTables) -> Origin:
@@ -153,7 +165,11 @@ def story(tables: RunTables, finding: Finding) -> Story:
     deliveries those of its group, or of every group where it names none. Faults are always listed.
     Where it is about commits, so is what happened to the group's partition of `__consumer_offsets`.
     """
-    found = [*moments.of_run(tables), *responses(tables, finding)]
+    found = [
+        *moments.of_run(tables),
+        *responses(tables, finding),
+        *moments.steps(tables, finding),
+    ]
     ends: list[str] = []
     if finding.topic is not None and finding.partition is not None:
         where = Place(finding.topic, finding.partition, finding.group)
@@ -171,6 +187,7 @@ def story(tables: RunTables, finding: Finding) -> Story:
 def _of_place(tables: RunTables, finding: Finding, where: Place) -> Iterator[Moment]:
     yield from moments.leaderships(tables, where)
     yield from moments.truncations(tables, where)
+    yield from moments.deletions(tables, where)
     yield from moments.members(tables, where)
     yield from moments.resets(tables, where)
     if is_about_commits(finding):

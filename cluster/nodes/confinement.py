@@ -75,10 +75,13 @@ def confine(writable: Sequence[Path]) -> None:
     Raises:
         NodeError: a mount failed.
     """
-    for folder in writable:
-        _mount(str(folder), str(folder), flags=_BIND | _RECURSIVE)
+    opened = {folder: os.open(folder, os.O_PATH | os.O_CLOEXEC) for folder in writable}
     _mount("tmpfs", _PRIVATE, kind="tmpfs")
     _make_devices()
+    for folder, descriptor in opened.items():
+        folder.mkdir(parents=True, exist_ok=True)  # It may be covered now.
+        _mount(f"/proc/self/fd/{descriptor}", str(folder), flags=_BIND | _RECURSIVE)
+        os.close(descriptor)
     for secret in _secrets():
         _hide(secret)
     for setting in _settings():
@@ -121,7 +124,9 @@ def _settings() -> Iterator[Path]:
 
 
 def _secrets() -> Iterator[Path]:
-    homes = {Path.home(), Path("/root"), *Path("/home").glob("*")}
+    homes = {Path("/root"), *Path("/home").glob("*")}
+    with suppress(RuntimeError):  # The user has none.
+        homes.add(Path.home())
     paths = [Path(one) for one in _SECRETS]
     paths += [home / one for home in sorted(homes) for one in _SECRETS_OF_USERS]
     for path in paths:

@@ -178,7 +178,6 @@ def _inside(argv: Sequence[str]) -> list[str]:
 
 def enter(argv: Sequence[str]) -> None:
     """Prepare the inner namespaces, and become the command."""
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
     _bring_loopback_up()
     drop_capabilities()
     os.environ["TMPDIR"] = "/run"

@@ -265,5 +265,8 @@ class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
 Counts = dict[str, dict[str, int]]
 """The number of a producer's values by partition (as text), then by outcome."""
 
+ASK_SETTINGS = "settings"
+"""The argument of a member's program with which it says which settings its client refuses."""
+
 ENCODER = msgspec.json.Encoder()
 DECODER = decoder_of(Command)

@@ -13,6 +13,7 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
+from cluster.kafka.settings import unknown
 from contract.clients import Client
 from harness.clients.commands import Member
 from harness.clients.commit_styles import ClientState, OffsetAndEpoch
@@ -166,6 +167,11 @@ def _batch(topic_partition: Any, records: list[Any]) -> Batch:
     )
 
 
+def _refused(settings: Mapping[str, Any]) -> dict[str, str]:
+    known = KafkaConsumer.DEFAULT_CONFIG
+    return {name: unknown(name, known) for name in settings if name not in known}
+
+
 def _factory(log: logging.Handler) -> MemberFactory:
     """Send the log lines of the client's consumer to the worker's client log."""
     speaker = SpeakerLog()
@@ -179,4 +185,9 @@ def _factory(log: logging.Handler) -> MemberFactory:
 
 
 if __name__ == "__main__":
-    serve_members(Client.KAFKA_PYTHON, client_version=version("kafka-python"), factory=_factory)
+    serve_members(
+        Client.KAFKA_PYTHON,
+        client_version=version("kafka-python"),
+        factory=_factory,
+        refused=_refused,
+    )

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from confluent_kafka import (
     Consumer,
@@ -179,6 +179,17 @@ def _error(error: BaseException) -> KafkaError:
     return cause
 
 
+def _refused(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Open a consumer with each setting, which connects to nothing without a server's address."""
+    found = {}
+    for name, value in settings.items():
+        try:
+            Consumer({"group.id": "settings", name: value}).close()
+        except KafkaException as error:
+            found[name] = f"librdkafka refuses {name}={value}: {_error(error).str().strip()}"
+    return found
+
+
 def _factory(log: logging.Handler) -> MemberFactory:
     return partial(LibrdkafkaMember, log=log)
 
@@ -188,4 +199,5 @@ if __name__ == "__main__":
         Client.LIBRDKAFKA,
         client_version=f"{libversion()[0]} (confluent-kafka {version('confluent-kafka')})",
         factory=_factory,
+        refused=_refused,
     )

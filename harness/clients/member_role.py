@@ -1,8 +1,10 @@
 """A worker's role whose members are consumers of one client."""
 
+import json
 import logging
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from contract.errors import WorkerError
 from contract.outcomes import CommitEpoch
 from harness.clients.command import Command
 from harness.clients.commands import (
+    ASK_SETTINGS,
     CloseMembers,
     CommitPositions,
     Consume,
@@ -168,15 +171,25 @@ class MemberRole(Role):
 
 
 def serve_members(
-    client: Client, *, client_version: str, factory: Callable[[logging.Handler], MemberFactory]
+    client: Client,
+    *,
+    client_version: str,
+    factory: Callable[[logging.Handler], MemberFactory],
+    refused: Callable[[Mapping[str, Any]], dict[str, str]],
 ) -> None:
     """The whole program of a worker of one client: serve the plan given as its only argument.
+
+    With ASK_SETTINGS and settings as JSON, it prints those that the client refuses, and ends.
 
     Args:
         client: whose members they are.
         client_version: of the installed client.
         factory: gives what opens the members, from the handler of the worker's client log.
+        refused: returns why the client refuses settings, by the setting.
     """
+    if sys.argv[1] == ASK_SETTINGS:
+        print(json.dumps(refused(json.loads(sys.argv[2]))))
+        return
     run_worker(
         lambda plan, history: MemberRole(
             plan,

@@ -42,7 +42,7 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
         exit_code: its exit status.
         refused: the error with which a test was refused.
     """
-    told = [_read(line) for line in lines if line.startswith(_PREFIX)]
+    told = [_read(line) for line in lines]
     asked = [one for one in told if isinstance(one, Asked)]
     why = {one.test: _in_words(one.why, refused) for one in told if isinstance(one, Failed)}
     otherwise = f"ducktape ended with {exit_code} before it was its turn"
@@ -71,6 +71,12 @@ def _in_words(why: str, refused: FencepostError | None) -> str:
     return str(refused) if refused is not None and repr(str(refused)) in why else why
 
 
-def _read(line: str) -> Asked | Failed:
-    one: Asked | Failed = msgspec.json.decode(line.removeprefix(_PREFIX), type=Asked | Failed)
+def _read(line: str) -> Asked | Failed | None:
+    """Return what `report` printed; None for a line of another program, whatever it begins with."""
+    if not line.startswith(_PREFIX):
+        return None
+    try:
+        one: Asked | Failed = msgspec.json.decode(line.removeprefix(_PREFIX), type=Asked | Failed)
+    except msgspec.DecodeError:
+        return None
     return one

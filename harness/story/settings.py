@@ -1,16 +1,22 @@
 """Settings of clients, topics and servers: what is wrong with them is an error before a start."""
 
+import functools
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
-from confluent_kafka import Consumer, KafkaException
-from kafka import KafkaConsumer
-
-from cluster.kafka.settings import Of, unknown, unknown_settings
+from cluster.kafka.settings import Of, unknown_settings
 from cluster.kafka.topology import Topology
 from contract.clients import Client
+from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.run_folder import GroupPlan
+from harness.clients.commands import ASK_SETTINGS
 
+_ROOT = Path(__file__).resolve().parents[2]
 _BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {
     "auto.offset.reset": "use reset=",
@@ -67,14 +73,10 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if group.client == Client.LIBRDKAFKA else {})
     if found := _misplaced({name: name.replace("_", ".") for name in names}, placed):
         return found
-    match group.client:
-        case Client.LIBRDKAFKA:
-            return _refused_by_librdkafka(names)
-        case Client.KAFKA_PYTHON:
-            known = KafkaConsumer.DEFAULT_CONFIG
-            return {name: unknown(name, known) for name in names if name not in known}
-        case _:
-            return {} if is_own else unknown_settings(names, Of.CONSUMER)
+    client = Client(group.client)
+    if client in (Client.JAVA, Client.JAVA_CONSUMER):
+        return {} if is_own else unknown_settings(names, Of.CONSUMER)
+    return _refused_by(client.module, json.dumps(names)) if names else {}
 
 
 def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
@@ -105,12 +107,22 @@ def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str,
     }
 
 
-def _refused_by_librdkafka(settings: Mapping[str, str | int]) -> dict[str, str]:
-    """Ask the client itself, which connects to nothing without a server's address."""
-    found = {}
-    for name, value in settings.items():
-        try:
-            Consumer({"group.id": "settings", name: value}).close()
-        except KafkaException as error:
-            found[name] = f"librdkafka refuses {name}={value}: {error.args[0].str().strip()}"
+@functools.cache
+def _refused_by(module: str, settings: str) -> dict[str, str]:
+    """Ask a client itself, in a process of its own: the driver loads no client.
+
+    Raises:
+        WorkerError: the process failed.
+    """
+    program = [sys.executable, "-m", f"harness.clients.{module}_consumer"]
+    ended = subprocess.run(
+        [*program, ASK_SETTINGS, settings],
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode != 0:
+        raise WorkerError(f"{module} can't be asked for its settings: {ended.stderr}")
+    found: dict[str, str] = json.loads(ended.stdout)
     return found

@@ -106,6 +106,8 @@ def high_watermark_regressed(universe: Universe, random: Random) -> list[Place]:
     sample["at_micros"] += micros(0.5)
     sample["asked_micros"] += micros(0.5)
     universe.add(sample)
+    for group in groups(universe):
+        follows(universe, partition, group, "uncommitted_read")
     return [Place("high_watermark_regressed", "violation", partition)]
 
 

@@ -43,7 +43,14 @@ def drop_last_deliveries(universe: Universe, partition: int, group: str) -> int:
 
 
 def append_behind(universe: Universe, partition: int, values: Array, **batch: object) -> int:
-    """Append records at the log end of every replica; returns the first one's offset."""
+    """Append records at the log end of every replica; returns the first one's offset.
+
+    The high watermark moves with it.
+    """
+    samples = universe.frame("samples")
+    later = samples.where(partition=partition) & (samples["log_end_offset"] >= 0)
+    later &= samples["asked_micros"] > universe.at(_APPENDED_AT)
+    samples["log_end_offset"][later] += len(values)
     bounds = universe.frame("log_starts")
     mine = bounds.where(partition=partition)
     first = int(bounds["log_end_offset"][mine][0])

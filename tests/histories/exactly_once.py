@@ -52,6 +52,21 @@ def output_and_offsets_hold(h: History) -> None:
 
 
 @asks(
+    "They were both committed, and the input's topic is created again afterwards.",
+    source=TOGETHER + "; KIP-516: a topic that is created again is another one",
+    expects={"offsets_without_output": NONE, "output_without_offsets": NONE, "lost_commit": NONE},
+)
+def input_is_created_again_after_its_transaction(h: History) -> None:
+    _pipeline(h, output="commit", offsets="commit")
+    h.fault("recreate", f"topic:{h.own('in')}", injected=40.0, proved=42.5, healed=42.5)
+    h.led(1, 0, at=42.0, isr=(1, 2), topic="in", topic_id="again", starts=0)
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table] = [row for row in h.rows[table] if row["topic"] != h.own("in")]
+    for broker in (1, 2):
+        h.log(broker, topic="in")
+
+
+@asks(
     "A transaction's output and offsets were both aborted, and its input is read again.",
     source=TOGETHER,
     expects={

@@ -11,6 +11,7 @@ from micro import (
     changed,
     committed,
     led,
+    log_started,
     polled,
     reset_told,
     sent,
@@ -208,6 +209,13 @@ DECISIVE = [
         {"group": None, "at": 100, "evidence": {"truncated_micros": 280}},
         280,
     ),
+    # It expired before a group had read it.
+    (
+        {**LEFT_BEHIND, "log_start_changes": [log_started(1, at=290), log_started(4, at=295)]},
+        "lost_record",
+        {"group": None, "at": 100, "evidence": {"deletion": {"at_micros": 295}}},
+        295,
+    ),
     # It was beyond the records before their epoch began, and is again.
     (EPOCHLESS, "skipped_record", {"evidence": {"leader_epoch": 1}}, 590),
     (JUMPED, "skipped_record", {"offset_last": 5, "evidence": {"leader_epoch": 1}}, 500),
@@ -273,6 +281,16 @@ def test_what_repeats_and_what_is_far_is_folded(tell: Tell) -> None:
     assert all(len(part.moments) > 1 for part in passages if part.summary)
 
 
+def test_many_events_of_one_kind_leave_room_for_the_others(tell: Tell) -> None:
+    rows = {
+        **WENT_BACK,
+        "log_start_changes": [log_started(start, at=480 + start) for start in range(40)],
+    }
+    told = tell(rows, "reset", at=500)
+    kinds = {one.kind for part in told.folded() if not part.summary for one in part.moments}
+    assert {"deletion", "reset", "epoch", "commit", "delivery"} <= kinds
+
+
 LOG_OF_COMMITS = {
     **WENT_BACK,
     "leaderships": [
@@ -332,6 +350,27 @@ def test_a_wait_for_the_coordinator_shows_the_commits_on_every_partition(tell: T
     )
     assert whats(told, "controller").count("epoch 1: broker 1 leads, ISR [1]") == 1
     assert not any("__consumer_offsets" in one for one in whats(told, "controller"))
+
+
+def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: Tell) -> None:
+    step = {"worker": "w", "producer": "p", "transaction": 1, "step": "send_offsets", "seq": 3}
+    done = {"change": "offsets_sent", "outcome": "ok", "at_micros": 297}
+    rows = {
+        **LOG_OF_COMMITS,
+        "transactions": [
+            {**step, **done},
+            {**step, **done, "step": "commit", "change": "failed", "error": "TimeoutException"},
+            {**step, **done, "transaction": 2},
+        ],
+    }
+    evidence = {"producer": "p", "transaction": 1}
+    told = tell(rows, "offsets_without_output", topic="out", evidence=evidence, at=None)
+    assert whats(told, "p") == [
+        "send offsets of transaction 1: offsets sent, ok",
+        "commit of transaction 1: failed, ok (TimeoutException)",
+    ]
+    stored = whats(told, "__consumer_offsets-0")
+    assert stored[0] == "stores offset 3 with epoch 0 on t-0 of g, at offset 6, on brokers 1, 3"
 
 
 def test_a_run_without_stored_commits_has_none_to_show(tell: Tell) -> None:

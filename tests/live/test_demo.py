@@ -13,6 +13,8 @@ import pytest
 from command import POOL, finished
 from resumption import unexpected
 
+from analysis.report.moments import Place, members
+from analysis.report.run_tables import RunTables
 from contract.checks import Check
 from contract.run_folder import RunFolder, find_runs
 
@@ -46,6 +48,7 @@ def test_it_passes_and_says_what_came_out(
     assert verdict["verdict"] == "pass"
     assert f"seed {SEED}" in said
     assert verdict["answer"] in said
+    assert verdict["follows"]["sentence"] in said
     assert f"report: {run.report / 'index.html'}" in said
 
 
@@ -54,6 +57,7 @@ def test_its_page_has_the_answer_every_section_and_every_check(
 ) -> None:
     page = (demo[0].report / "index.html").read_text()
     assert verdict["answer"] in unescape(page)
+    assert verdict["follows"]["sentence"] in unescape(page)
     assert [name for name in SECTIONS if f'<section id="{name}"' not in page] == []
     assert [check for check in verdict["checks"] if check not in page] == []
     assert set(verdict["checks"]) == set(Check)
@@ -74,6 +78,18 @@ def test_each_commit_style_committed_what_it_is_named_for(verdict: dict[str, Any
     assert committed == as_record | {"forced": {3}, "none": {-1}, "stale": {0}}
     epochs = {(row["position_epoch"], row["cluster_epoch"]) for row in verdict["resumption"]}
     assert epochs == {(1, 3)}
+
+
+def test_a_story_begins_where_the_group_resumed(
+    demo: tuple[RunFolder, str], verdict: dict[str, Any]
+) -> None:
+    tables = RunTables(demo[0])
+    resumed = [row for row in verdict["resumption"] if row["resumed_at"] is not None]
+    assert resumed
+    for row in resumed:
+        where = Place(row["topic"], row["partition"], row["group"])
+        assigned = [one for one in members(tables, where) if one.what.startswith("assigned")]
+        assert assigned[-1].offset == row["resumed_at"], row["group"]
 
 
 def test_all_faults_of_commit_epoch_landed(verdict: dict[str, Any]) -> None:

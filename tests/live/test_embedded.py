@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import uuid
 from pathlib import Path
 
@@ -116,6 +117,17 @@ def test_a_sandbox_has_what_programs_need(tmp_path: Path) -> None:
     assert sandbox.stdout is not None
     assert sandbox.stdout.read().startswith(b"/run/")
     assert sandbox.wait() == 0
+
+
+@pytest.mark.parametrize("parent", ["/dev/shm", "/run", "/tmp", "/var/tmp"])
+def test_a_sandbox_can_write_its_folders_wherever_they_are(parent: str) -> None:
+    with tempfile.TemporaryDirectory(dir=parent) as name:
+        folder = Path(name, "a b,c")
+        folder.mkdir()
+        script = f"cd '{folder}' && mkdir x && echo content > x/file && ip netns add y"
+        sandbox = Sandbox(["sh", "-c", script], env=ENVIRONMENT, cwd=ROOT, writable=[folder])
+        assert sandbox.wait() == 0
+        assert (folder / "x" / "file").read_text() == "content\n"
 
 
 @pytest.mark.parametrize("stopped", ["unshare", "the first process", "the command"])

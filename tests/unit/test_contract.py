@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from contract.errors import RunFolderError, WaitTimeoutError
+from contract.errors import RunFolderError, UsageError, WaitTimeoutError
 from contract.outcomes import (
     DEFINITE_COMMIT_FAILURES,
     NO_OFFSET,
@@ -17,6 +17,7 @@ from contract.outcomes import (
     send_outcome,
     transaction_outcome,
 )
+from contract.refusal import refusal_in, refuse
 from contract.run_folder import NODES_FOLDER, PLAN_FILE, RunFolder, find_runs
 from contract.values import is_intact, make_value
 from contract.waiting import wait_until
@@ -135,3 +136,18 @@ def test_a_broken_plan_names_its_file(tmp_path: Path) -> None:
     (tmp_path / PLAN_FILE).write_text("{")
     with pytest.raises(RunFolderError, match=PLAN_FILE):
         RunFolder(tmp_path).plan()
+
+
+@pytest.mark.parametrize(
+    "line", ["", "{", "[1, 2]", '["NoSuchError", "x"]', '["UsageError"]', '["__name__", "x"]']
+)
+def test_a_line_that_only_looks_like_a_refusal_is_passed_over(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refuse(UsageError("no such topic"))
+    printed = capsys.readouterr().out.splitlines()
+    prefix = printed[0].partition("[")[0]
+    assert refusal_in([f"{prefix}{line}"]) is None
+    found = refusal_in(["other", f"{prefix}{line}", *printed])
+    assert isinstance(found, UsageError)
+    assert str(found) == "no such topic"
