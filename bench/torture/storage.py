@@ -1,5 +1,6 @@
 """Full and read-only disks while a run is judged again, analyses at once, and killed ones."""
 
+import gc
 import shutil
 import subprocess
 import sys
@@ -143,6 +144,8 @@ def _filled(disk: Path, slack: int) -> Iterator[None]:
 
 @contextmanager
 def _read_only(disk: Path) -> Iterator[None]:
+    # Files that an earlier attempt spilled and removed may be open.
+    gc.collect()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     try:
         yield

@@ -14,6 +14,7 @@ from bench.torture.attempt import Area, Attempt
 from bench.torture.setting import Setting
 from bench.traces import judged_of
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
+from contract.tables import DECLARED, of_run
 
 AREA = Area(
     "hostile text",
@@ -32,7 +33,8 @@ TEXTS = [
     f"javascript:{MARK}()",
     f"\u202e{MARK}\x00\x1b[31m",
 ]
-_KEPT = {"cluster", "kafka", "stage", "verdict", "client", "isolation", "reset", "check"}
+_KEPT = {"cluster", "kafka", "verdict", "client", "isolation", "reset", "check"}
+_KEPT |= {"commit_epoch", "manner"}
 """Fields whose values are names of ours; anything else there is refused before a page is made."""
 
 
@@ -61,7 +63,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
             described = _with(msgspec.json.decode((genuine.path / name).read_bytes()), text)
             (copy.path / name).write_bytes(msgspec.json.encode(described))
         for table in copy.tables.glob("*.parquet"):
-            _poison(table, text)
+            _poison(table, text, copy.run().identity)
         yield Attempt(AREA.name, repr(text), _problem(copy))
         shutil.rmtree(copy.path)
 
@@ -79,19 +81,21 @@ def _with(value: Any, text: str, name: str = "") -> Any:
     return value
 
 
-def _poison(table: Path, text: str) -> None:
+def _poison(table: Path, text: str, run: str) -> None:
+    """Put the text into what is no word of the contract; the file stays one of the run."""
     rows = pq.read_table(table)
-    for index, column in enumerate(rows.schema):
-        if pa.types.is_string(column.type) and column.name not in _KEPT | {"evidence"}:
+    for index, column in enumerate(DECLARED[table.stem].columns):
+        is_free = not column.values and not column.is_json and column.name not in _KEPT
+        if pa.types.is_string(column.type) and is_free:
             said = [None if one is None else one + text for one in rows[column.name].to_pylist()]
-            rows = rows.set_column(index, column, pa.array(said, pa.string()))
-    pq.write_table(rows, table)
+            rows = rows.set_column(index, column.name, pa.array(said, pa.string()))
+    pq.write_table(rows.cast(of_run(rows.schema, run)), table)
 
 
 def _problem(copy: RunFolder) -> str:
     judged = judged_of(copy)
-    if judged.verdict is None:
-        return str(judged.error)
+    if judged.verdict is None or judged.verdict.unusable:
+        return str(judged.error or f"unusable: {judged.verdict.unusable}")
     page = (copy.report / "index.html").read_text()
     markup = _Markup()
     markup.feed(page)
