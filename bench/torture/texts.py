@@ -94,8 +94,10 @@ def _poison(table: Path, text: str, run: str) -> None:
 
 def _problem(copy: RunFolder) -> str:
     judged = judged_of(copy)
-    if judged.verdict is None or judged.verdict.unusable:
-        return str(judged.error or f"unusable: {judged.verdict.unusable}")
+    if judged.verdict is None:
+        return str(judged.error)
+    if judged.verdict.unusable:
+        return f"unusable: {', '.join(judged.verdict.unusable)}"
     page = (copy.report / "index.html").read_text()
     markup = _Markup()
     markup.feed(page)
