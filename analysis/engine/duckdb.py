@@ -34,6 +34,7 @@ class DuckDBEngine(PlanningEngine):
             memory: for how much it may hold before it spills, as DuckDB writes it.
             spill: the folder, which is there.
         """
+        spill.mkdir(parents=True, exist_ok=True)
         directory = self._opened(spill)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._conn = duckdb.connect(config=config)
