@@ -15,7 +15,6 @@ _ALONE = Share(at_once=1)
 def load(spill: Path, folder: RunFolder) -> Trace:
     """Read a run's tables; what does not fit into memory goes into a folder."""
     threads, memory = _ALONE.of_this_machine()
-    spill.mkdir(exist_ok=True)
     return load_on_duckdb(folder, spill, threads=threads, memory=memory)
 
 

@@ -32,7 +32,7 @@ class DuckDBEngine(PlanningEngine):
         Args:
             threads: at most.
             memory: for how much it may hold before it spills, as DuckDB writes it.
-            spill: the folder, which is there.
+            spill: the folder, which is made where it is missing.
         """
         spill.mkdir(parents=True, exist_ok=True)
         directory = self._opened(spill)
