@@ -11,7 +11,8 @@ FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
 DEMO := tests/live/test_demo.py
-PYTEST := .venv/bin/pytest --numprocesses 2 --durations 10 $(if $(LONG),-m 'long or not long')
+PYTEST := .venv/bin/pytest --numprocesses 2 --durations 10
+IF_SHORT := $(if $(LONG),, and not long)
 SEED_OPTION := $(if $(SEED),--seed $(SEED))
 # Quotes a text as one word of the shell.
 quoted = '$(subst ','\'',$(1))'
@@ -90,10 +91,11 @@ docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
-	$(PYTEST) tests/unit tests/judge $(DEMO)
+	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit tests/judge $(DEMO)
 
-test-live: $(READY) ## All other live clusters (Docker's where it runs): [LONG=1]
-	$(PYTEST) tests/live --ignore $(DEMO)
+test-live: $(READY) ## All other live clusters (Docker's where it runs), Spark's tasks and URIs, what is planted: [LONG=1]
+	$(PYTEST) -m 'extended$(IF_SHORT)' tests/judge
+	$(PYTEST) $(if $(LONG),-m 'long or not long') tests/live --ignore $(DEMO)
 
 lint: $(READY) ## Style and types
 	.venv/bin/ruff check .

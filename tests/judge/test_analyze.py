@@ -15,7 +15,7 @@ from contract.run_folder import RunDescription, RunFolder
 from contract.waiting import wait_until
 from tests.descriptions import description_of, plan_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 PLAN = plan_of(question="", must_judge=["lost_record"])
 RUN = description_of(

@@ -105,6 +105,7 @@ def of_planted(plant: Check | None) -> Iterator[Universe]:
         yield planted_universe(name, index, SEED, records=RECORDS, partitions=PARTITIONS)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("plant", [None, *APART])
 def test_both_engines_find_the_same_of_what_is_planted(
     plant: Check | None, readers: dict[str, TraceReader], tmp_path: Path

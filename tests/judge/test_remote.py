@@ -25,7 +25,7 @@ from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from simulator.history import Request, description, universes_of, write_history
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from contract.run_folder import STORE_FOLDER, RunFolder
 from contract.verdicts import Engine, RunVerdict
 from simulator.history import Request, description, universes_of, write_history
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 
 def history(path: Path, seed: int) -> RunFolder:

@@ -1,6 +1,7 @@
 """Nothing is written or read through a link that leads out of a run, session or night."""
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -33,17 +34,22 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.fixture
-def other(tmp_path: Path) -> RunFolder:
-    """A run that was judged."""
-    other = RunFolder(tmp_path / "other")
+@pytest.fixture(scope="module")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    other = RunFolder(tmp_path_factory.mktemp("judged") / "other")
     universes = universes_of(Request(events=1_000, seed=1))
     write_history(other, universes, description(1, "test", "0", {}))
     assert judged(other).verdict is not None
     for name in FOLDERS:
         (other.path / name).mkdir(exist_ok=True)
     (other.history / "driver.jsonl").write_text("{}\n")
-    return other
+    return other.path
+
+
+@pytest.fixture
+def other(judged_run: Path, tmp_path: Path) -> RunFolder:
+    """A run that was judged."""
+    return RunFolder(shutil.copytree(judged_run, tmp_path / "other"))
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, *FILES])
