@@ -8,7 +8,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.deliveries import acknowledged_sends
 from analysis.facts.leader_epochs import HEARD_SECONDS, leader_epochs, small_isrs
 from analysis.facts.permits import with_permit
-from analysis.facts.replicas import ANSWER_MICROS, in_order
+from analysis.facts.replicas import ASKED, in_order
 from analysis.facts.topics import created_once
 from analysis.facts.trace import Trace
 from contract.tables import MICROS_PER_SECOND
@@ -142,13 +142,12 @@ def _logged_above_the_high_watermark(trace: Trace, reported: Frame) -> Frame:
 
     What it reported before proves nothing: the high watermark may have advanced in between.
     """
-    asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
     answers = reported.where("log_end_offset >= 0").select(
         *_LOG,
         "broker",
         F.col("leader_epoch").alias("epoch"),
         F.col("log_end_offset").alias("bound"),
-        asked.alias("_asked"),
+        F.expr(ASKED).alias("_asked"),
     )
     advances = (
         trace["log_start_changes"]

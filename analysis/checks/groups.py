@@ -8,7 +8,7 @@ from analysis.engine.frames import Frame
 from analysis.facts.assignments import ASSIGNMENT, assignments, commits_at_start
 from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS
 from analysis.facts.deliveries import client_resets, deliveries
-from analysis.facts.faults import held_faults
+from analysis.facts.faults import with_faults
 from analysis.facts.positions import PARTITION, all_offsets, offsets_of
 from analysis.facts.progress import never_delivered
 from analysis.facts.topics import created_once
@@ -242,37 +242,24 @@ def double_ownership(trace: Trace) -> CheckOutcome:
         )
         .where("is_same or (first_micros is not null and other_first is not null)")
     )
-    overlaps = (
-        pairs.where("is_same or (is_overlapping and not is_older)")
-        .selectExpr(
-            "*",
-            "if(is_overlapping, least(last_micros, other_last), other_from) as until_micros",
-            "if(is_overlapping, other_first, other_from) as at_micros",
-        )
-        .join(
-            held_faults(trace).select("injected_micros", "ended_micros"),
-            on=F.expr(
-                "injected_micros <= until_micros and coalesce(ended_micros >= from_micros, true)"
-            ),
-            how="left",
-        )
-        .groupBy(
-            *ASSIGNMENT,
-            "generation",
-            "other",
-            "other_generation",
-            "is_same",
-            "is_replaced",
-            "told_micros",
-            "at_micros",
-            "until_micros",
-        )
-        .agg(F.count("injected_micros").alias("faults"))
-        .selectExpr(
-            "*",
-            f"(until_micros - at_micros) / {MICROS_PER_MS} as overlap_ms",
-            f"until_micros - at_micros <= {trace.clock_micros} as is_close",
-        )
+    overlapping = pairs.where("is_same or (is_overlapping and not is_older)").selectExpr(
+        *ASSIGNMENT,
+        "generation",
+        "other",
+        "other_generation",
+        "is_same",
+        "is_replaced",
+        "told_micros",
+        "from_micros",
+        "if(is_overlapping, other_first, other_from) as at_micros",
+        "if(is_overlapping, least(last_micros, other_last), other_from) as until_micros",
+    )
+    overlaps = with_faults(
+        overlapping, trace, since="from_micros", until="until_micros"
+    ).selectExpr(
+        "*",
+        f"(until_micros - at_micros) / {MICROS_PER_MS} as overlap_ms",
+        f"until_micros - at_micros <= {trace.clock_micros} as is_close",
     )
     found = overlaps.unionByName(_delivered_since(trace), allowMissingColumns=True)
     return CheckOutcome(findings(found, _TWO_OWNERS), count(pairs))
@@ -349,15 +336,8 @@ def _delivered_since(trace: Trace) -> Frame:
         )
         .selectExpr("*", f"(_last - told_micros) / {MICROS_PER_SECOND} as seconds")
     )
-    return (
-        found.join(
-            held_faults(trace).select("injected_micros", "ended_micros"),
-            on=F.expr("injected_micros <= _last and coalesce(ended_micros >= told_micros, true)"),
-            how="left",
-        )
-        .groupBy(*found.columns)
-        .agg(F.count("injected_micros").alias("faults"))
-        .withColumn("is_at_once", F.col("group").isin(at_once))
+    return with_faults(found, trace, since="told_micros", until="_last").withColumn(
+        "is_at_once", F.col("group").isin(at_once)
     )
 
 

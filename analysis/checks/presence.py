@@ -9,7 +9,7 @@ from analysis.facts import slices
 from analysis.facts.assignments import ownerships
 from analysis.facts.deliveries import acknowledged_sends, deliveries
 from analysis.facts.positions import PARTITION, positions
-from analysis.facts.replicas import ANSWER_MICROS
+from analysis.facts.replicas import ASKED
 from analysis.facts.sessions import runs
 from analysis.facts.topics import created_again, created_once
 from analysis.facts.trace import Trace
@@ -238,7 +238,7 @@ def uncommitted_read(trace: Trace) -> CheckOutcome:
         .join(created_once(trace), on=list(_LOG), how="left_semi")
         .selectExpr(
             *of_epoch,
-            f"coalesce(asked_micros, at_micros - {ANSWER_MICROS}) - {trace.clock_micros} as moment",
+            f"{ASKED} - {trace.clock_micros} as moment",
             "log_end_offset as high_watermark",
         )
     )

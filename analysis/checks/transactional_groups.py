@@ -7,15 +7,13 @@ from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
 from analysis.facts import slices
 from analysis.facts.deliveries import client_resets
-from analysis.facts.faults import held_faults
+from analysis.facts.faults import with_faults
 from analysis.facts.positions import PARTITION, administered, offsets_of
+from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import MARKED_SECONDS, offset_commits
 from analysis.facts.transactions import writes
 from contract.tables import MICROS_PER_SECOND
-
-HELD_SECONDS = 2
-"""As in `produce_unavailable`: a shorter wait is no outage."""
 
 _LOG = ("topic", "partition")
 _TRANSACTION = ("producer", "transaction")
@@ -32,7 +30,7 @@ _HOLDING = Cases(
         when=f"late_seconds > {MARKED_SECONDS}",
         permitted_if="faults > 0",
     ),
-    permitted("after its end", _HELD_AFTER, when=f"late_seconds > {HELD_SECONDS}"),
+    permitted("after its end", _HELD_AFTER, when=f"late_seconds > {OUTAGE_SECONDS}"),
     permitted("open", _HELD),
     evidence="producer, transaction, transactional_id, behind, seconds, late_seconds, faults",
     offset_last="marker_at",
@@ -87,20 +85,9 @@ def held_stable_offset(trace: Trace) -> CheckOutcome:
             f"(ended_micros - began_micros) / {MICROS_PER_SECOND} as seconds",
             f"(ended_micros - closed_micros) / {MICROS_PER_SECOND} as late_seconds",
         )
-        .where(f"behind > 0 and seconds >= {HELD_SECONDS}")
+        .where(f"behind > 0 and seconds >= {OUTAGE_SECONDS}")
     )
-    meanwhile = F.expr(
-        "injected_micros <= ended_micros and coalesce(fault_ended >= closed_micros, true)"
-    )
-    found = (
-        held.join(
-            held_faults(trace).selectExpr("injected_micros", "ended_micros as fault_ended"),
-            on=meanwhile,
-            how="left",
-        )
-        .groupBy(*held.columns)
-        .agg(F.count("injected_micros").alias("faults"))
-    )
+    found = with_faults(held, trace, since="closed_micros", until="ended_micros")
     return CheckOutcome(findings(found, _HOLDING), count(ended))
 
 

@@ -18,6 +18,8 @@ _CUT = (*LOG, int32("broker"), int64("to_offset"), int64("cut_micros", "when it 
 _LEADER_EPOCH = (*_LOG, "epoch", "from_micros")
 ANSWER_MICROS = 2 * MICROS_PER_SECOND
 """A response was requested at most this long before it was recorded, where that is not recorded."""
+ASKED = f"coalesce(asked_micros, at_micros - {ANSWER_MICROS})"
+"""SQL: when a response of `samples` was requested."""
 
 
 _PRIME = 2**31 - 1
@@ -278,7 +280,7 @@ def in_order(samples: Frame, trace: Trace, *keys: str, value: str) -> Frame:
     Returns:
         The keys, at_micros, value, before (null if none was reported before).
     """
-    asked = F.coalesce("asked_micros", F.col("at_micros") - ANSWER_MICROS)
+    asked = F.expr(ASKED)
     reported = samples.select(
         *keys, F.col(value).alias("value"), "at_micros", (asked - trace.jump_micros).alias("_asked")
     )

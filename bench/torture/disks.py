@@ -31,7 +31,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
     for size, moment in wanted:
         name = f"{size} MB" if moment is None else f"filled in {moment}"
         folder = setting.place / f"disk-{name.replace(' ', '-')}"
-        with _small_disk(folder, size) as refusal:
+        with small_disk(folder, size) as refusal:
             if refusal:
                 yield Attempt(AREA.name, name, skipped=f"no tmpfs can be mounted: {refusal}")
                 continue
@@ -66,7 +66,7 @@ def _fill(file: Path) -> None:
 
 
 @contextmanager
-def _small_disk(folder: Path, size_mb: int) -> Iterator[str]:
+def small_disk(folder: Path, size_mb: int) -> Iterator[str]:
     """A file system of some megabytes at a folder; gives why there is none, or an empty text."""
     folder.mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size_mb}m", "tmpfs", str(folder)]

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from bench.torture.attempt import Area, Attempt
 from bench.torture.folders import copy_run, tables_with_rows
 from bench.torture.setting import Setting
-from bench.torture.verdicts import left_in, problem_of
-from bench.traces import judged_of
+from bench.torture.verdicts import unnamed
 from contract.manifest import MANIFEST_FILE, write_manifest
 from contract.run_folder import RunFolder
 
@@ -83,11 +82,6 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
 
 
 def _problem(copy: RunFolder) -> str:
-    try:
-        judged = judged_of(copy)
-    except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
-        return f"{type(error).__name__}: {error}"[:200]
-    if (problem := problem_of(judged)) or judged.verdict is None:
-        return problem
-    is_named = any(word in doubt for doubt in judged.verdict.doubts for word in _WORDS)
-    return left_in(copy) if is_named else "it was not named"
+    return unnamed(
+        copy, lambda verdict: any(word in doubt for doubt in verdict.doubts for word in _WORDS)
+    )

@@ -13,6 +13,7 @@ from random import Random
 import msgspec
 
 from bench.torture.attempt import Area, Attempt
+from bench.torture.disks import small_disk
 from bench.torture.folders import copy_run
 from bench.torture.setting import ROOT, Setting
 from bench.torture.verdicts import digests, left_in
@@ -47,7 +48,7 @@ def attempts(setting: Setting) -> Iterator[Attempt]:
     copy_run(setting.elected, judged)
     decode_again(judged)
     judged_of(judged)
-    with _disk(setting.place / "disk") as refusal:
+    with small_disk(setting.place / "disk", _DISK_MB) as refusal:
         for number in range(setting.count(_IN_AN_HOUR)):
             dice = setting.dice(AREA, number)
             kind = ("full", "full", "read-only", "killed", "at once", "full")[number % 6]
@@ -151,16 +152,3 @@ def _read_only(disk: Path) -> Iterator[None]:
         yield
     finally:
         subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
-
-
-@contextmanager
-def _disk(folder: Path) -> Iterator[str]:
-    """A file system of its own at a folder; gives why there is none, or an empty text."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_MB}m", "tmpfs", str(folder)]
-    mounted = subprocess.run(mount, check=False, capture_output=True, text=True)
-    try:
-        yield (mounted.stderr.strip() or "mount failed") if mounted.returncode else ""
-    finally:
-        if not mounted.returncode:
-            subprocess.run(["umount", "--lazy", str(folder)], check=True)

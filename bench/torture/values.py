@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from bench.torture.attempt import Area, Attempt
 from bench.torture.folders import copy_run, tables_with_rows
 from bench.torture.setting import Setting
-from bench.torture.verdicts import left_in, problem_of
-from bench.traces import judged_of
+from bench.torture.verdicts import unnamed
 from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
 from contract.table_columns import Column
@@ -91,12 +90,7 @@ def _forbidden(column: Column, kind: str, dice: Random) -> object:
 
 
 def _problem(copy: RunFolder, table: str) -> str:
-    try:
-        judged = judged_of(copy)
-    except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
-        return f"{type(error).__name__}: {error}"[:200]
-    if (problem := problem_of(judged)) or judged.verdict is None:
-        return problem
-    doubts, unusable = judged.verdict.doubts, judged.verdict.unusable
-    is_named = table in unusable and any(table in one for one in doubts)
-    return left_in(copy) if is_named else "it was not named"
+    return unnamed(
+        copy,
+        lambda verdict: table in verdict.unusable and any(table in one for one in verdict.doubts),
+    )

@@ -1,12 +1,14 @@
 """What a damaged or changed run must not come to, and what a folder has before and after."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from analysis.report.night_rows import Judged
+from bench.traces import judged_of
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
-from contract.verdicts import RunVerdict
+from contract.verdicts import RunVerdict, Verdict
 
 _HIDDEN = ".[jd]*-*"
 
@@ -21,6 +23,20 @@ def problem_of(judged: Judged, *, may_pass: bool = False) -> str:
     if judged.verdict.verdict is RunVerdict.PASS and not may_pass:
         return "it passed"
     return ""
+
+
+def unnamed(folder: RunFolder, is_named: Callable[[Verdict], bool]) -> str:
+    """What is wrong with judging a damaged run in a folder, in words; empty if nothing is.
+
+    `is_named`: whether its verdict names the damage.
+    """
+    try:
+        judged = judged_of(folder)
+    except Exception as error:  # noqa: BLE001 - what ends the analysis is what is looked for
+        return f"{type(error).__name__}: {error}"[:200]
+    if (problem := problem_of(judged)) or judged.verdict is None:
+        return problem
+    return left_in(folder) if is_named(judged.verdict) else "it was not named"
 
 
 def digests(folder: Path) -> dict[str, str]:
