@@ -1,11 +1,13 @@
 """The attempts to break the tool: damages do what they say, and the page counts them."""
 
+import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from bench.torture import calls, histories
+from bench.torture import calls, effectless, histories
 from bench.torture.__main__ import CLASSES
 from bench.torture.attempt import Attempt
 from bench.torture.folders import DAMAGES
@@ -95,3 +97,18 @@ def test_a_run_that_ends_early_reaches_no_moment_and_leaves_nothing(tmp_path: Pa
     assert not run.reaches(Moment.STORY)
     assert run.end() == ""
     assert run.process.returncode == UsageError.exit_code
+
+
+def test_the_stories_without_effect_are_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are long tests, which no other call of pytest runs unless it is asked to."""
+    run = subprocess.run
+
+    def collect(command: list[str], **options: Any) -> Any:
+        return run([*command, "--collect-only"], **options)
+
+    monkeypatch.setattr(effectless.subprocess, "run", collect)
+    (told,) = effectless.attempts(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
+    assert "tests collected" in told.skipped
+    assert "deselected" not in told.skipped
