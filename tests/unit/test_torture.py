@@ -112,3 +112,21 @@ def test_the_stories_without_effect_are_not_left_out(
     (told,) = effectless.attempts(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
     assert "tests collected" in told.skipped
     assert "deselected" not in told.skipped
+
+
+def test_a_story_without_effect_is_one_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its folder has a second name, which pytest gives it."""
+
+    def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        own = tmp_path / "effectless" / "servers0"
+        own.mkdir(parents=True)
+        (own / "seen.json").write_text('{"kill": null, "stop": "it counts as landed"}')
+        own.with_name("serverscurrent").symlink_to(own)
+        return subprocess.CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(effectless.subprocess, "run", run)
+    setting = Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path)
+    told = [(one.tried, one.problem) for one in effectless.attempts(setting)]
+    assert told == [("kill", ""), ("stop", "it counts as landed")]
