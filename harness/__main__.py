@@ -14,15 +14,20 @@ def main() -> None:
     What asks this program to end is an interrupt too: all ends in order, and what was collected is
     kept.
     """
-    for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
-            signal.signal(number, _interrupt)
+    # nohup ignores SIGHUP.
+    ending = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, _interrupt)
     try:
-        from harness.cli import main as run  # noqa: PLC0415 - what takes time
-    except KeyboardInterrupt:
-        sys.stderr.write("error: interrupted\n")
-        sys.exit(130)
-    run()
+        try:
+            from harness.cli import main as run  # noqa: PLC0415 - what takes time
+        except KeyboardInterrupt:
+            sys.stderr.write("error: interrupted\n")
+            sys.exit(130)
+        run()
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:
