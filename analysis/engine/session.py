@@ -3,8 +3,10 @@
 import logging
 import os
 import shlex
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -103,7 +105,18 @@ def folder_of_temporary_files() -> Path:
     if not _held:
         remove_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
         _held.append(HeldFolder(Path(tempfile.gettempdir()), _TEMPORARY))
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end_without_files)
     return _held[0].path
+
+
+def _end_without_files(number: int, _frame: object) -> None:
+    """End by the signal, as Ctrl-C ends an analysis, after the temporary files are removed."""
+    for held in _held:
+        held.remove()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
 
 
 @contextmanager

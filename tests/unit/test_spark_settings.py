@@ -1,6 +1,10 @@
 """Settings of Spark that a user gives."""
 
+import os
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -71,3 +75,15 @@ def test_temporary_files_of_a_killed_analysis_are_removed_by_the_next(
     own = session.folder_of_temporary_files()
     assert session.folder_of_temporary_files() == own
     assert list(tmp_path.iterdir()) == [own]
+
+
+def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: Path) -> None:
+    program = (
+        "import signal; from analysis.engine import session\n"
+        "(session.folder_of_temporary_files() / 'spark-1').mkdir()\n"
+        "signal.raise_signal(signal.SIGTERM)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert ended.returncode == -signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
