@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.torture import calls, effectless, histories
+from bench.torture import calls, effectless, histories, kills
 from bench.torture.__main__ import CLASSES
 from bench.torture.attempt import Attempt
 from bench.torture.folders import DAMAGES
@@ -130,3 +130,9 @@ def test_a_story_without_effect_is_one_attempt(
     setting = Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path)
     told = [(one.tried, one.problem) for one in effectless.attempts(setting)]
     assert told == [("kill", ""), ("stop", "it counts as landed")]
+
+
+def test_a_killed_analysis_is_no_part_of_its_run() -> None:
+    judging = ("killed python analysis", "killed java org.apache.spark.deploy.SparkSubmit")
+    others = ("killed python harness.session.ducktape_program", "killed java kafka.Kafka", "")
+    assert [kills.is_of_analysis(one) for one in (*judging, *others)] == [True] * 2 + [False] * 3
