@@ -15,6 +15,8 @@ PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 EXIT_MISSING = 69
 _JAVA_SECONDS = 60
+_SPARK_MODULE = "jdk.incubator.vector"
+"""Spark starts its JVM with this module; a Java that was made with fewer modules may lack it."""
 
 _OS_RELEASE = "/etc/os-release"
 _THIS_VENV = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
@@ -95,19 +97,24 @@ def java_problem() -> "Problem | None":
         where = f"JAVA_HOME={home} has none" if home else "there is none on PATH"
         message = f"Java {JAVA_MIN} or newer is needed, {where}{hint}"
         return Problem(_JAVA, message, is_installable=not home)
+    if (java_version(_said_by(java, "--add-modules=" + _SPARK_MODULE)) or 0) >= JAVA_MIN:
+        return None
     version = java_version(_said_by(java))
-    if version is None or version < JAVA_MIN:
-        have = "of an unknown version" if version is None else version
-        message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
-        return Problem(_JAVA, message, is_installable=not home)
-    return None
+    have = "of an unknown version" if version is None else version
+    message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
+    if version is not None and version >= JAVA_MIN:
+        message = (
+            f"Spark needs Java's module {_SPARK_MODULE}, which {java} (Java {version}) lacks: "
+            "set JAVA_HOME to a Java with all modules"
+        )
+    return Problem(_JAVA, message, is_installable=not home)
 
 
-def _said_by(java: str) -> str:
+def _said_by(java: str, *options: str) -> str:
     """Return what `java -version` prints; nothing if it does not run, or not to its end."""
     try:
         shown = subprocess.run(
-            [java, "-version"],
+            [java, *options, "-version"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -16,12 +16,17 @@ from pathlib import Path
 from tempfile import gettempdir
 from uuid import uuid4
 
+import psutil
+
 from contract.errors import PrerequisiteError, WaitTimeoutError
 from contract.waiting import wait_until
 
 _ASKED_SECONDS = 0.5
 _WRITER_SECONDS = 3600.0
 """To judge a large run takes many minutes."""
+_LOCKS = Path("/proc/locks")
+_LOCKED_FILE = 5
+"""Of Linux: the locks of all processes; in a line, the process and then the file it holds."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -42,8 +47,8 @@ class HeldFolder:
                 descriptor = os.open(self.path, _READ)
             except FileNotFoundError:
                 continue
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if self.path.exists():
+            # One that has it would remove it, and may be stopped before it does.
+            if _is_taken(descriptor) and self.path.exists():
                 break
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
@@ -82,15 +87,34 @@ def alone_in(folder: Path) -> Iterator[None]:
     """
     descriptor = os.open(folder, _READ & ~os.O_NOFOLLOW)
     try:
-        wait_until(
-            lambda: _is_taken(descriptor),
+        take(
+            descriptor,
             what=f"the end of what another process writes into {folder}",
             timeout_seconds=_WRITER_SECONDS,
-            hint="wait for that process, or stop it; then start the command again",
         )
         yield
     finally:
         os.close(descriptor)
+
+
+def take(descriptor: int, *, what: str, timeout_seconds: float) -> None:
+    """Take the lock of an open file or folder, when no other process has it any more.
+
+    Args:
+        descriptor: of the file; the lock is released when it is closed.
+        what: is awaited, in words.
+        timeout_seconds: the limit; a stopped process holds a lock until it goes on or ends.
+
+    Raises:
+        WaitTimeoutError: another process has it for longer; says which.
+    """
+    wait_until(
+        lambda: _is_taken(descriptor),
+        what=what,
+        timeout_seconds=timeout_seconds,
+        last_seen=lambda: f"{_holder(descriptor)} holds the lock.",
+        hint="wait for that process, or end it; then start the command again",
+    )
 
 
 def hold_first(names: Iterable[str], prefix: str) -> tuple[str, HeldName]:
@@ -180,3 +204,18 @@ def _is_taken(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _holder(descriptor: int) -> str:
+    """The process that has the lock of an open file, where this system tells it."""
+    found = os.fstat(descriptor)
+    file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    with suppress(OSError, psutil.Error):
+        for line in _LOCKS.read_text().splitlines():
+            words = line.split()
+            if words[1] == "FLOCK" and words[_LOCKED_FILE] == file:
+                process = psutil.Process(int(words[_LOCKED_FILE - 1]))
+                if process.status() != psutil.STATUS_STOPPED:
+                    return f"process {process.pid}"
+                return f"process {process.pid}, which is stopped (kill -CONT lets it go on),"
+    return "another process"

@@ -92,6 +92,12 @@ class Request:
     plant: str | None = None
     count: int = 1
 
+    @property
+    def run_id(self) -> str:
+        """All that was asked for but the seed: two histories that differ are two runs."""
+        planted = "" if self.plant is None else f", {self.count} of {self.plant}"
+        return f"generated: {self.kind}, {self.events} events{planted}"
+
 
 @dataclass
 class Generated:
@@ -296,10 +302,17 @@ A history without transactions does not require `aborted_read`.
 """
 
 
-def description(seed: int, command: str, git_head: str, versions: dict[str, str]) -> RunDescription:
-    """Return `run.json` of a generated history."""
+def description(
+    seed: int,
+    command: str,
+    git_head: str,
+    versions: dict[str, str],
+    *,
+    run_id: str = GENERATED,
+) -> RunDescription:
+    """Return `run.json` of a generated history; `run_id` as of its request."""
     return RunDescription(
-        run_id="generated",
+        run_id=run_id,
         scenario="generated",
         seed=seed,
         kafka=NO_KAFKA,

@@ -1,5 +1,6 @@
 """For all tests: no timed asserts, hypothesis's deadline among them; and who runs what."""
 
+import signal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As of what a script starts in the background. What tests start would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 SPARK, DOCKER = "spark", "docker"

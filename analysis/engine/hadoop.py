@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -14,6 +15,7 @@ from contract.errors import AnalysisError
 
 _BLOCK_BYTES = 1 << 20
 _READ_BYTES_MAX = 8 << 20
+_RENAMED_AT_MOST = 10
 _MISSING = "java.io.FileNotFoundException"
 
 
@@ -66,21 +68,33 @@ class HadoopFolder:
     def put(self, file: Path, name: str) -> None:
         """Write a local file there, in place of an earlier one. It appears as a whole.
 
+        Of several that write it at a time, one is the last: only a local file system has locks.
+
         Raises:
             OSError: it can't be written.
         """
         path = self._path(name)
-        part = self._path(f"{name}.part")
+        part = self._path(f"{name}.{uuid4().hex}.part")
         content = file.read_bytes()
         with _as_os_error():
-            stream = self._files.create(part, True)
             try:
-                stream.write(content)
+                stream = self._files.create(part, False)
+                try:
+                    stream.write(content)
+                finally:
+                    stream.close()
+                if not self._put_in_place(part, path):
+                    raise OSError(f"{self.uri}/{name} can't be replaced")
             finally:
-                stream.close()
+                self._files.delete(part, False)
+
+    def _put_in_place(self, part: Any, path: Any) -> bool:
+        """Rename a file over another one, which a process beside this one may do too."""
+        for _ in range(_RENAMED_AT_MOST):
             self._files.delete(path, False)
-            if not self._files.rename(part, path):
-                raise OSError(f"{self.uri}/{name}.part can't be renamed to {name}")
+            if self._files.rename(part, path):
+                return True
+        return False
 
     def remove(self, name: str) -> None:
         """Remove a file, or a folder with its content; nothing happens if it is missing.

@@ -2,9 +2,13 @@
 
 import logging
 import os
+import shlex
+import signal
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -16,6 +20,7 @@ from analysis.engine import jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
+from contract.held import HeldFolder, remove_unheld
 from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"
@@ -23,6 +28,7 @@ LOCAL = "local[*,3]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PYTHON = "PYSPARK_PYTHON"
+_TEMPORARY = "fencepost-spark-"
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 _MEMORY = {Engine.DUCKDB: "1g", Engine.SPARK_SQL: "4g"}
@@ -67,19 +73,22 @@ def open_session(
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
+    temporary = folder_of_temporary_files()
     python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
     os.environ[_PYTHON] = python if master else sys.executable
-    options = _options_of_jvms(engine)
+    options = _options_of_jvms(engine, temporary)
     added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
     builder = builder.config(map={**settings, **added})
     try:
-        with quiet():
+        with quiet(), _temporary_files_in(temporary):
             session: SparkSession = builder.getOrCreate()
-    except (Py4JError, PySparkException) as error:
+        session.sparkContext.setLogLevel("ERROR")
+    except (Py4JError, PySparkException, OSError) as error:
+        if jvm.process() is not None and not is_jvm_alive():
+            raise jvm_ended() from error
         raise AnalysisError(
             f"Spark did not start on {master or LOCAL}: {jvm.reason(error)}"
         ) from error
-    session.sparkContext.setLogLevel("ERROR")
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
     # PySpark prints each statement that fails; `analysis.verdict.judge` records it.
@@ -87,13 +96,48 @@ def open_session(
     return session
 
 
-def _options_of_jvms(engine: Engine) -> dict[str, str]:
+_held: list[HeldFolder] = []
+"""Of this process, until it ends."""
+
+
+def folder_of_temporary_files() -> Path:
+    """The folder of Spark's temporary files; what killed ones left is removed."""
+    if not _held:
+        remove_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
+        _held.append(HeldFolder(Path(tempfile.gettempdir()), _TEMPORARY))
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, _end_without_files)
+    return _held[0].path
+
+
+def _end_without_files(number: int, _frame: object) -> None:
+    """End by the signal, as Ctrl-C ends an analysis, after the temporary files are removed."""
+    for held in _held:
+        held.remove()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+
+
+@contextmanager
+def _temporary_files_in(folder: Path) -> Iterator[None]:
+    """Let PySpark have its files there while it starts the JVM."""
+    usual = tempfile.tempdir
+    tempfile.tempdir = str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = usual
+
+
+def _options_of_jvms(engine: Engine, temporary: Path) -> dict[str, str]:
     """The options of the driver's JVM, and of executors, whose memory is set apart from these.
 
     Executors are JVMs of their own on a cluster only, where they have long to run.
     """
     log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
-    of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2}"
+    files = shlex.quote(f"-Djava.io.tmpdir={temporary}")
+    of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2} {files}"
     return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
 
 

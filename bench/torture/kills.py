@@ -31,6 +31,7 @@ SCENARIO = "baseline"
 _IN_AN_HOUR = 20
 _NO_PROCESS = "no process was left to kill"
 _ACCUSED = 1
+_JUDGE = ("analysis", "org.apache.spark.deploy")
 _END_SECONDS = 60
 _OF_DOCKER = 3
 """Every third kill is for Docker."""
@@ -62,14 +63,21 @@ def _attempt(setting: Setting, number: int, moment: Moment, pool: PoolKind) -> A
         killed = _kill_one(run, dice)
     problem = run.end() or (_containers_left() if pool is PoolKind.DOCKER else "")
     code = run.process.returncode
+    # An analysis that is killed before it is asked is replaced; the run is none the worse.
+    was_whole = was_collected or (run.is_collected and is_of_analysis(killed))
     if (
         not problem
         and (code == _ACCUSED or (code == 0 and killed != _NO_PROCESS))
-        and not was_collected
+        and not was_whole
     ):
         problem = f"exit code {code}"
     tried = f"{pool}, {seconds:.1f} s into {moment}: {killed}; exit code {code}"
     return Attempt(AREA.name, tried, problem or finished() or judged_problem(run))
+
+
+def is_of_analysis(killed: str) -> bool:
+    """Whether what was killed, in words, only judges: the analysis, or its Spark."""
+    return killed.rpartition(" ")[2].startswith(_JUDGE)
 
 
 def _containers_left() -> str:

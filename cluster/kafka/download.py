@@ -1,6 +1,5 @@
 """Verified, resumable downloads of locked jars, several at a time."""
 
-import fcntl
 import hashlib
 import http.client
 import time
@@ -8,13 +7,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import IO
 
 from cluster.kafka.lock import Artifact
 from contract.errors import DistributionError
-from contract.waiting import wait_until
+from contract.held import take
 
 _PARALLEL = 8
 _CHUNK_BYTES = 1 << 16
@@ -93,21 +90,12 @@ def alone_in(folder: Path) -> Iterator[None]:
             f"{folder} can't be written ({error.strerror}): name another cache in FENCEPOST_CACHE"
         ) from error
     with lock:
-        wait_until(
-            partial(_is_locked, lock),
-            what=f"the lock of {folder}",
+        take(
+            lock.fileno(),
+            what=f"the jars that another process fetches into {folder}",
             timeout_seconds=_LIMIT_SECONDS,
-            hint="another process fetches the same jars, or is stopped",
         )
         yield
-
-
-def _is_locked(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def sha256_of(path: Path) -> str:

@@ -43,6 +43,11 @@ def _connect() -> docker.DockerClient:
         client = docker.from_env(timeout=_TIMEOUT_SECONDS)
         version = client.version()["ApiVersion"]
     except DockerException as error:
+        if "Permission denied" in str(error):
+            raise PrerequisiteError(
+                "this user may not use the Docker daemon: add it to the group docker and log in "
+                "again (sudo usermod -aG docker $USER), or run with --cluster embedded."
+            ) from error
         raise PrerequisiteError(
             f"no Docker daemon responds ({error}). Start Docker Desktop, or `systemctl start "
             "docker` (Debian: apt-get install docker.io), or run with --cluster embedded."

@@ -14,7 +14,9 @@ from harness.faults.language import VERBS
 def doctor() -> None:
     """List which pools and faults this machine supports, and what a missing tool costs."""
     findings = diagnose()
-    table = Table("", "what", "found", "fix", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "what", "found", "fix"):
+        table.add_column(name, overflow="fold")
     for finding in findings:
         mark = Text("ok", style="green") if finding.is_good else Text("--", style="yellow")
         table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.fix)

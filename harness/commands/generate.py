@@ -67,7 +67,7 @@ def generate(
         made = write_history(
             RunFolder(folder),
             universes_of(request),
-            description(seed, command, git_head(), versions()),
+            description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
     typer.echo(f"{shown(str(folder))}: {made.events:,} events, {len(made.expected)} topics")
     for topic, places in made.planted.items():

@@ -15,6 +15,7 @@ import msgspec
 from contract.builds import Choice
 from contract.described import SCHEMA
 from contract.errors import UsageError
+from contract.held import take
 from contract.nights import (
     NIGHT_FILE,
     Night,
@@ -28,6 +29,7 @@ from harness.nightly.plan import plan_runs
 from harness.nightly.suite import Suite
 
 _LOCK = "lock"
+_CHOICE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,15 @@ def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[Held
 
     Raises:
         UsageError: another process holds that night.
+        WaitTimeoutError: another process that chooses a night does not end.
     """
     nights.mkdir(parents=True, exist_ok=True)
     with (nights / f".{_LOCK}").open("w") as choosing:
-        fcntl.flock(choosing, fcntl.LOCK_EX)
+        take(
+            choosing.fileno(),
+            what=f"the choice of other nights in {nights}",
+            timeout_seconds=_CHOICE_SECONDS,
+        )
         path = (None if is_fresh else _unfinished(nights, wanted)) or _create(nights, wanted)
         lock = _lock(path)
     with lock:

@@ -1,13 +1,15 @@
 """The folder of a ducktape session: unique, also against concurrent sessions."""
 
-import fcntl
 import re
 import time
 from pathlib import Path
 
+from contract.held import take
+
 NOTES = "FENCEPOST_SESSION_NOTES"
 """In the environment of `harness.session.ducktape_program`: the folder with ducktape's file."""
 _LOCK = "names.lock"
+_LOCK_SECONDS = 60.0
 _RESERVED = "session-folder"
 _NOTES, _LAST_SESSION = "ducktape-notes", "session_id"
 
@@ -25,11 +27,18 @@ def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
 
     Returns:
         the session's folder, which does not exist yet; and the one with ducktape's file.
+
+    Raises:
+        WaitTimeoutError: another process that chooses a name does not end.
     """
     results.mkdir(parents=True, exist_ok=True)
     day = time.strftime("%Y-%m-%d")
     with (root.parent / _LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        take(
+            lock.fileno(),
+            what=f"the names of other sessions in {results}",
+            timeout_seconds=_LOCK_SECONDS,
+        )
         reserved = [Path(file.read_text()) for file in root.parent.glob(f"*/{_RESERVED}")]
         there = [*results.iterdir(), *(path for path in reserved if path.parent == results)]
         matches = [re.fullmatch(rf"{day}--([0-9]{{3,9}})", path.name) for path in there]

@@ -4,6 +4,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,24 @@ def mounted(tmp_path: Path, hadoop: Callable[[str, str], None]) -> tuple[Path, s
     table = tmp_path.name.replace("_", "-")
     hadoop(f"fs.viewfs.mounttable.{table}.link./data", folder.as_uri())
     return folder, f"viewfs://{table}/data"
+
+
+def test_two_that_write_a_file_at_a_uri_at_once_leave_one_whole(
+    mounted: tuple[Path, str], tmp_path: Path
+) -> None:
+    there, uri = mounted
+    sources = [tmp_path / name for name in "ab"]
+    for source in sources:
+        source.write_bytes(source.name.encode() * 300_000)
+
+    def write(source: Path) -> None:
+        for _ in range(20):
+            HadoopFolder(uri).put(source, "verdict.json")
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(write, sources))
+    assert [one.name for one in there.iterdir() if one.suffix != ".crc"] == ["verdict.json"]
+    assert (there / "verdict.json").read_bytes() in [source.read_bytes() for source in sources]
 
 
 def test_files_of_a_uri_are_read_at_any_place(mounted: tuple[Path, str]) -> None:

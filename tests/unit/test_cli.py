@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,6 +53,13 @@ def test_without_a_command_the_help_is_all() -> None:
     ended = as_process()
     assert (ended.returncode, ended.stderr) == (64, "")
     assert "Exit codes: 0 pass, 1 fail" in " ".join(ended.stdout.split())
+
+
+def test_a_call_in_this_process_leaves_its_signals_as_they_were(fencepost: Fencepost) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    fencepost("--version")
+    after = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    assert after == before
 
 
 def test_the_version_is_that_of_the_package() -> None:

@@ -153,7 +153,8 @@ def test_a_cache_that_takes_no_files_is_told_with_the_remedy(
 
 def test_a_lock_that_is_held_too_long_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
-    with alone_in(cache), pytest.raises(WaitTimeoutError, match="the lock of "), alone_in(cache):
+    told = "the jars that another process fetches into "
+    with alone_in(cache), pytest.raises(WaitTimeoutError, match=told), alone_in(cache):
         pass
 
 

@@ -65,6 +65,19 @@ def test_another_seed_makes_another_history(tmp_path: Path) -> None:
     assert not one["leaderships"].equals(two["leaderships"])
 
 
+def test_a_request_that_differs_makes_another_run(tmp_path: Path) -> None:
+    """Else tables of the one would be taken for those of the other."""
+    plants = ("--plant", "lost_record")
+    asked = ((), ("--seed", "1"), ("--events", "3000"), ("--kind", "unhealthy"), plants)
+    identities = set()
+    for number, options in enumerate([*asked, (*plants, "--count", "2")]):
+        folder = tmp_path / str(number)
+        words = ["generate", str(folder), "--events", "2000", *options]
+        assert CliRunner().invoke(app, words).exit_code == 0
+        identities.add(RunFolder(folder).run().identity)
+    assert len(identities) == len(asked) + 1
+
+
 def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
     write(tmp_path)
     for name, schema in TABLES.items():

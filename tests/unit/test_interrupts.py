@@ -4,12 +4,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
+from contract import child as child_module
+from contract.child import run_child
 from contract.run_folder import RunFolder
+from contract.waiting import wait_until
 from harness.session.salvage import salvage
 from tests.descriptions import description_of, plan_of
 
@@ -37,6 +43,59 @@ def test_an_interrupt_ends_a_child_that_no_terminal_interrupts() -> None:
     assert said.rstrip().endswith("KeyboardInterrupt")
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+LEFT = (
+    "import os, signal, subprocess, sys, time\n"
+    "one = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    "one.send_signal(signal.SIGSTOP); print(one.pid, flush=True)\n"
+)
+KILLED, WAITS = "os.kill(os.getpid(), signal.SIGKILL)", "time.sleep(60)"
+
+
+@pytest.mark.parametrize("then", [KILLED, WAITS])
+def test_what_a_child_started_ends_with_it_though_it_is_stopped(
+    then: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Spark's JVM ends when the analysis does, but not if it can't notice that."""
+    monkeypatch.setattr(child_module, "_GROUP_SECONDS", 0.5)
+    if then == WAITS:
+        threading.Timer(3, signal.raise_signal, [signal.SIGINT]).start()
+    with suppress(KeyboardInterrupt):
+        assert run_child([sys.executable, "-c", LEFT + then]) == -signal.SIGKILL
+    stopped = int(capfd.readouterr().out)
+    wait_until(lambda: is_over(stopped), what="its end", timeout_seconds=30)
+
+
+def is_over(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("script", ["", "trap '' INT; "])
+def test_what_asks_the_command_line_to_end_is_an_interrupt(
+    number: signal.Signals, script: str, tmp_path: Path
+) -> None:
+    """Also where a script's background ignores Ctrl-C."""
+    waits = tmp_path / "typer.py"
+    waits.write_text("import time\nprint('there', flush=True)\ntime.sleep(60)\n")
+    root = Path(__file__).resolve().parents[2]
+    process = subprocess.Popen(
+        ["sh", "-c", f"{script}exec {sys.executable} -m harness"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "there\n"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "error: interrupted\n")
 
 
 INTERRUPTED_WHILE_STARTING = """

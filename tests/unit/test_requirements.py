@@ -4,12 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import docker
 import pytest
+from docker.errors import DockerException
 
+from cluster.nodes import docker_client
+from cluster.nodes.doctor import Finding
+from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
-from harness.commands import run
-from harness.commands.requirements import require_programs
+from harness.commands import doctor, run
+from harness.commands.requirements import require_pool, require_programs
 
+VERSION_21 = "echo 'openjdk version \"21.0.8\" 2025-07-15' >&2\n"
 OLD = "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n"
 
 
@@ -31,6 +37,40 @@ def test_a_java_that_does_not_serve_is_told(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(PrerequisiteError, match=f"^Java 17 or newer is needed, .*{problem}"):
         require_programs()
+
+
+def test_a_java_without_a_module_that_spark_needs_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}')
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(PrerequisiteError, match=r"jdk\.incubator\.vector, which .*Java 21\) lacks"):
+        require_programs()
+
+
+def test_a_user_who_may_not_use_docker_is_told_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise DockerException("('Connection aborted.', PermissionError(13, 'Permission denied'))")
+
+    monkeypatch.setattr(docker, "from_env", refuse)
+    monkeypatch.setattr(docker_client, "_clients", {})
+    with pytest.raises(PrerequisiteError, match="usermod -aG docker"):
+        require_pool(PoolKind.DOCKER)
+
+
+def test_what_the_doctor_advises_is_shown_in_full(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = "kernel.apparmor_restrict_unprivileged_userns=0"
+    found = Finding(f"{PoolKind.LOOPBACK} pool", is_good=True, detail="", fix="")
+    advised = Finding("embedded pool", is_good=False, detail="no namespaces", fix=setting)
+    monkeypatch.setattr(doctor, "diagnose", lambda: [found, advised])
+    monkeypatch.setenv("COLUMNS", "70")
+    doctor.doctor()
+    assert setting in "".join(capsys.readouterr().out.split())
 
 
 def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,6 +175,12 @@ def test_nobody_sleeps_but_the_one_who_waits() -> None:
     assert [module_name(p) for p in waits] == ["contract.waiting"]
 
 
+def test_nobody_waits_for_a_lock_without_a_limit() -> None:
+    blocks = re.compile(r"flock\([^)\n]*LOCK_(EX|SH)\)")
+    ours = [p for p in modules() if module_name(p).startswith(OURS)]
+    assert [module_name(p) for p in ours if blocks.search(p.read_text())] == []
+
+
 def test_exceptions_have_a_place_in_the_tree() -> None:
     naked = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
     assert [module_name(p) for p in modules() if naked.search(p.read_text())] == []

@@ -1,11 +1,13 @@
 """The attempts to break the tool: damages do what they say, and the page counts them."""
 
+import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from bench.torture import calls, histories
+from bench.torture import calls, effectless, histories, kills
 from bench.torture.__main__ import CLASSES
 from bench.torture.attempt import Attempt
 from bench.torture.folders import DAMAGES
@@ -95,3 +97,42 @@ def test_a_run_that_ends_early_reaches_no_moment_and_leaves_nothing(tmp_path: Pa
     assert not run.reaches(Moment.STORY)
     assert run.end() == ""
     assert run.process.returncode == UsageError.exit_code
+
+
+def test_the_stories_without_effect_are_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are long tests, which no other call of pytest runs unless it is asked to."""
+    run = subprocess.run
+
+    def collect(command: list[str], **options: Any) -> Any:
+        return run([*command, "--collect-only"], **options)
+
+    monkeypatch.setattr(effectless.subprocess, "run", collect)
+    (told,) = effectless.attempts(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
+    assert "tests collected" in told.skipped
+    assert "deselected" not in told.skipped
+
+
+def test_a_story_without_effect_is_one_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its folder has a second name, which pytest gives it."""
+
+    def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        own = tmp_path / "effectless" / "servers0"
+        own.mkdir(parents=True)
+        (own / "seen.json").write_text('{"kill": null, "stop": "it counts as landed"}')
+        own.with_name("serverscurrent").symlink_to(own)
+        return subprocess.CompletedProcess(command, 0, "")
+
+    monkeypatch.setattr(effectless.subprocess, "run", run)
+    setting = Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path)
+    told = [(one.tried, one.problem) for one in effectless.attempts(setting)]
+    assert told == [("kill", ""), ("stop", "it counts as landed")]
+
+
+def test_a_killed_analysis_is_no_part_of_its_run() -> None:
+    judging = ("killed python analysis", "killed java org.apache.spark.deploy.SparkSubmit")
+    others = ("killed python harness.session.ducktape_program", "killed java kafka.Kafka", "")
+    assert [kills.is_of_analysis(one) for one in (*judging, *others)] == [True] * 2 + [False] * 3
