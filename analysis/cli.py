@@ -1,7 +1,6 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
 import os
-import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.text import Text
 
-from analysis.early import STDIN, ready_for_folder
+from analysis.early import EARLY, ready_for_folder
 from analysis.engine.session import close_session, open_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.facts.remote import RemoteFolder
@@ -36,7 +35,7 @@ from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
 from contract.terminal import Terminal
-from contract.uris import place
+from contract.uris import as_word, place
 from contract.verdicts import Engine, EngineChoice, RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -50,14 +49,11 @@ _EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 
 @app.command()
-def analyze(
+def analyze(  # noqa: PLR0913 - the options of a command
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Folders of runs, of whole sessions, or of nights, by paths or URIs; `-`: one, as "
-            "a line of JSON on standard input, for which Spark is opened before."
-        ),
-    ],
+        list[str] | None,
+        typer.Argument(help="Folders of runs, of whole sessions, or of nights, by paths or URIs."),
+    ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark.")
@@ -69,6 +65,14 @@ def analyze(
         str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
     ] = None,
     *,
+    is_early: Annotated[
+        bool,
+        typer.Option(
+            EARLY,
+            help="One folder, as a line of JSON on standard input, for which Spark is opened "
+            "before.",
+        ),
+    ] = False,
     is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
@@ -82,11 +86,11 @@ def analyze(
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None
     places: list[Path | str]
-    if runs == [str(STDIN)]:
+    if is_early:
         spark, folder = ready_for_folder()
         places = [folder]
     else:
-        places = [place(run) for run in runs]
+        places = [place(run) for run in runs or ()]
     results = _judge(places, spark, asked, progress)
     if as_json:
         typer.echo(json_of(results.of_runs, list(results.summaries.items())))
@@ -232,7 +236,7 @@ def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbo
     show(judged.verdict, out, run=judged.folder.run(), is_verbose=is_verbose)
     if judged.verdict.unexpected and remote is None:
         first = judged.verdict.unexpected[0]
-        path = shlex.quote(str(judged.folder.path))
+        path = as_word(judged.folder.path)
         line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
         out.print(Text(f"explain: {line}"), soft_wrap=True)
     page = shown(str(judged.folder.report / "index.html"))

@@ -1,6 +1,7 @@
 """Names of places: folders of this machine, and URIs of other file systems."""
 
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -31,6 +32,12 @@ def place(name: str) -> Path | str:
             "file:///"
         )
     return Path(url2pathname(parts.path))
+
+
+def as_word(name: str | Path) -> str:
+    """A name as one word of a shell, which no command takes for an option."""
+    text = str(name)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def local_folder(name: str | Path) -> Path:

@@ -26,7 +26,7 @@ from contract.randomness import new_seed
 from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.terminal import Terminal
-from contract.uris import local_folder, place
+from contract.uris import as_word, local_folder, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.builds import (
@@ -274,19 +274,18 @@ def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
     """Return the exit code of the analysis of some runs, which `analyse` runs.
 
     Raises:
-        AnalysisError: it was killed.
+        AnalysisError: it was killed, or ended without a verdict.
     """
     try:
-        code = analyse()
+        return analyse()
     except KeyboardInterrupt:
         raise InterruptError(_not_judged(runs)) from None
-    if code < 0:
-        raise AnalysisError(f"the analysis was killed by signal {-code}: {_not_judged(runs)}")
-    return code
+    except AnalysisError as error:
+        raise AnalysisError(f"{error}: {_not_judged(runs)}") from error
 
 
 def _not_judged(runs: Iterable[Path | str]) -> str:
-    again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+    again = " ".join(["fencepost", "analyze", *map(as_word, runs)])
     return f"the runs are kept, and not all are judged; judge them with: {again}"
 
 

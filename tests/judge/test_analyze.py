@@ -77,7 +77,7 @@ def test_a_spark_that_does_not_start_is_reported(tmp_path: Path, master: str, re
 
 def early_analysis() -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "analysis", "-"],
+        [sys.executable, "-m", "analysis", "--early"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
