@@ -18,8 +18,10 @@ def place(name: str) -> Path | str:
     """A folder of this machine, also of a `file:` URI; or the URI of another file system.
 
     Raises:
-        UsageError: it is the `file:` URI of another machine.
+        UsageError: it is empty, or the `file:` URI of another machine.
     """
+    if not name:
+        raise UsageError("an empty name was given: name a folder, a file or a URI")
     uri = _URI.match(name)
     if uri is None:
         return Path(name)
@@ -44,7 +46,7 @@ def local_folder(name: str | Path) -> Path:
     """The folder of this machine that is named, also by a `file:` URI.
 
     Raises:
-        UsageError: it is on another file system.
+        UsageError: it is empty, or on another file system.
     """
     found = place(str(name))
     if isinstance(found, str):
