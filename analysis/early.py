@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis.engine.session import open_session
+from analysis.opening import open_session
 from analysis.tasks import ROWS_OF_A_TASK, rows_of, warm_up
 from contract.errors import RunFolderError
 from contract.python import python

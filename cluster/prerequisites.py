@@ -95,7 +95,11 @@ def java_problem() -> "Problem | None":
         where = f"JAVA_HOME={home} has none" if home else "there is none on PATH"
         message = f"Java {JAVA_MIN} or newer is needed, {where}{hint}"
         return Problem(_JAVA, message, is_installable=not home)
-    version = java_version(_said_by(java))
+    said = _said_by(java)
+    if said is None:
+        message = f"{java} did not print its version within {_JAVA_SECONDS} s{hint}"
+        return Problem(_JAVA, message, is_installable=False)
+    version = java_version(said)
     if version is None or version < JAVA_MIN:
         have = "of an unknown version" if version is None else version
         message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
@@ -103,8 +107,8 @@ def java_problem() -> "Problem | None":
     return None
 
 
-def _said_by(java: str) -> str:
-    """Return what `java -version` prints; nothing if it does not run, or not to its end."""
+def _said_by(java: str) -> "str | None":
+    """Return what `java -version` prints; nothing if it does not run; None if it does not end."""
     try:
         shown = subprocess.run(
             [java, "-version"],
@@ -114,7 +118,9 @@ def _said_by(java: str) -> str:
             check=False,
             timeout=_JAVA_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError:
         return ""
     return shown.stdout.decode("utf-8", "replace")
 

@@ -25,6 +25,7 @@ from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.spark_options import require_options
 from contract.terminal import Terminal
 from contract.uris import as_word, local_folder, place
 from contract.verdicts import EngineChoice
@@ -49,6 +50,7 @@ from harness.commands.requirements import (
     require_programs,
     require_runs,
     require_seed,
+    require_store,
 )
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
@@ -193,8 +195,10 @@ def analyze(
     Histories and the logs of clients and servers are decoded again, so that missing files are
     noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
-    require_programs()
     places = [place(run) for run in runs]
+    require_store(store)
+    require_options(master, conf or ())
+    require_programs()
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
     options = [*options_of(is_verbose=is_verbose, as_json=as_json), "--engine", engine]
