@@ -1,11 +1,11 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
 import os
-import shlex
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -13,11 +13,13 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.text import Text
 
-from analysis.early import STDIN, ready_for_folder
-from analysis.engine.session import close_session, open_session
+from analysis.early import EARLY, ready_for_folder
+from analysis.engine.hadoop import HadoopFolder
+from analysis.engine.session import close_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.facts.remote import RemoteFolder
 from analysis.large import judge_by_sql
+from analysis.opening import open_session
 from analysis.report.commands import pasted
 from analysis.report.figures import with_noun
 from analysis.report.night_page import write_night
@@ -29,19 +31,21 @@ from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.store import write_store
 from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
-from contract.errors import RunFolderError
+from contract.errors import AnalysisError, RunFolderError, UsageError
 from contract.held import HeldFolder, remove_unheld
 from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
+from contract.spark_options import is_local, require_options
 from contract.terminal import Terminal
-from contract.uris import place
+from contract.uris import as_word, place
 from contract.verdicts import Engine, EngineChoice, RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _PREFIX = "fencepost-remote-"
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _NOT_DECODED = (
     "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
     "again in local folders only."
@@ -50,14 +54,11 @@ _EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 
 @app.command()
-def analyze(
+def analyze(  # noqa: PLR0913 - the options of a command
     runs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Folders of runs, of whole sessions, or of nights, by paths or URIs; `-`: one, as "
-            "a line of JSON on standard input, for which Spark is opened before."
-        ),
-    ],
+        list[str] | None,
+        typer.Argument(help="Folders of runs, of whole sessions, or of nights, by paths or URIs."),
+    ] = None,
     master: Annotated[str | None, typer.Option(help="Spark master; local[*] if not given.")] = None,
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark.")
@@ -69,6 +70,14 @@ def analyze(
         str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
     ] = None,
     *,
+    is_early: Annotated[
+        bool,
+        typer.Option(
+            EARLY,
+            help="One folder, as a line of JSON on standard input, for which Spark is opened "
+            "before.",
+        ),
+    ] = False,
     is_verbose: Annotated[bool, typer.Option("--verbose")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
@@ -77,16 +86,20 @@ def analyze(
     Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
     that can't be judged stops no other; the exit code is then that of its error, such as 70.
     """
+    require_options(master, conf or ())
     asked = Asked(master, settings_of(conf or ()), engine)
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None
     places: list[Path | str]
-    if runs == [str(STDIN)]:
+    if is_early:
         spark, folder = ready_for_folder()
         places = [folder]
     else:
-        places = [place(run) for run in runs]
+        places = [place(run) for run in runs or ()]
+    if store is not None and isinstance(place(store), str):
+        spark = spark or asked.open_for_uris()
+        _require_reachable(store)
     results = _judge(places, spark, asked, progress)
     if as_json:
         typer.echo(json_of(results.of_runs, list(results.summaries.items())))
@@ -106,14 +119,31 @@ class Asked:
     settings: Mapping[str, str]
     engine: EngineChoice = EngineChoice.AUTO
 
-    def open(self, engines: Collection[Engine]) -> SparkSession:
-        """Open Spark for runs that these engines judge."""
+    def open(
+        self, engines: Collection[Engine], own: Mapping[str, str] = _NO_SETTINGS
+    ) -> SparkSession:
+        """Open Spark for runs that these engines judge.
+
+        Args:
+            engines: that judge.
+            own: settings that those of the user replace.
+
+        Raises:
+            UsageError: it does not start here with the user's settings.
+            AnalysisError: it does not start for another reason.
+        """
         engine = Engine.SPARK_SQL if Engine.SPARK_SQL in engines else Engine.DUCKDB
-        return open_session(self.master, engine=engine, settings=self.settings)
+        try:
+            return open_session(self.master, engine=engine, settings={**own, **self.settings})
+        except AnalysisError as error:
+            if not self.settings or not is_local(self.master):
+                raise
+            given = " ".join(f"--conf {key}={value}" for key, value in self.settings.items())
+            raise UsageError(f"{given}: {error}") from error
 
     def open_for_uris(self) -> SparkSession:
         """Open it for runs of unknown size on any file system."""
-        return replace(self, settings={**OF_URIS, **self.settings}).open([Engine.SPARK_SQL])
+        return self.open([Engine.SPARK_SQL], OF_URIS)
 
     def due(self, folder: RunFolder, remote: RemoteFolder | None) -> Due:
         """A run to be judged, by the engine that was asked for, or else by its number of rows."""
@@ -212,6 +242,20 @@ def _judge(
     return _Results(of_runs, in_nights, summaries, remotes, beside, spark)
 
 
+def _require_reachable(store: str) -> None:
+    """Check that Spark can reach the URI of a store, which may be missing yet.
+
+    Raises:
+        UsageError: it can't.
+    """
+    try:
+        next(HadoopFolder(store).files(), None)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UsageError(f"--store {store} can't be reached: {error}") from error
+
+
 def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
     """What is at URIs, by the local folders of its descriptions."""
     remotes = (RemoteFolder(uri, beside / str(at)) for at, uri in enumerate(dict.fromkeys(uris)))
@@ -232,7 +276,7 @@ def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbo
     show(judged.verdict, out, run=judged.folder.run(), is_verbose=is_verbose)
     if judged.verdict.unexpected and remote is None:
         first = judged.verdict.unexpected[0]
-        path = shlex.quote(str(judged.folder.path))
+        path = as_word(judged.folder.path)
         line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
         out.print(Text(f"explain: {line}"), soft_wrap=True)
     page = shown(str(judged.folder.report / "index.html"))

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis.engine.session import open_session
+from analysis.opening import open_session
 from analysis.tasks import ROWS_OF_A_TASK, rows_of, warm_up
 from contract.errors import RunFolderError
+from contract.python import python
 from contract.run_folder import find_runs
 
-STDIN = Path("-")
-"""Given as a folder of runs: the folder's name is read from standard input."""
+EARLY = "--early"
+"""Given in place of folders of runs: a folder's name is read from standard input."""
 _LATER = 10
 _AUTOGROUP = Path("/proc/self/autogroup")
 """Where Linux shares the CPU between sessions first, the niceness of this one."""
@@ -38,8 +39,8 @@ def ready_for_folder() -> tuple[SparkSession, Path]:
         warm_up(spark)
     folder = asked.result()
     if spark is None or not _is_small(folder):
-        arguments = [str(folder) if one == str(STDIN) else one for one in sys.argv[1:]]
-        os.execv(sys.executable, [sys.executable, "-m", "analysis", *arguments])  # noqa: S606
+        options = [one for one in sys.argv[1:] if one != EARLY]
+        os.execv(sys.executable, python("analysis", *options, "--", str(folder)))  # noqa: S606
     return spark, folder
 
 

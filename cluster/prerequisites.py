@@ -97,9 +97,13 @@ def java_problem() -> "Problem | None":
         where = f"JAVA_HOME={home} has none" if home else "there is none on PATH"
         message = f"Java {JAVA_MIN} or newer is needed, {where}{hint}"
         return Problem(_JAVA, message, is_installable=not home)
-    if (java_version(_said_by(java, "--add-modules=" + _SPARK_MODULE)) or 0) >= JAVA_MIN:
+    said = _said_by(java, "--add-modules=" + _SPARK_MODULE)
+    if said is None:
+        message = f"{java} did not print its version within {_JAVA_SECONDS} s{hint}"
+        return Problem(_JAVA, message, is_installable=False)
+    if (java_version(said) or 0) >= JAVA_MIN:
         return None
-    version = java_version(_said_by(java))
+    version = java_version(_said_by(java) or "")
     have = "of an unknown version" if version is None else version
     message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
     if version is not None and version >= JAVA_MIN:
@@ -110,8 +114,8 @@ def java_problem() -> "Problem | None":
     return Problem(_JAVA, message, is_installable=not home)
 
 
-def _said_by(java: str, *options: str) -> str:
-    """Return what `java -version` prints; nothing if it does not run, or not to its end."""
+def _said_by(java: str, *options: str) -> "str | None":
+    """Return what `java -version` prints; nothing if it does not run; None if it does not end."""
     try:
         shown = subprocess.run(
             [java, *options, "-version"],
@@ -121,7 +125,9 @@ def _said_by(java: str, *options: str) -> str:
             check=False,
             timeout=_JAVA_SECONDS,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError:
         return ""
     return shown.stdout.decode("utf-8", "replace")
 

@@ -1,72 +1,124 @@
-"""A program that runs as a child of this one; Ctrl-C reaches only the parent."""
+"""A program that runs as a child of this one; Ctrl-C reaches only the parent.
+
+A program of this project tells its parent that it came to its end (`tell_end`). One that ends
+without that has no result, whatever its exit status: a module that it loads may have ended it.
+"""
 
 import os
 import signal
+import stat
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from contract.errors import WaitTimeoutError
+from contract.errors import AnalysisError, WaitTimeoutError
+from contract.python import environment
 from contract.waiting import wait_until
 
 _END_SECONDS = 10
 _GROUP_SECONDS = 5
+_PIPE = "FENCEPOST_END"
+"""Names the pipe to the parent: its descriptor and its inode, so that no other one is taken."""
 
 
-def run_child(argv: Sequence[str], *, stdout: int | None = None) -> int:
+class Child:
+    """A program of this project that was started, in a session of its own.
+
+    A terminal's Ctrl-C reaches only this process, which ends the program by SIGTERM, or SIGKILL if
+    that takes too long.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], *, stdin: int | None = None, stdout: int | None = None
+    ) -> None:
+        """Start it; `stdin` and `stdout` are as of `subprocess.Popen`."""
+        told, to_parent = os.pipe()
+        os.set_blocking(told, False)
+        self._told = os.fdopen(told, "rb", buffering=0)
+        pipe = f"{to_parent}:{os.fstat(to_parent).st_ino}"
+        try:
+            self.process = subprocess.Popen(
+                argv,
+                stdin=stdin,
+                stdout=stdout,
+                env=environment({_PIPE: pipe}),
+                pass_fds=(to_parent,),
+                start_new_session=True,
+            )
+        except BaseException:
+            self._told.close()
+            raise
+        finally:
+            os.close(to_parent)
+
+    def finish(self, *, what: str) -> int:
+        """Wait for its end and return its exit status; `what` it is, in words.
+
+        Raises:
+            AnalysisError: it was killed, or ended without a result.
+            KeyboardInterrupt: this process was interrupted; the program has ended.
+        """
+        try:
+            status = self.process.wait()
+        except KeyboardInterrupt:
+            self.end()
+            raise
+        with self._told:
+            # None where another process of it keeps the pipe open.
+            has_told = bool(self._told.read(1))
+        if status < 0:
+            _end_group(self.process.pid)
+            raise AnalysisError(f"{what} was killed by signal {-status}")
+        if not has_told:
+            raise AnalysisError(
+                f"{what} ended with status {status} and without a result: something that it loads "
+                "ended it"
+            )
+        return status
+
+    def end(self) -> None:
+        """End it, if it still runs, and what it started, also where that is stopped."""
+        self._told.close()
+        self.process.terminate()
+        try:
+            self.process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        _end_group(self.process.pid)
+
+
+def run_child(argv: Sequence[str], *, what: str, stdout: int | None = None) -> int:
     """Run a program to its end and return its exit status.
 
-    `stdout`: as of `subprocess.Popen`.
-
-    It is in a session of its own, so that a terminal's Ctrl-C reaches only this process, which ends
-    the program by SIGTERM, or SIGKILL if that takes too long. What the program started ends with
-    it, also where the program was killed and that is stopped.
+    Args:
+        argv: its command.
+        what: it is, in words.
+        stdout: as of `subprocess.Popen`.
 
     Raises:
+        AnalysisError: it was killed, or ended without a result.
         KeyboardInterrupt: this process was interrupted; the program has ended.
     """
-    child: subprocess.Popen[bytes] | None = None
+    child: Child | None = None
     try:
         with _interrupts_later():
-            child = subprocess.Popen(argv, stdout=stdout, start_new_session=True)
-        return _waited_for(child)
+            child = Child(argv, stdout=stdout)
+        return child.finish(what=what)
     except KeyboardInterrupt:
         if child is not None:
-            _end(child)
+            child.end()
         raise
 
 
-def finish_child(child: "subprocess.Popen[bytes]") -> int:
-    """Wait for a program's end and return its exit status, as `run_child` does.
-
-    The program was started in a session of its own.
-
-    Raises:
-        KeyboardInterrupt: this process was interrupted; the program has ended.
-    """
-    try:
-        return _waited_for(child)
-    except KeyboardInterrupt:
-        _end(child)
-        raise
-
-
-def _waited_for(child: "subprocess.Popen[bytes]") -> int:
-    status = child.wait()
-    if status < 0:
-        _end_group(child.pid)
-    return status
-
-
-def _end(child: "subprocess.Popen[bytes]") -> None:
-    child.terminate()
-    try:
-        child.wait(_END_SECONDS)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
-    _end_group(child.pid)
+def tell_end() -> None:
+    """Tell the parent, if it is one of this project, that this program comes to its end."""
+    descriptor, _, inode = os.environ.get(_PIPE, "").partition(":")
+    with suppress(OSError, ValueError):
+        found = os.fstat(int(descriptor))
+        if stat.S_ISFIFO(found.st_mode) and found.st_ino == int(inode):
+            os.write(int(descriptor), b"\n")
 
 
 def _end_group(group: int) -> None:

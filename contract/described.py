@@ -1,7 +1,8 @@
 """Descriptions: what a run, a night or a comparison has as a file of JSON."""
 
+import json
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -11,6 +12,28 @@ from contract.regular_files import read_file
 _T = TypeVar("_T", bound=msgspec.Struct)
 SCHEMA = 1
 """The form of all descriptions that name theirs."""
+
+
+def require_single_keys(content: bytes) -> None:
+    """Check that no object in a JSON text has a key twice: readers differ in which one they take.
+
+    Raises:
+        msgspec.DecodeError: one has, or the text is no JSON.
+    """
+    try:
+        # Numbers are not read: Python refuses those of very many digits.
+        json.loads(content, object_pairs_hook=_object, parse_int=str, parse_float=str)
+    except ValueError as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise msgspec.DecodeError(f"the key {twice!r} is there twice")
+    return found
 
 
 def read_described(file: Path, kind: type[_T], *, what: str = "") -> _T:
@@ -26,7 +49,9 @@ def read_described(file: Path, kind: type[_T], *, what: str = "") -> _T:
         RunFolderError: it is invalid, or of a form that this release does not know.
     """
     try:
-        found = msgspec.json.decode(read_file(file), type=kind)
+        content = read_file(file)
+        found = msgspec.json.decode(content, type=kind)
+        require_single_keys(content)
     except FileNotFoundError:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:

@@ -8,9 +8,11 @@ import tempfile
 import traceback
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 import typer
 
+from contract.child import tell_end
 from contract.errors import FencepostError, InterruptError, UsageError
 from contract.regular_files import replace_file, storage_error
 from contract.terminal import Terminal
@@ -32,13 +34,25 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     """
     _speak_utf8()
     _open_streams()
+    code = _ended(app, name)
+    tell_end()
+    sys.exit(code)
+
+
+def _ended(app: typer.Typer, name: str | None) -> int:
+    """Run an application; returns its exit code, and prints why it ended otherwise than by itself.
+
+    Raises:
+        SystemExit: something else than a closed pipe raised it.
+    """
+    code: int
     try:
-        code = app(standalone_mode=False, prog_name=name)
+        code = app(standalone_mode=False, prog_name=name) or 0
         sys.stdout.flush()
-    except InterruptError as error:
-        say(str(error))
-        sys.exit(error.exit_code)
+        if code == InterruptError.exit_code:  # Typer makes it of Ctrl-C.
+            say("interrupted")
     except (typer.Abort, KeyboardInterrupt):
+        say("interrupted")
         code = InterruptError.exit_code
     except typer.TyperException as error:
         if str(error):  # Without arguments the help is printed, and nothing else.
@@ -47,18 +61,30 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     except FencepostError as error:
         say(str(error))
         code = error.exit_code
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as error:
+        if not _is_pipe_closed(error):
+            raise
         # The reader, such as `head`, closed the pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_unwritten(sys.stdout)
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         named = getattr(error, "filename", None)
         full = storage_error(error, Path(os.fsdecode(named)) if named else None)
         say(unexpected(error) if full is None else str(full))
         code = FencepostError.exit_code if full is None else full.exit_code
-    if code == InterruptError.exit_code:
-        say("interrupted")
-    sys.exit(code)
+    return code
+
+
+def _is_pipe_closed(error: BaseException | None) -> bool:
+    """Whether an error came from a closed pipe: Typer and rich end the program for it, with 1."""
+    while error is not None and not isinstance(error, BrokenPipeError):
+        error = error.__context__
+    return error is not None
+
+
+def _forget_unwritten(stream: TextIO) -> None:
+    """Let the end of the program not fail by what a stream could not write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _speak_utf8() -> None:
@@ -119,6 +145,11 @@ def _written(text: str, kept: Path | None) -> Path:
 
 
 def say(message: str) -> None:
-    """Print an error to standard error."""
+    """Print an error to standard error; if nobody reads that, the exit code tells it alone."""
     console = Terminal(stderr=True, soft_wrap=True)
-    console.print(f"error: {message}", style="red", highlight=False)
+    try:
+        console.print(f"error: {message}", style="red", highlight=False)
+    except (BrokenPipeError, SystemExit) as error:
+        if not _is_pipe_closed(error):
+            raise
+        _forget_unwritten(sys.stderr)

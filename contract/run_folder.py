@@ -1,6 +1,7 @@
 """A run's folder: its paths, and the two descriptions that the harness writes into it."""
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -10,7 +11,7 @@ import msgspec
 from contract.builds import Build, with_note
 from contract.consequence import Consequence
 from contract.described import read_described
-from contract.errors import RunFolderError
+from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros
 from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner
 from contract.regular_files import is_below, leaving_link, replace_file
@@ -298,6 +299,37 @@ class RunFolder:
                 f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
             )
             raise RunFolderError(message) from None
+
+
+def run_above(path: Path) -> Path | None:
+    """The folder of the run that a path is in, or names; None if there is none."""
+    real = Path(os.path.realpath(path))
+    return next((one for one in (real, *real.parents) if (one / PLAN_FILE).exists()), None)
+
+
+def require_outside(path: Path, *, what: str) -> None:
+    """Check that something new is in no run's folder, whose files are its evidence.
+
+    Args:
+        path: where it is to be.
+        what: it is, in words.
+
+    Raises:
+        UsageError: it is in one.
+    """
+    if (run := run_above(path)) is not None:
+        raise UsageError(f"{what} {path} is in the folder of the run {run}: name a place elsewhere")
+
+
+def require_new_file(file: Path) -> None:
+    """Check that a file may be made or replaced: it is no pipe, device, link or evidence.
+
+    Raises:
+        UsageError: it may not.
+    """
+    if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
+        raise UsageError(f"{file} is no regular file, and would be replaced: name another file")
+    require_outside(Path(os.path.realpath(file.parent), file.name), what="the file")
 
 
 def report_folder(home: Path) -> Path:

@@ -29,6 +29,7 @@ class Column:
         least, most: of a number, or of the elements of a list; None: any.
         values: of a text, if they are known.
         is_json: whether a text is a JSON object.
+        is_time: whether it is a time of the run, from its start to its end.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     most: int | None = None
     values: tuple[str, ...] = ()
     is_json: bool = False
+    is_time: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,13 @@ def int64(name: str, about: str = "", *, null: bool = False, least: int | None =
     return Column(name, pa.int64(), about, null, least, INT64_MAX)
 
 
-def micros(name: str, about: str = "", *, null: bool = False, least: int = 0) -> Column:
-    """Declare a column of times, in microseconds since 1970, or of their differences."""
+def micros(name: str, about: str = "", *, null: bool = False) -> Column:
+    """Declare a column of times of the run, in microseconds since 1970."""
+    return Column(name, pa.int64(), about, null, 0, YEAR_10000_MICROS, is_time=True)
+
+
+def other_micros(name: str, about: str = "", *, null: bool = False, least: int = 0) -> Column:
+    """Declare a column of other times, which may lie outside of the run, or of differences."""
     return Column(name, pa.int64(), about, null, least, YEAR_10000_MICROS)
 
 

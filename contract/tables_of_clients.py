@@ -189,6 +189,7 @@ TABLES_OF_CLIENTS = {
             "the marker's timestamp, to the millisecond; null without a marker",
             null=True,
         ),
+        key="offsets_partition offsets_offset",
     ),
     "group_members": table(
         "One row per partition that a stored state of a group's member has assigned; one without a"

@@ -15,6 +15,7 @@ from contract.table_columns import (
     json,
     micros,
     nullable,
+    other_micros,
     string,
     table,
     wire_int32,
@@ -167,12 +168,12 @@ TABLES_OF_RUN = {
         "One row per node, read when the servers and workers have started. Source: the driver's"
         " history.",
         string("node"),
-        micros(
+        other_micros(
             "ahead_micros",
             "upper bound of how far its clock was ahead of the driver's; negative: it was behind",
             least=-YEAR_10000_MICROS,
         ),
-        micros("behind_micros", "lower bound of the same", least=-YEAR_10000_MICROS),
+        other_micros("behind_micros", "lower bound of the same", least=-YEAR_10000_MICROS),
         micros("at_micros"),
     ),
     "histories": table(
@@ -198,10 +199,17 @@ TABLES_OF_RUN = {
             "fields of events that this version does not know; their events count",
             null=True,
         ),
-        micros(
+        other_micros(
             "clock_jump_micros",
             "largest change of the difference between the wall clock and the monotonic clock of"
             " the node",
+            null=True,
+        ),
+        int64("log_lines", "of its clients' log; 0: no such file; null: not known", null=True),
+        boolean("is_log_torn", "its last line has no end", null=True),
+        micros(
+            "log_until_micros",
+            "of the last line of that log that has a time, to the millisecond",
             null=True,
         ),
         key="worker",

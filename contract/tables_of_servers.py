@@ -9,6 +9,7 @@ from contract.table_columns import (
     int32s,
     int64,
     micros,
+    other_micros,
     string,
     table,
 )
@@ -38,6 +39,7 @@ TABLES_OF_SERVERS = {
         string(
             "topic_id", "distinguishes topics that had one name; null where not known", null=True
         ),
+        key="topic partition metadata_offset",
     ),
     "broker_states": table(
         "One row per change of a broker's registration: the state after it. Source:"
@@ -50,6 +52,7 @@ TABLES_OF_SERVERS = {
         boolean("in_controlled_shutdown"),
         _METADATA_OFFSET,
         micros("at_micros"),
+        key="broker metadata_offset",
     ),
     "acls": table(
         "One row per access control entry, by the names of Kafka's enums. Source:"
@@ -64,6 +67,7 @@ TABLES_OF_SERVERS = {
         _METADATA_OFFSET,
         micros("at_micros", "when it was created"),
         micros("removed_micros", "null if never", null=True),
+        key="metadata_offset",
     ),
     "replica_batches": table(
         "One row per batch of a replica at the end. Source: segments.",
@@ -78,7 +82,7 @@ TABLES_OF_SERVERS = {
         boolean("is_transactional", null=True),
         int32("record_count"),
         int64("size_bytes"),
-        micros("max_timestamp_micros", "of its records", null=True, least=-1_000),
+        other_micros("max_timestamp_micros", "of its records", null=True, least=-1_000),
         string("control_type", "of a control batch: commit, abort, ...; else null", null=True),
         int64("checksum", "CRC of the batch"),
     ),

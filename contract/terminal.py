@@ -1,4 +1,4 @@
-"""What is printed for people: without colours in names, and without orders to their terminal."""
+"""What is shown to people: without colours in names, and without orders to their terminal."""
 
 import re
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ from rich.segment import Segment
 from rich.text import Text
 
 _ORDERS = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Control characters but tab and line feed, those that change the direction of text, and halves of
-characters, such as bytes of a file's name that are no UTF-8."""
+"""Control characters but tab and line feed, other ends of lines, those that change the direction of
+text, and halves of characters, such as bytes of a file's name that are no UTF-8."""
 _BYTE = "\\udc"
 
 
 def shown(text: str) -> str:
-    r"""Return a text as a terminal may show it: what is an order to it is escaped as `\x1b`."""
+    r"""Return a text as a terminal or a page may show it: an order is escaped as `\x1b`."""
     return _ORDERS.sub(_escaped, text)
 
 

@@ -1,6 +1,7 @@
 """Names of places: folders of this machine, and URIs of other file systems."""
 
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -17,8 +18,10 @@ def place(name: str) -> Path | str:
     """A folder of this machine, also of a `file:` URI; or the URI of another file system.
 
     Raises:
-        UsageError: it is the `file:` URI of another machine.
+        UsageError: it is empty, or the `file:` URI of another machine.
     """
+    if not name:
+        raise UsageError("an empty name was given: name a folder, a file or a URI")
     uri = _URI.match(name)
     if uri is None:
         return Path(name)
@@ -33,11 +36,17 @@ def place(name: str) -> Path | str:
     return Path(url2pathname(parts.path))
 
 
+def as_word(name: str | Path) -> str:
+    """A name as one word of a shell, which no command takes for an option."""
+    text = str(name)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
 def local_folder(name: str | Path) -> Path:
     """The folder of this machine that is named, also by a `file:` URI.
 
     Raises:
-        UsageError: it is on another file system.
+        UsageError: it is empty, or on another file system.
     """
     found = place(str(name))
     if isinstance(found, str):

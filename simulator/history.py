@@ -34,6 +34,10 @@ KINDS = {
 }
 """The universes of a clean history, which follow each other in turn."""
 EVENTS_MIN = 1_000
+EVENTS_MAX = 10_000_000_000
+"""Some 100 GB, and days."""
+COUNT_MAX = 100_000
+"""Each anomaly has a universe of its own."""
 _STREAMED = ("sends", "polls", "commits", "committed_offsets", "replica_records", "replica_batches")
 """Tables that are written universe by universe; the others are small."""
 _UNIVERSE_EVENTS = 250_000
@@ -202,6 +206,8 @@ def require(request: Request) -> None:
     """
     if request.events < EVENTS_MIN:
         raise UsageError(f"--events {request.events}: a history has {EVENTS_MIN} or more")
+    if request.events > EVENTS_MAX:
+        raise UsageError(f"--events {request.events}: a history has {EVENTS_MAX} or fewer")
     if request.kind not in HISTORIES:
         kinds = ", ".join(HISTORIES)
         raise UsageError(f"--kind {request.kind}: the kinds of histories are {kinds}")
@@ -210,8 +216,8 @@ def require(request: Request) -> None:
     if request.plant is not None and request.plant not in PLANTS:
         known = ", ".join(sorted(PLANTS))
         raise UsageError(f"no class {request.plant} can be planted; there are {known}")
-    if request.count < 1:
-        raise UsageError(f"--count {request.count}: at least one, or no --plant")
+    if not 1 <= request.count <= COUNT_MAX:
+        raise UsageError(f"--count {request.count}: from 1 to {COUNT_MAX} anomalies, or no --plant")
 
 
 def write_history(

@@ -7,6 +7,7 @@ whole run undecided. What is merely odd, and leaves no gap, is reported by `hist
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
@@ -14,7 +15,7 @@ from analysis.facts.client_offsets import client_offsets
 from analysis.facts.faults import unexplained_restarts
 from analysis.facts.trace import Trace
 from contract.run_folder import GENERATED
-from contract.tables import TABLES
+from contract.tables import DECLARED, MICROS_PER_SECOND, TABLES
 
 ALL_TABLES = tuple(TABLES)
 """Of a gap after which nothing of the run can be relied on."""
@@ -69,6 +70,15 @@ _KEPT_BY_GAPS = {"histories": ALL_TABLES, "servers": _OF_REPLICAS, "unread_segme
 """Tables from which gaps are known, and what can't be relied on without them."""
 _CLIENTS = "clients"
 """Any role that is neither the driver's nor the observer's."""
+_OF_CLIENT_LOGS = ("resets",)
+_LOGS_ITS_END = "java"
+"""The client that logs when a consumer is opened and closed (AppInfoParser), before its history
+says so. librdkafka and kafka-python may be silent."""
+_LOGGED_CHANGES = "change in ('opened', 'closed')"
+_LOG_MICROS = MICROS_PER_SECOND // 2
+"""A history may say so that much later than the log; in runs it was at most 0.1 s."""
+_EDGE_MICROS = MICROS_PER_SECOND
+"""Times lie within those of the run, by that much and the bound of the clocks."""
 _HAS_RECORDS = "record_count > 0 and not coalesce(is_control, false)"
 _IS_STORED = "not is_tombstone and coalesce(producer_id, -1) < 0"
 _IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
@@ -101,6 +111,20 @@ _IMPLIED = (
 )
 
 
+def _times() -> Iterator[tuple[str, tuple[str, str]]]:
+    for name, declared in DECLARED.items():
+        times = [column.name for column in declared.columns if column.is_time]
+        if len(times) == 1:
+            yield name, (times[0], times[0])
+        elif times:
+            listed = ", ".join(times)
+            yield name, (f"least({listed})", f"greatest({listed})")
+
+
+_TIMES = dict(_times())
+"""By table, the first and the last time of a row, in SQL."""
+
+
 def gaps(trace: Trace) -> list[Gap]:
     """All that is known to be missing."""
     return trace.once("gaps", lambda: list(_found(trace)))
@@ -131,6 +155,8 @@ def _found(trace: Trace) -> Iterator[Gap]:
     yield from _in_histories(rows)
     yield from _without_end(trace, rows)
     yield from _missing_histories(trace, rows)
+    yield from _client_logs(trace, rows)
+    yield from _outside(trace)
     yield from _servers(trace, rows)
     yield from _segments(trace)
     yield from _emptied(trace, {row["role"] for row in rows} - {None})
@@ -164,6 +190,59 @@ def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills.collect()}
     for worker in sorted(set(endless) - killed):
         yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
+
+
+def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+    """Logs of clients that end too early. What a line in the middle said can't be missed."""
+    known = [row for row in rows if row["log_lines"] is not None]
+    ends = {row["worker"]: row for row in known if row["client"] == _LOGS_ITS_END}
+    for row in known:
+        if row["is_log_torn"] and row["ended_by_itself"]:
+            reason = f"log of {row['worker']}: its last line has no end"
+            yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
+    if not ends:
+        return
+    changes = trace.unrecorded("group_events").where(_LOGGED_CHANGES).groupBy("worker")
+    for change in changes.agg(F.max("at_micros").alias("until")).collect():
+        if change["worker"] not in ends:
+            continue
+        row = ends[change["worker"]]
+        until = row["log_until_micros"]
+        if until is None:
+            reason = f"log of {row['worker']}: there is none, though clients were opened and closed"
+            yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
+        elif until < change["until"] - _LOG_MICROS - trace.jump_micros:
+            seconds = (change["until"] - until) / MICROS_PER_SECOND
+            reason = (
+                f"log of {row['worker']}: it ends {seconds:.1f} s before the last opening or "
+                "closing of a client, which the client logs"
+            )
+            yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
+
+
+def _outside(trace: Trace) -> Iterator[Gap]:
+    """Tables with times before the run's start or after its end, beyond the bound of the clocks."""
+    asked = [
+        trace.unrecorded(name)
+        .agg(F.min(F.expr(least)).alias("first"), F.max(F.expr(most)).alias("last"))
+        .select(F.lit(name).alias("table"), "first", "last")
+        for name, (least, most) in _TIMES.items()
+        if trace.rows[name] and not trace.problem(name)
+    ]
+    if not asked:
+        return
+    bound = trace.clock_micros + _EDGE_MICROS
+    start, end = trace.run.started_micros - bound, trace.run.ended_micros
+    for row in reduce(Frame.union, asked).collect():
+        if row["first"] is not None and row["first"] < start:
+            yield _outside_by(row["table"], start + bound - row["first"], "before the run's start")
+        if end is not None and row["last"] is not None and row["last"] > end + bound:
+            yield _outside_by(row["table"], row["last"] - end, "after the run's end")
+
+
+def _outside_by(table: str, by_micros: int, where: str) -> Gap:
+    seconds = by_micros / MICROS_PER_SECOND
+    return Gap(table, (table,), f"table {table} has times up to {seconds:.1f} s {where}")
 
 
 def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:

@@ -21,6 +21,7 @@ from contract.findings import FINDINGS_FILE, read_finding
 from contract.program import run_program
 from contract.run_folder import RunFolder, find_runs
 from contract.terminal import Terminal
+from contract.uris import as_word
 from contract.verdicts import BY_SEVERITY, Finding, Verdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -184,7 +185,8 @@ def _verdict(folder: RunFolder) -> Verdict:
         return read_described(file, Verdict, what="verdict")
     except FileNotFoundError:
         raise RunFolderError(
-            f"{file} is missing: judge the run first, with `fencepost analyze {folder.path}`"
+            f"{file} is missing: judge the run first, with "
+            f"`fencepost analyze {as_word(folder.path)}`"
         ) from None
 
 
@@ -206,7 +208,7 @@ def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Find
             return f"{check}:{number}", chosen
         raise UsageError(
             f"{folder.report / FINDINGS_FILE} does not have {check}:{number}: judge the run again, "
-            f"with `fencepost analyze {folder.path}`"
+            f"with `fencepost analyze {as_word(folder.path)}`"
         )
     there = [
         f"{found} (1 to {one.findings})" for found, one in verdict.checks.items() if one.findings

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from analysis.report.commands import pasted
@@ -24,6 +24,7 @@ from contract.checks import Check
 from contract.regular_files import replace_text
 from contract.run_folder import RunDescription, RunFolder
 from contract.tables import MICROS_PER_SECOND
+from contract.terminal import shown
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
@@ -36,9 +37,21 @@ ROWS_MAX = 100
 """Of a table; a run has at most some dozens of each, unless it is long."""
 
 
+class _Page(Template):
+    """A page, without characters that are orders: they could turn a name, or hide a part of it."""
+
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """Render it as Jinja does."""
+        return shown(super().render(*args, **kwargs))
+
+
+class _Pages(Environment):
+    template_class = _Page
+
+
 def environment() -> Environment:
     """Templates with every value escaped, and unknown names an error."""
-    made = Environment(
+    made = _Pages(
         loader=PackageLoader("analysis.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,

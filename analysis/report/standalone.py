@@ -10,8 +10,10 @@ import typer
 
 from analysis.report.plotly_script import is_shared_script
 from contract.errors import UsageError
+from contract.nights import home_of
 from contract.program import run_program
-from contract.regular_files import replace_file
+from contract.regular_files import replace_file, storage_error
+from contract.run_folder import require_new_file
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _SCRIPT = re.compile(r"""<script\b[^>]*\bsrc=["']?([^"'\s>]+)["']?[^>]*>\s*</script>""")
@@ -24,11 +26,19 @@ def standalone(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
 ) -> None:
     """Write a page as one file that needs no other."""
+    require_new_file(file)
+    if file.exists() and home_of(file) is not None:
+        raise UsageError(f"{file} is a file of a session or night: name a file elsewhere")
     try:
         text = self_contained(page)
+    except OSError as error:
+        raise UsageError(f"{page} can't be read: {error.strerror or error}") from error
+    try:
         replace_file(file, text.encode())
     except OSError as error:
-        raise UsageError(f"{page} can't be written to {file}: {error}") from error
+        raise storage_error(error, file) or UsageError(
+            f"{file} can't be written: {error.strerror or error}"
+        ) from error
     typer.echo(os.fsencode(file))
 
 

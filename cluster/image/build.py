@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 from cluster.nodes.docker_client import connect
 from contract.errors import FencepostError, PrerequisiteError
+from contract.python import python
 from contract.terminal import Terminal
 
 IMAGE = "fencepost-node:0.1.0"
@@ -119,7 +120,7 @@ def _download_wheels(folder: Path, *, with_java: bool) -> None:
     machine = _PLATFORMS.get(platform.machine().lower(), platform.machine())
     platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
     platforms += [f"--platform=manylinux2014_{machine}"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command = python("pip", "download", "--quiet", "--disable-pip-version-check")
     command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version=3.11"]
     command += [*platforms, "--dest", str(folder), "-r", str(requirements)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

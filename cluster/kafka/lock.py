@@ -57,6 +57,20 @@ class Lock:
         """The SHA-256 of each jar by its file name, in hexadecimal."""
         return {artifact.file_name: artifact.sha256 for artifact in sorted(self.artifacts)}
 
+    def differences(self, other: "Lock") -> list[str]:
+        """What another lock of the version has otherwise, in words, by the jars' names."""
+        own = {(one.group, one.file_name): one for one in self.artifacts}
+        others = {(one.group, one.file_name): one for one in other.artifacts}
+        told = []
+        for key in sorted(own.keys() | others.keys()):
+            if key not in others:
+                told.append(f"{key[1]} is gone")
+            elif key not in own:
+                told.append(f"{key[1]} is new")
+            elif own[key] != others[key]:
+                told.append(f"{key[1]} has another size or SHA-256")
+        return told
+
 
 def locked_versions(folder: Path = LOCKS) -> list[str]:
     """The Kafka versions that have a lock file, oldest first."""

@@ -143,15 +143,20 @@ def apply(patch: Patch, sources: Path, tree: Path) -> None:
 
 
 def _run(command: Sequence[str], *, what: str, folder: Path) -> None:
-    ended = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_COMPILE_SECONDS,
-    )
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_COMPILE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise DistributionError(
+            f"{what}: {command[0]} did not end within {_COMPILE_SECONDS} s"
+        ) from None
     if ended.returncode:
         raise DistributionError(f"{what}:\n{ended.stdout}{ended.stderr}")
 

@@ -21,13 +21,14 @@ from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar, digest
 from contract.errors import DistributionError, NodeError
+from contract.python import python
 from contract.waiting import wait_until
 
 FOLDER = PurePosixPath("/var/lib/fencepost")
 CODE = PurePosixPath("/opt/fencepost/code")
 JARS = PurePosixPath("/opt/fencepost/kafka")
 PYTHON = "/opt/fencepost/venv/bin/python"
-_AGENT = [PYTHON, "-m", "cluster.nodes.agent", str(FOLDER)]
+_AGENT = python("cluster.nodes.agent", str(FOLDER), program=PYTHON)
 _GRACE_SECONDS = 15
 
 

@@ -28,6 +28,7 @@ from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
 from contract.held import HeldFolder, HeldName, hold_first, is_held, remove_unheld
+from contract.python import python
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -240,7 +241,7 @@ def _prepare(container: Any, code: bytes, *, is_adopted: bool) -> None:
             container.exec_run(["sh", "-c", _EMPTY])
         container.put_archive("/", code)
         if is_adopted:
-            container.exec_run([PYTHON, "-m", "cluster.nodes.firewall"])
+            container.exec_run(python("cluster.nodes.firewall", program=PYTHON))
     except (APIError, OSError) as error:
         raise NodeError(f"{container.name} can't be prepared: {explained(error)}") from error
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from cluster.nodes.node import Completed, NodeProcess
 from contract.errors import CommandFailedError, NodeError, WaitTimeoutError
-
-_ROOT = Path(__file__).resolve().parents[2]
+from contract.python import environment
 
 
 class HostProcess(NodeProcess):
@@ -81,7 +80,7 @@ class Host:
         try:
             ended = subprocess.run(
                 [*self._enter, *argv],
-                env=_environment(env),
+                env=environment(env),
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -108,7 +107,7 @@ class Host:
         with log.open("ab") as output:
             child = subprocess.Popen(
                 [*self._enter, *argv],
-                env=_environment(env),
+                env=environment(env),
                 cwd=cwd or self.folder,
                 stdin=subprocess.PIPE,
                 stdout=output,
@@ -169,7 +168,3 @@ class Host:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-
-
-def _environment(extra: Mapping[str, str] | None) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(_ROOT), **(extra or {})}

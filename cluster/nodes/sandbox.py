@@ -21,8 +21,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cluster.nodes.confinement import confine, drop_capabilities
+from contract.python import PACKAGES, environment, python
 
-_ROOT = Path(__file__).resolve().parent.parent.parent
 _MODULE = "cluster.nodes.sandbox"
 _OUTER = (
     "unshare",
@@ -65,10 +65,10 @@ class Sandbox:
         """
         end_inside, self._lifeline = os.pipe()
         folders = json.dumps([str(folder.absolute()) for folder in writable])
-        supervisor = [sys.executable, "-m", _MODULE, str(end_inside), folders, *argv]
+        supervisor = python(_MODULE, str(end_inside), folders, *argv)
         self._process = subprocess.Popen(
             [*_OUTER, *supervisor],
-            env={**env, "PYTHONPATH": str(_ROOT)},
+            env=environment(env),
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
@@ -117,7 +117,7 @@ def sandbox_problem() -> str | None:
 
 def cut_problem() -> str | None:
     """Return why packets can't be dropped in a working sandbox; None if they can."""
-    status, said = _probe(sys.executable, "-m", "cluster.nodes.firewall")
+    status, said = _probe(*python("cluster.nodes.firewall"))
     if status == 0:
         return None
     return (
@@ -130,8 +130,9 @@ def _probe(*command: str) -> tuple[int, str]:
     """Run a command in a sandbox; returns its status and the last line of its errors."""
     try:
         ended = subprocess.run(
-            [*_OUTER, sys.executable, "-m", _MODULE, _TRY, *command],
-            cwd=_ROOT,
+            [*_OUTER, *python(_MODULE, _TRY, *command)],
+            cwd=PACKAGES,
+            env=environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -173,7 +174,7 @@ def supervise(lifeline: int, writable: Sequence[Path], argv: Sequence[str]) -> i
 
 
 def _inside(argv: Sequence[str]) -> list[str]:
-    return [*_INNER, sys.executable, "-m", _MODULE, _ENTER, *argv]
+    return [*_INNER, *python(_MODULE, _ENTER, *argv)]
 
 
 def enter(argv: Sequence[str]) -> None:

@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 
+from contract.python import python
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -19,7 +21,7 @@ def die_with_parent() -> None:
 
 def tethered(argv: list[str]) -> list[str]:
     """Return the command that runs `argv` as a process that ends with this one."""
-    return [sys.executable, "-m", "cluster.nodes.tether", str(os.getpid()), *argv]
+    return python("cluster.nodes.tether", str(os.getpid()), *argv)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from cluster.nodes.node import Node, NodeProcess
 from contract.builds import ClassPath
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, Event, WorkerStarted
+from contract.python import python
 from contract.waiting import wait_until
 from harness.clients.command import Command
 from harness.clients.commands import ENCODER, Finish, Ping, WorkerPlan
@@ -92,7 +93,8 @@ class WorkerService(Service):  # type: ignore[misc]
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))
         self._process = self.host.spawn(
-            [self.host.python, "-m", self._module, str(plan_file)], log=self.folder / "output.log"
+            python(self._module, str(plan_file), program=self.host.python),
+            log=self.folder / "output.log",
         )
 
     def status(self) -> int | None:

@@ -13,6 +13,7 @@ from harness.clients.observer_commands import Decode
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import copy_log_directory
 from harness.decode.client_logs import resets
+from harness.decode.client_logs.lines import end_of
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import ignored_files, replica_folders
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, server_of
@@ -67,6 +68,9 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     policies = {group.group: group.reset for group in folder.plan().groups}
     run = folder.run().identity
     rows = read_histories(folder.history)
+    ends = {log.stem: end_of(read_regular(log)) for log in folder.clients.glob("*.log")}
+    for history in rows.of("histories"):
+        history.update(ends.get(history["worker"], end_of(None)))
     for table in TABLES_OF_HISTORIES:
         write_table(tables, table, rows.of(table), run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}

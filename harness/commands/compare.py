@@ -15,6 +15,7 @@ from cluster.nodes.tether import tethered
 from contract.child import run_child
 from contract.comparisons import EXIT_CODES, Side, write_comparison
 from contract.errors import InterruptError
+from contract.python import python
 from contract.terminal import Terminal
 from contract.uris import local_folder
 from harness.commands.builds import fetched
@@ -143,8 +144,8 @@ def _judge(results: Path, folder: Path) -> int:
 
 def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
     options = options_of(is_verbose=is_verbose, as_json=as_json)
-    command = [sys.executable, "-m", "analysis.comparison", str(path), *options]
-    return run_child(tethered(command))
+    command = python("analysis.comparison", *options, "--", str(path))
+    return run_child(tethered(command), what="the comparison")
 
 
 def _introduce(night: HeldNight) -> None:

@@ -59,9 +59,9 @@ def generate(
         raise UsageError("a folder is missing: fencepost generate FOLDER")
     if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
         raise UsageError(f"{folder} has other files: generate into an empty folder")
-    folder = require_writable(folder, option="FOLDER")
     request = Request(events=events, seed=seed, kind=kind, plant=plant, count=count)
     require(request)
+    folder = require_writable(folder, option="FOLDER")
     command = shlex.join(["fencepost", *sys.argv[1:]])
     with Terminal(stderr=True).status(f"generating {events:,} events"):
         made = write_history(

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,13 +9,15 @@ from types import TracebackType
 from typing import Any
 
 from cluster.nodes.tether import tethered
-from contract.child import finish_child, run_child
+from contract.child import Child, run_child
+from contract.python import python
 from contract.run_folder import STORE_FOLDER
 from contract.stages import Stage
 from harness.session.catalog import ScenarioFile
 
-_COMMAND = (sys.executable, "-m", "analysis")
-_STDIN = "-"
+_COMMAND = tuple(python("analysis"))
+_EARLY = "--early"
+_WHAT = "the analysis"
 _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
 
 
@@ -52,13 +53,17 @@ def analyse_in_own_process(
         master: Spark's; None for this machine.
         conf: settings of Spark, as KEY=VALUE.
         quiet: whether what it prints is left out; its errors are not.
+
+    Raises:
+        AnalysisError: it was killed, or ended without a verdict.
     """
-    command = [*_COMMAND, *options, *map(str, runs)]
+    command = [*_COMMAND, *options]
     if master is not None:
         command += ["--master", master]
     for setting in conf:
         command += ["--conf", setting]
-    return run_child(tethered(command), stdout=subprocess.DEVNULL if quiet else None)
+    command += ["--", *map(str, runs)]
+    return run_child(tethered(command), what=_WHAT, stdout=subprocess.DEVNULL if quiet else None)
 
 
 def count_stories(chosen: Iterable[ScenarioFile], parameters: Mapping[str, Any]) -> int:
@@ -79,7 +84,7 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
         """`stories`: how many are yet to come. `options`: `options_of`."""
         self._to_collect = stories
         self._options = options
-        self._process: subprocess.Popen[bytes] | None = None
+        self._child: Child | None = None
 
     def __exit__(
         self,
@@ -95,27 +100,29 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
         stage = phase.partition(":")[0]
         if self._to_collect > 1 or stage not in _AFTER_FAULTS:
             self._end()
-        elif self._process is None:
-            self._process = subprocess.Popen(
-                tethered([*_COMMAND, *self._options, _STDIN]),
-                stdin=subprocess.PIPE,
-                start_new_session=True,
-            )
+        elif self._child is None:
+            command = tethered([*_COMMAND, *self._options, _EARLY])
+            self._child = Child(command, stdin=subprocess.PIPE)
         if stage == Stage.COLLECTING:
             self._to_collect -= 1
 
     def judge(self, folder: Path) -> int:
-        """Judge a folder and return the exit status of the analysis."""
-        process = self._process
-        if process is None or not _is_asked(process, folder):
+        """Judge a folder and return the exit status of the analysis.
+
+        Raises:
+            AnalysisError: it was killed, or ended without a verdict.
+        """
+        child = self._child
+        if child is None or not _is_asked(child.process, folder):
             return analyse_in_own_process([folder], options=self._options)
-        return finish_child(process)
+        return child.finish(what=_WHAT)
 
     def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        if self._child is not None:
+            self._child.process.kill()
+            self._child.process.communicate()
+            self._child.end()
+            self._child = None
 
 
 def _is_asked(process: "subprocess.Popen[bytes]", folder: Path) -> bool:

@@ -1,21 +1,25 @@
 """`fencepost kafka`: the Kafka versions and their jars."""
 
+import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from cluster.kafka import distribution
-from cluster.kafka.lock import LOCKS, locked_versions, read_lock
+from cluster.kafka.lock import LOCKS, Lock, locked_versions, read_lock
 from cluster.kafka.resolve import make_lock
 from contract.errors import DistributionError
 from contract.program import say
+from contract.regular_files import replace_text
 from contract.terminal import Terminal
 from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")
 
 _BYTES_PER_MB = 1_000_000
+_DIFFERENCES_MAX = 5
 
 
 @app.command(name="list")
@@ -49,11 +53,42 @@ def fetch(versions: Annotated[list[str], typer.Argument(help="Versions to fetch.
 
 
 @app.command()
-def lock(version: Annotated[str, typer.Argument(help="A released Kafka version.")]) -> None:
-    """Write a lock file for a version: resolve its jars and hash them."""
+def lock(
+    version: Annotated[str, typer.Argument(help="A released Kafka version.")],
+    *,
+    is_update: Annotated[
+        bool, typer.Option("--update", help="Replace a lock file that has other jars.")
+    ] = False,
+) -> None:
+    """Write a lock file for a version: resolve its jars and hash them.
+
+    A lock file that has other jars is kept, and what differs is printed.
+    """
     require_kafka(version, option="kafka lock")
     with Terminal(stderr=True).status(f"resolving Kafka {version}"):
         made = make_lock(version)
     path = LOCKS / f"kafka-{version}.lock"
-    path.write_text(made.text)
+    if os.path.lexists(path) and not is_update:
+        _require_equal(made, path)
+    replace_text(path, made.text)
     typer.echo(f"{path}: {len(made.artifacts)} jars")
+
+
+def _require_equal(made: Lock, path: Path) -> None:
+    """Check that a lock file has these jars.
+
+    Raises:
+        DistributionError: it has others, or can't be read.
+    """
+    again = f"replace it with: fencepost kafka lock {made.version} --update"
+    try:
+        known = read_lock(made.version, path.parent)
+    except DistributionError as error:
+        raise DistributionError(f"{error}; {again}") from error
+    if differences := known.differences(made):
+        shown = ", ".join(differences[:_DIFFERENCES_MAX])
+        left = len(differences) - _DIFFERENCES_MAX
+        more = f", and {left} more" if left > 0 else ""
+        raise DistributionError(
+            f"{path} has other jars than the repository now: {shown}{more}. It is kept; {again}"
+        )

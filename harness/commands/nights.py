@@ -49,12 +49,15 @@ def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> Nig
     """
     file = night.path / "report" / SUMMARY_FILE
     earlier = _written(file)
-    status = judge(night.path)
+    try:
+        how = f"the analysis ended with status {judge(night.path)}"
+    except AnalysisError as error:
+        how = str(error)
     summary = read_summary(night.path)
     if summary is None or _written(file) == earlier:
         raise AnalysisError(
-            f"the analysis ended with status {status} and no summary of {night.path}. All runs are "
-            f"done and kept: start the same command again to {again}"
+            f"{how}, and there is no summary of {night.path}. All runs are done and kept: start "
+            f"the same command again to {again}"
         )
     return summary
 

@@ -1,10 +1,8 @@
 """`fencepost playground`, `fault`, `heal` and `shell`: a cluster for faults by hand."""
 
-import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +13,7 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import InterruptError, NodeError, UsageError
 from contract.held import is_held
+from contract.python import environment, python
 from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.waiting import hold as hold_for
@@ -137,7 +136,7 @@ def parse_seconds(text: str) -> float:
 def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
     log = results / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "harness.playground.keep", cluster.value, kafka, str(results)]
+    command = python("harness.playground.keep", cluster.value, kafka, str(results))
     with log.open("wb") as output, _console.status(f"starting 3 brokers ({cluster})"):
         started = subprocess.Popen(
             command,
@@ -145,7 +144,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env=environment({"PYTHONUNBUFFERED": "1"}),
         )
 
         def is_up() -> bool:
@@ -175,7 +174,7 @@ def _into(found: Playground, results: Path) -> list[str]:
     if kept_by is None:
         raise NodeError("the playground has ended")
     for process in kept_by.children(recursive=True):
-        if process.cmdline()[1:3] != ["-m", PROGRAM]:
+        if process.cmdline()[1:4] != python(PROGRAM)[1:]:
             continue
         namespaces = ("--user", "--mount", "--pid", "--net")
         return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]

@@ -10,10 +10,11 @@ import typer
 
 from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
+from contract.python import python
 from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
-from contract.uris import local_folder
+from contract.uris import as_word, local_folder
 from harness.commands.outputs import AsJson
 
 _PAGE = Path("report") / "index.html"
@@ -50,8 +51,8 @@ def open_page(
     """
     page = last_page(results) if path is None else page_of(path)
     if standalone is not None:
-        command = [sys.executable, "-m", "analysis.report.standalone", str(page), str(standalone)]
-        raise typer.Exit(run_child(command))
+        command = python("analysis.report.standalone", "--", str(page), str(standalone))
+        raise typer.Exit(run_child(command, what="writing the page"))
     typer.echo(shown(str(page)))
     if is_graphical():
         webbrowser.open(page.as_uri())
@@ -76,10 +77,10 @@ def explain(
 ) -> None:
     """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
     local_folder(run.partition("#")[0])
-    command = [sys.executable, "-m", "analysis.report.explain", run]
-    command += [] if finding is None else [finding]
-    options = {"--all": show_all, "--json": as_json}
-    raise typer.Exit(run_child([*command, *(name for name, chosen in options.items() if chosen)]))
+    options = [name for name, is_chosen in (("--all", show_all), ("--json", as_json)) if is_chosen]
+    names = [run] if finding is None else [run, finding]
+    command = python("analysis.report.explain", *options, "--", *names)
+    raise typer.Exit(run_child(command, what="the explanation"))
 
 
 def last_page(results: Path) -> Path:
@@ -125,7 +126,9 @@ def page_of(path: Path) -> Path:
     if not is_below(page, path):
         raise UsageError(f"{page} is a page of another folder, {page.resolve()}: open that one")
     if not page.is_file():
-        raise UsageError(f"{page} is missing: judge the run first, with `fencepost analyze {path}`")
+        raise UsageError(
+            f"{page} is missing: judge the run first, with `fencepost analyze {as_word(path)}`"
+        )
     return page.resolve()
 
 

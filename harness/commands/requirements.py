@@ -1,6 +1,7 @@
 """Checks of the command line before work begins."""
 
 import json
+import os
 import re
 import resource
 from pathlib import Path
@@ -13,6 +14,8 @@ from cluster.nodes.sandbox import sandbox_problem
 from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
+from contract.run_folder import require_outside
+from contract.uris import place
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
@@ -99,14 +102,33 @@ def require_kafka(version: str, *, option: str = "--kafka") -> None:
         )
 
 
+def require_store(store: str | None) -> None:
+    """Check that a store can be written, if it is on this machine, without making it.
+
+    Raises:
+        UsageError: it can't, or it is in a run's folder.
+    """
+    found = None if store is None else place(store)
+    if not isinstance(found, Path):
+        return
+    require_outside(found, what="--store")
+    above = next(path for path in (found.absolute(), *found.absolute().parents) if path.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise UsageError(
+            f"--store {shortened(str(found))} can't be written ({above} is no folder that this "
+            "user can write): name another folder"
+        )
+
+
 def require_writable(folder: Path, *, option: str = "--results") -> Path:
     """Create a folder; returns its absolute path.
 
     Raises:
-        UsageError: it is not writable.
+        UsageError: it is not writable, or in a run's folder.
     """
     try:
         folder = folder.resolve()
+        require_outside(folder.parent, what=option)
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             return folder

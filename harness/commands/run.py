@@ -25,8 +25,9 @@ from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.spark_options import require_options
 from contract.terminal import Terminal
-from contract.uris import local_folder, place
+from contract.uris import as_word, local_folder, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.builds import (
@@ -49,6 +50,7 @@ from harness.commands.requirements import (
     require_programs,
     require_runs,
     require_seed,
+    require_store,
 )
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
@@ -193,8 +195,10 @@ def analyze(
     Histories and the logs of clients and servers are decoded again, so that missing files are
     noticed. At a URI the tables are judged as they are, and the report is written beside them.
     """
-    require_programs()
     places = [place(run) for run in runs]
+    require_store(store)
+    require_options(master, conf or ())
+    require_programs()
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
     options = [*options_of(is_verbose=is_verbose, as_json=as_json), "--engine", engine]
@@ -274,19 +278,18 @@ def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
     """Return the exit code of the analysis of some runs, which `analyse` runs.
 
     Raises:
-        AnalysisError: it was killed.
+        AnalysisError: it was killed, or ended without a verdict.
     """
     try:
-        code = analyse()
+        return analyse()
     except KeyboardInterrupt:
         raise InterruptError(_not_judged(runs)) from None
-    if code < 0:
-        raise AnalysisError(f"the analysis was killed by signal {-code}: {_not_judged(runs)}")
-    return code
+    except AnalysisError as error:
+        raise AnalysisError(f"{error}: {_not_judged(runs)}") from error
 
 
 def _not_judged(runs: Iterable[Path | str]) -> str:
-    again = shlex.join(["fencepost", "analyze", *map(str, runs)])
+    again = " ".join(["fencepost", "analyze", *map(as_word, runs)])
     return f"the runs are kept, and not all are judged; judge them with: {again}"
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from contract.events import DECODER, Event, WorkerStarted
+from contract.described import require_single_keys
+from contract.events import DECODER, ENCODER, Event, WorkerStarted
 from contract.regular_files import printable, read_regular
 
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in Event.__subclasses__()}
@@ -163,16 +164,20 @@ def _decode(line: bytes) -> tuple[Event, int]:
     """Return an event, and the number of its unknown fields.
 
     Raises:
-        msgspec.DecodeError: the line is no event of the contract.
+        msgspec.DecodeError: the line is no event of the contract, or has a key twice.
     """
     try:
-        return DECODER.decode(line), 0
+        event: Event = DECODER.decode(line)
+        if ENCODER.encode(event) != line:  # No writer of ours wrote it so.
+            require_single_keys(line)
     except msgspec.ValidationError:
         fields: Any = msgspec.json.decode(line)
+        require_single_keys(line)
         name = fields.get("event") if isinstance(fields, dict) else None
         kind = _TYPES.get(name) if isinstance(name, str) else None
         if kind is None:
             raise
         known = {"event", *kind.__struct_fields__}
-        event = msgspec.convert({k: v for k, v in fields.items() if k in known}, kind)
-        return event, len(fields.keys() - known)  # type: ignore[return-value]
+        known_fields = {name: value for name, value in fields.items() if name in known}
+        return msgspec.convert(known_fields, kind), len(fields.keys() - known)  # type: ignore[return-value]
+    return event, 0

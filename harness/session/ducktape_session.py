@@ -1,10 +1,8 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
 import json
-import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +18,7 @@ from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError
 from contract.nights import SESSION_FILE
+from contract.python import environment, python
 from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
 from contract.terminal import Terminal
@@ -33,7 +32,6 @@ from harness.story.phases import PREFIX
 
 PROGRAM = "harness.session.ducktape_program"
 _console = Terminal(stderr=True)
-_ROOT = Path(__file__).resolve().parents[2]
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
 _TAIL_LINES = 40
@@ -89,19 +87,15 @@ def run_ducktape(
     if session.cluster == PoolKind.LOOPBACK:
         for scenario in chosen:
             scenario.require_uncut(parameters or {})
-    command = [
-        sys.executable,
-        "-m",
+    command = python(
         PROGRAM,
         *(str(scenario.path) for scenario in chosen),
         "--cluster=cluster.ducktape.PoolCluster",
         f"--results-root={results}",
         f"--globals={session.as_globals()}",
         *([f"--parameters={json.dumps(parameters)}"] if parameters else []),
-    ]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(_ROOT),
+    )
+    asked = {
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
         "FENCEPOST_POOL_SIZE": str(pool_size((one.path for one in chosen), session.builds)),
@@ -110,10 +104,10 @@ def run_ducktape(
     if session.cluster != PoolKind.DOCKER and (version := session.builds.of_servers.locked):
         _record_class_data(version, on_phase)
     folder, notes = reserve_session(results, root)
-    environment[NOTES] = str(notes)
     try:
         start = _starter(session, [results, root, *writable])
-        exit_code, lines = _watch(start(command, env=environment), session, on_phase)
+        started = start(command, env=environment({**asked, NOTES: str(notes)}))
+        exit_code, lines = _watch(started, session, on_phase)
         refused = refusal_in(lines)
         if not has_runs(folder):
             said = "\n".join(lines[-_TAIL_LINES:])

@@ -2,21 +2,18 @@
 
 import functools
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 from cluster.kafka.settings import Of, unknown_settings
 from cluster.kafka.topology import Topology
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.outcomes import Manner
+from contract.python import environment, python
 from contract.run_folder import GroupPlan
 from harness.clients.commands import ASK_SETTINGS
 
-_ROOT = Path(__file__).resolve().parents[2]
 _BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {
     "auto.offset.reset": "use reset=",
@@ -114,10 +111,10 @@ def _refused_by(module: str, settings: str) -> dict[str, str]:
     Raises:
         WorkerError: the process failed.
     """
-    program = [sys.executable, "-m", f"harness.clients.{module}_consumer"]
+    program = f"harness.clients.{module}_consumer"
     ended = subprocess.run(
-        [*program, ASK_SETTINGS, settings],
-        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        python(program, ASK_SETTINGS, settings),
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

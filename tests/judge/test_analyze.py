@@ -97,7 +97,7 @@ def test_a_jvm_that_is_killed_while_it_starts_is_told_and_leaves_nothing_for_lon
 
 def early_analysis() -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "analysis", "-"],
+        [sys.executable, "-m", "analysis", "--early"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

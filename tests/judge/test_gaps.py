@@ -8,8 +8,21 @@ import pytest
 from conftest import TraceMaker
 from histories import HEALTHY
 from judging import judge
-from micro import appended, batch, clock, log_bounds, registered, sampled, survived, told_commit
+from micro import (
+    appended,
+    batch,
+    clock,
+    log_bounds,
+    registered,
+    reset_told,
+    sampled,
+    survived,
+    told_commit,
+    truncated,
+)
 
+from analysis.facts.gaps import gaps
+from analysis.facts.validity import broken_tables
 from contract.checks import Check
 from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 
@@ -243,3 +256,90 @@ def test_a_restart_without_its_fault_leaves_the_run_undecided(
     states = [*WHOLE["broker_states"], again]
     found = judged(make_trace, broker_states=states, faults=[fault])
     assert (found.verdict, bool(found.doubts)) == (verdict, verdict is RunVerdict.UNDECIDED)
+
+
+def clients_log(**ends: Any) -> list[Any]:
+    known = {"log_lines": 9, "is_log_torn": False, "log_until_micros": 600 * SECOND}
+    return [{**WORKERS[0], **known, **ends}, *WORKERS[1:]]
+
+
+CLOSED = {
+    "worker": "clients",
+    "group": "g",
+    "member": "g#1",
+    "change": "closed",
+    "topic": "",
+    "partition": -1,
+    "seq": 9,
+    "at_micros": 600 * SECOND,
+}
+LATE = 598 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("ends", "reason"),
+    [
+        ({}, ""),
+        ({"log_until_micros": CLOSED["at_micros"] - SECOND // 2}, ""),
+        ({"log_lines": None, "is_log_torn": None, "log_until_micros": None}, ""),
+        ({"log_until_micros": LATE}, "log of clients: it ends 2.0 s before the last opening or"),
+        ({"log_lines": 0, "log_until_micros": None}, "log of clients: there is none, though"),
+        ({"is_log_torn": True}, "log of clients: its last line has no end"),
+        ({"is_log_torn": True, "ended_by_itself": False}, "history of clients: its end"),
+        ({"log_until_micros": LATE, "client": "librdkafka"}, ""),
+        ({"log_until_micros": LATE, "clock_jump_micros": 2 * SECOND}, ""),
+    ],
+)
+def test_a_log_of_clients_that_ends_too_early_is_a_gap_of_the_resets(
+    ends: dict[str, Any], reason: str, make_trace: TraceMaker
+) -> None:
+    tables = {**WHOLE, "histories": clients_log(**ends), "group_events": [CLOSED]}
+    found = [gap for gap in gaps(make_trace(tables)) if "clients" in gap.source]
+    assert [gap.reason[: len(reason)] for gap in found] == ([reason] if reason else [])
+    if reason.startswith("log"):
+        assert found[0].tables == ("resets",)
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "words"),
+    [
+        ("samples", {"at_micros": 3_600 * SECOND}, "2600.0 s after the run's end"),
+        ("samples", {"asked_micros": 1}, "100.0 s before the run's start"),
+        ("truncations", {"at_micros": 3_600 * SECOND}, "2600.0 s after the run's end"),
+        ("resets", {"at_micros": 3_600 * SECOND}, "2600.0 s after the run's end"),
+        ("commits", {"committed_micros": 3_600 * SECOND}, "2600.0 s after the run's end"),
+        ("samples", {"at_micros": 1_001 * SECOND}, ""),
+        ("replica_batches", {"max_timestamp_micros": 1}, ""),
+    ],
+)
+def test_times_outside_of_the_run_are_a_gap_of_their_table(
+    table: str, fields: dict[str, Any], words: str, make_trace: TraceMaker
+) -> None:
+    made = {
+        "samples": sampled(4, at=700 * SECOND),
+        "truncations": truncated(3, at=700 * SECOND),
+        "resets": reset_told("truncation", 3, 0, 2, at=700 * SECOND),
+        "commits": told_commit(2, at=300 * SECOND),
+        "replica_batches": batch(0, 3),
+    }
+    trace = make_trace({table: [{**made[table], **fields}]})
+    run = msgspec.structs.replace(
+        trace.run, started_micros=100 * SECOND, ended_micros=1_000 * SECOND
+    )
+    found = [gap for gap in gaps(replace(trace, run=run)) if gap.source == table]
+    assert [gap.reason for gap in found if "times" in gap.reason] == (
+        [f"table {table} has times up to {words}"] if words else []
+    )
+
+
+@pytest.mark.parametrize("table", ["leaderships", "broker_states", "committed_offsets"])
+def test_rows_that_are_there_twice_accuse_nobody(table: str, make_trace: TraceMaker) -> None:
+    rows = WHOLE[table]
+    assert not broken_tables_of(make_trace, {table: rows})
+    assert "another one" in broken_tables_of(make_trace, {table: rows * 2})[table]
+
+
+def broken_tables_of(make_trace: TraceMaker, tables: dict[str, list[Any]]) -> dict[str, str]:
+    trace = make_trace(tables)
+    frames = {name: trace.present(name) for name in tables}
+    return broken_tables(trace.engine, frames, trace.rows)

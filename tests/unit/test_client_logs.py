@@ -6,6 +6,7 @@ Java's are in test_decode.
 import pytest
 
 from harness.decode.client_logs import resets
+from harness.decode.client_logs.lines import end_of
 
 WHERE = "[Consumer clientId=g#2, groupId=g]"
 RD = f"2026-11-21 07:55:21.873 DEBUG librdkafka(g#2) {WHERE}"
@@ -110,3 +111,27 @@ def test_resets_are_read_from_each_clients_log(
 )
 def test_what_tells_of_no_reset_is_none(client: str | None, lines: list[str]) -> None:
     assert resets(lines, worker="w", policies={}, client=client) == []
+
+
+TIMED = b"2026-11-25 15:54:50.297 INFO AbstractConfig ProducerConfig values:\n"
+UNTIL = 1_795_622_090_297_000
+
+
+@pytest.mark.parametrize(
+    ("content", "lines", "torn", "until"),
+    [
+        (None, 0, "whole", None),
+        (b"", 0, "whole", None),
+        (TIMED, 1, "whole", UNTIL),
+        (TIMED + b"\tacks = -1\n", 2, "whole", UNTIL),
+        (TIMED + b"2026-11-25 15:5", 1, "torn", UNTIL),
+        (TIMED + b"2026-99-25 15:54:50.297 INFO\n", 2, "whole", UNTIL),
+        (b"no time\n", 1, "whole", None),
+    ],
+)
+def test_how_a_log_ends(content: bytes | None, lines: int, torn: str, until: int | None) -> None:
+    assert end_of(content) == {
+        "log_lines": lines,
+        "is_log_torn": torn == "torn",
+        "log_until_micros": until,
+    }

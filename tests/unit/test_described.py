@@ -13,7 +13,9 @@ from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError
 from contract.manifest import MANIFEST_FILE, Manifest
 from contract.nights import NIGHT_FILE, Night, read_night
+from contract.run_folder import RUN_FILE, RunFolder
 from contract.verdicts import RunVerdict
+from tests.descriptions import description_of
 
 NIGHT = Night(
     schema=SCHEMA + 1,
@@ -60,3 +62,13 @@ def test_a_comparison_of_another_form(tmp_path: Path) -> None:
     file = written(tmp_path / COMPARISON_FILE, comparison)
     with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
         read_comparison(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["seed", "started_micros"])
+def test_a_description_with_a_key_twice_is_refused(tmp_path: Path, key: str) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_run(description_of())
+    file = tmp_path / RUN_FILE
+    file.write_text(file.read_text().replace("{", f'{{"{key}": 2, "{key}": 3,', 1))
+    with pytest.raises(RunFolderError, match=f"the key '{key}' is there twice"):
+        folder.run()

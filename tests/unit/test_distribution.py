@@ -269,3 +269,33 @@ def test_the_locks_hold_brokers_and_a_log_binding(version: str) -> None:
 def test_the_default_repository_comes_from_ivy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FENCEPOST_MAVEN_MIRROR", raising=False)
     assert repository_root().startswith("https://")
+
+
+HASH = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("a:b:1.0 10 1", "b-1.0.jar has another size or SHA-256"),
+        (f"a:b:1.1 10 {HASH}", "b-1.0.jar is new, b-1.1.jar is gone"),
+        (f"a:b:1.0 11 {HASH}", "b-1.0.jar has another size or SHA-256"),
+        ("no artifact", "has an invalid line"),
+    ],
+)
+def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
+    line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Lock("9.9.9", (Artifact("a", "b", "1.0", "", 10, HASH),))
+    monkeypatch.setattr(kafka, "LOCKS", tmp_path)
+    monkeypatch.setattr(kafka, "make_lock", lambda _: made)
+    path = tmp_path / "kafka-9.9.9.lock"
+    kafka.lock("9.9.9")
+    kafka.lock("9.9.9")
+    assert path.read_text() == made.text
+    path.write_text(f"{line}\n")
+    with pytest.raises(DistributionError, match=f"{told}.*fencepost kafka lock 9.9.9 --update"):
+        kafka.lock("9.9.9")
+    assert path.read_text() == f"{line}\n"
+    kafka.lock("9.9.9", is_update=True)
+    assert path.read_text() == made.text

@@ -21,13 +21,17 @@ from harness.session.catalog import ScenarioFile
 EARLY, ORDINARY = 3, 4
 ANALYSIS = """
 import json, os, sys
-log, *options, folder = sys.argv[1:]
+from contract.child import tell_end
+log, *options = sys.argv[1:]
+is_early = options[-1:] == ["--early"]
+del options[-1 if is_early else -2:]
 assert options in ([], ["--verbose", "--json"])
+assert is_early or sys.argv[-2] == "--"
 with open(log, "a") as file:
     print(os.getpid(), file=file)
-if folder == "-":
-    sys.exit(3 if json.loads(sys.stdin.readline()) == "results/a\\nb" else 5)
-sys.exit(4 if folder == "results/a\\nb" else 5)
+folder = json.loads(sys.stdin.readline()) if is_early else sys.argv[-1]
+tell_end()
+sys.exit((3 if is_early else 4) if folder == "results/a\\nb" else 5)
 """
 FOLDER = Path("results/a\nb")
 SETTLING, FINAL, COLLECTING = "settling: x", "final read: x", "collecting: x"
@@ -149,8 +153,8 @@ def test_it_starts_again_for_many_rows_and_without_spark(
     monkeypatch.setattr(early, "lower_priority", lambda: lambda: None)
     monkeypatch.setattr(early, "ROWS_OF_A_TASK", rows_max)
     monkeypatch.setattr(os, "execv", replace)
-    monkeypatch.setattr(sys, "argv", ["analysis", "--json", "-"])
+    monkeypatch.setattr(sys, "argv", ["analysis", "--json", "--early"])
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))
     with pytest.raises(ReplacedError) as ended:
         early.ready_for_folder()
-    assert ended.value.args == ("-m", "analysis", "--json", str(tmp_path))
+    assert ended.value.args == ("-P", "-m", "analysis", "--json", "--", str(tmp_path))

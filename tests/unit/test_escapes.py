@@ -12,8 +12,8 @@ from rich.text import Text
 from contract.program import say
 from contract.terminal import Terminal, shown
 
-NAME = "[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb :bomb:"
-SHOWN = r"[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb :bomb:"
+NAME = "[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb\u2028c\u2029d :bomb:"
+SHOWN = r"[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb\u2028c\u2029d :bomb:"
 
 
 def table(name: str) -> Table:
@@ -24,7 +24,7 @@ def table(name: str) -> Table:
 
 
 def orders_in(printed: str) -> set[str]:
-    return set(printed) & set("\x1b\x07\x9b\r\u202e")
+    return set(printed) & set("\x1b\x07\x9b\r\u202e\u2028\u2029")
 
 
 @pytest.mark.parametrize("printed", [str, Text, table])

@@ -138,3 +138,23 @@ def test_a_step_during_a_wait_leaves_its_beginning(tmp_path: Path) -> None:
             began_micros=began,
         )
     assert [one.began_micros for one in read(tmp_path).events] == pytest.approx(genuine, abs=10_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"doing":"a","doing":"b"',
+        '"doing":"a","doing":"a"',
+        '"doing":"a","unknown":1,"unknown":1',
+        '"doing":"a","unknown":{"x":1,"x":2}',
+    ],
+)
+def test_a_line_with_a_key_twice_is_malformed(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path)
+    lines = path.read_text().splitlines()
+    event = json.loads(lines[3])
+    del event["doing"]
+    lines[3] = f"{json.dumps(event)[:-1]},{text}}}"
+    path.write_text("\n".join(lines) + "\n")
+    one = read(tmp_path)
+    assert (one.malformed_lines, one.missing_seqs) == (1, 1)

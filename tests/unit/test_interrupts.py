@@ -23,7 +23,7 @@ WHY = "the run was interrupted before it had collected all"
 OF_CHILD = (
     "import os, sys; from contract.child import run_child\n"
     "script = 'import os, time; print(os.getpid(), os.getsid(0), flush=True); time.sleep(60)'\n"
-    "run_child([sys.executable, '-c', script])"
+    "run_child([sys.executable, '-c', script], what='it')"
 )
 STARTED = 1_790_000_000_000_000
 
@@ -107,7 +107,7 @@ class Slow(subprocess.Popen):
         os.kill(os.getpid(), signal.SIGINT)
         print(self.pid, flush=True)
 subprocess.Popen = Slow
-child.run_child(["sleep", "60"])
+child.run_child(["sleep", "60"], what="it")
 """
 
 

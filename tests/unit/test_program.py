@@ -112,3 +112,39 @@ def test_closed_streams_are_no_files(streams: str, tmp_path: Path) -> None:
     told = ended(tmp_path, streams, LC_ALL="C.UTF-8")
     assert told.returncode == 0, told.stderr
     assert (tmp_path / "file").read_bytes() == b"content"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list"],
+        ["list", "--json"],
+        ["--help"],
+        ["patch", "list"],
+        ["explain", "nowhere"],
+    ],
+)
+def test_a_pipe_that_nobody_reads_has_the_code_of_sigpipe(command: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-m", "harness", *command],
+        cwd=ROOT,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    is_of_errors = command[0] == "explain"
+    assert ended.returncode == (64 if is_of_errors else 141)
+    assert bool(ended.stderr) == is_of_errors
+
+
+def test_an_error_that_nobody_reads_keeps_its_code() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "harness", "analyze", "nowhere"]
+    ended = subprocess.run(command, cwd=ROOT, stderr=writer, check=False)
+    os.close(writer)
+    assert ended.returncode == 64

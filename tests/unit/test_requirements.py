@@ -73,6 +73,17 @@ def test_what_the_doctor_advises_is_shown_in_full(
     assert setting in "".join(capsys.readouterr().out.split())
 
 
+def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nsleep 1000\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.setattr("cluster.prerequisites._JAVA_SECONDS", 0.2)
+    with pytest.raises(PrerequisiteError, match=r"did not print its version within 0\.2 s"):
+        require_programs()
+
+
 def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,5 +1,6 @@
 """A run's page: the answer first, each finding where it belongs, and nothing too large."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from pages_of import (
 
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
-from analysis.report.page import Pictures, page
+from analysis.report.page import Pictures, page, write_report
 from analysis.report.standings import Standing, standing_of
 from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
 from contract.consequence import Consequence
@@ -398,3 +399,29 @@ def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_
     assert pasted("make demo") == "make demo"
     monkeypatch.setenv("PATH", str(programs))
     assert pasted("fencepost run x") == "fencepost run x"
+
+
+ORDERS = "a\u202eb\u2028c\x1b[31md\u200fe"
+NO_ORDERS = r"a\u202eb\u2028c\x1b[31md\u200fe"
+
+
+def test_no_character_of_a_run_is_an_order_on_its_page(tmp_path: Path) -> None:
+    fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000, "target": ORDERS}
+    folder = with_tables(
+        run_folder(tmp_path, command=ORDERS, rerun=ORDERS), sends=[sent(0, 9)], faults=[fault]
+    )
+    one = finding(cause=ORDERS, group=ORDERS, evidence={"exception": ORDERS})
+    verdict = verdict_of(
+        {"lost_record": result(one)},
+        verdict=RunVerdict.FAIL,
+        unexpected=[unexpected(one)],
+        question=ORDERS,
+        rerun=ORDERS,
+    )
+    write_report(folder, verdict)
+    html = (folder.report / "index.html").read_text()
+    assert set(html) & set("\u202e\u2028\x1b\u200f") == set()
+    assert html.count(NO_ORDERS) >= 3
+    data = re.search(r'class="fp-data">(.*?)</script>', html, flags=re.DOTALL)
+    assert data is not None
+    assert set(json.dumps(json.loads(data[1]), ensure_ascii=False)) & set("\u202e\u2028") == set()

@@ -55,6 +55,7 @@ ROOMS_OF_ANALYSIS = [
     "large",
     "store",
     "tasks",
+    "opening",
     "early",
     "cli",
     "facts_page",

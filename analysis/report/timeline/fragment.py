@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,6 +12,7 @@ from analysis.report.timeline.rows import rows_of
 from analysis.report.timeline.selection import Selection, select
 from analysis.report.timeline.source import Source
 from contract.run_folder import RunFolder
+from contract.terminal import shown
 from contract.verdicts import Verdict
 
 _MARGIN = 0.01
@@ -68,10 +70,22 @@ def _data(source: Source, chosen: Selection) -> str:
         "missing": _MISSING,
         "lanes": [lane.as_json() for lane in chosen.lanes],
     }
-    text = msgspec.json.encode(content).decode()
-    for character in "<>&\u2028\u2029":
+    text = msgspec.json.encode(_shown(content)).decode()
+    for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
+
+
+def _shown(content: Any) -> Any:
+    """Data with all texts as a page may show them."""
+    match content:
+        case str():
+            return shown(content)
+        case dict():
+            return {key: _shown(value) for key, value in content.items()}
+        case list() | tuple():
+            return [_shown(value) for value in content]
+    return content
 
 
 def _bands(source: Source) -> Iterator[tuple[float, float]]:

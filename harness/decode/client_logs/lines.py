@@ -12,6 +12,7 @@ _LINE = re.compile(
     r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \S+ "
     r"\[Consumer clientId=(?P<member>[^,\]]+), groupId=(?P<group>[^\]]+)\] (?P<text>.*)$"
 )
+_TIMED = re.compile(rb"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) ")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 OFFSET, INT = r"[0-9]{1,18}", r"[0-9]{1,9}"
@@ -24,6 +25,19 @@ does not hold: so the time that a line takes grows with its length, and not with
 """
 
 Partition = tuple[str, int]
+
+
+def end_of(content: bytes | None) -> dict[str, Any]:
+    """Return how a log ends, as columns of the table `histories`; None: there is none."""
+    lines = (content or b"").split(b"\n")
+    torn = lines.pop()
+    times = (match["at"] for line in reversed(lines) if (match := _TIMED.match(line)))
+    last = next((at for at in map(bytes.decode, times) if is_time(at)), None)
+    return {
+        "log_lines": len(lines),
+        "is_log_torn": bool(torn),
+        "log_until_micros": None if last is None else micros_of(last),
+    }
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,117 @@
+"""Opens Spark, of which nothing is left and nothing is printed if that fails.
+
+PySpark keeps how to reach its JVM in a temporary folder, which a kill leaves; it waits for that JVM
+without a limit; and what the JVM prints when it does not start has many lines.
+"""
+
+import io
+import re
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, suppress
+from pathlib import Path
+from types import FrameType, MappingProxyType
+
+import psutil
+from pyspark.sql import SparkSession
+
+from analysis.engine import session
+from contract.errors import AnalysisError, PrerequisiteError
+from contract.held import HeldFolder, remove_unheld
+from contract.verdicts import Engine
+
+OPEN_SECONDS = 300
+"""Spark opens within seconds; on a machine with much else to do, within a minute."""
+_PREFIX = "fencepost-spark-"
+_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+_SAFE = {"spark.executorEnv.PYTHONSAFEPATH": "1"}
+"""Executors' workers import nothing from the folder that they are started in."""
+_SAYS_WHY = (
+    re.compile(r"(?:Caused by: )?[\w.]+\.\w*(?:Exception|Error): "),
+    re.compile(r"(?:Invalid|Unrecognized|Unsupported|Improperly|Conflicting|Initial|Too) "),
+    re.compile("Error: "),
+)
+"""How lines of a JVM begin that say why it did not start; the first kind that it has is told."""
+
+
+class _TooLateError(Exception):
+    """Spark did not open in time."""
+
+
+def open_session(
+    master: str | None = None,
+    *,
+    engine: Engine = Engine.DUCKDB,
+    settings: Mapping[str, str] = _NO_SETTINGS,
+) -> SparkSession:
+    """A session of Spark, as `analysis.engine.session` opens it.
+
+    Raises:
+        AnalysisError: Spark does not start with that; in one line.
+        PrerequisiteError: Java does not start it in time.
+    """
+    said = io.StringIO()
+    try:
+        with _own_temporary_folder(), redirect_stderr(said), _limited(OPEN_SECONDS):
+            return session.open_session(master, engine=engine, settings={**_SAFE, **settings})
+    except _TooLateError:
+        raise PrerequisiteError(
+            f"Java did not start Spark within {OPEN_SECONDS} s: does `java -version` end, and is "
+            "it the Java that is meant (JAVA_HOME, PATH)?"
+        ) from None
+    except AnalysisError as error:
+        why = _why(said.getvalue())
+        raise AnalysisError(f"{error}{f' ({why})' if why else ''}") from error
+
+
+def _why(said: str) -> str:
+    """The line of a JVM's output that names the reason; empty if none does."""
+    lines = [line.strip() for line in said.splitlines()]
+    told = (line for begin in _SAYS_WHY for line in lines if begin.match(line))
+    return next(told, "")
+
+
+@contextmanager
+def _own_temporary_folder() -> Iterator[None]:
+    """Temporary files meanwhile are in a folder that the next analysis removes after a kill."""
+    parent = Path(tempfile.gettempdir())
+    remove_unheld(parent, _PREFIX)
+    held, usual = HeldFolder(parent, _PREFIX), tempfile.tempdir
+    tempfile.tempdir = str(held.path)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = usual
+        held.remove()
+
+
+@contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """End the block if it takes too long, and the programs that it started.
+
+    Raises:
+        _TooLateError: it took too long. Only the main thread can be ended so.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        raise _TooLateError
+
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    usual = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    except _TooLateError:
+        for child in psutil.Process().children(recursive=True):
+            if child.pid not in before:
+                with suppress(psutil.NoSuchProcess):
+                    child.kill()
+        raise
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, usual)

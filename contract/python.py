@@ -1,0 +1,31 @@
+"""How this project starts Python: its own packages are found, and the current folder is not.
+
+Without `-P`, `python -m` imports from the current folder first: a `random.py` there would be run in
+place of Python's own. PYTHONSAFEPATH says the same to the programs that such a program starts,
+among them Spark's workers.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGES = Path(__file__).resolve().parents[1]
+"""The folder of this project's packages: of a checkout, or of an installation."""
+_PATH, _IS_SAFE = "PYTHONPATH", "PYTHONSAFEPATH"
+
+
+def python(module: str, *arguments: str, program: str | None = None) -> list[str]:
+    """The command that runs a module, by this Python or by another one."""
+    return [program or sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of such a command: this one's, with `extra`.
+
+    Of a PYTHONPATH only absolute paths are kept, since others are relative to the current
+    folder; an empty one is that folder.
+    """
+    given = {**os.environ, **(extra or {})}
+    paths = [str(PACKAGES), *filter(os.path.isabs, given.get(_PATH, "").split(os.pathsep))]
+    return {**given, _PATH: os.pathsep.join(dict.fromkeys(paths)), _IS_SAFE: "1"}

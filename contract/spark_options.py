@@ -1,0 +1,45 @@
+"""What can be said of Spark's options before it is started: a JVM says it in many lines."""
+
+import re
+from collections.abc import Iterable
+
+from contract.errors import UsageError
+
+_MASTER = re.compile(
+    r"local(\[([1-9][0-9]{0,4}|\*)(, *[1-9][0-9]{0,4})?\])?"
+    r"|local-cluster\[ *[1-9][0-9]* *, *[1-9][0-9]* *, *[1-9][0-9]* *\]"
+    r"|spark://[^/,:\s]+:[0-9]{1,5}(,[^/,:\s]+:[0-9]{1,5})*"
+    r"|yarn|k8s://\S+"
+)
+_LOCAL = "local"
+_SIZE = re.compile(r"[1-9][0-9]{0,11}([kmgtp]b?|b)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_FORMS = (
+    (re.compile(r"spark\..*memory(Overhead)?"), _SIZE, "a size such as 4g"),
+    (re.compile(r"spark\.(.*\.)?(cores|cores\.max|cpus|instances)"), _NUMBER, "a number from 1 on"),
+)
+"""Settings whose form is known."""
+
+
+def is_local(master: str | None) -> bool:
+    """Whether Spark runs in one process of this machine."""
+    return master is None or master == _LOCAL or master.startswith(f"{_LOCAL}[")
+
+
+def require_options(master: str | None, settings: Iterable[str]) -> None:
+    """Check `--master`, and `--conf` of each setting, as far as their forms are known.
+
+    Raises:
+        UsageError: one has another form.
+    """
+    if master is not None and not _MASTER.fullmatch(master):
+        raise UsageError(
+            f"--master {master or repr(master)}: expected local, local[N], local[*], "
+            "spark://HOST:PORT, yarn or k8s://URL"
+        )
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        for keys, form, words in _FORMS:
+            is_meant = keys.fullmatch(key.strip()) is not None
+            if is_meant and not form.fullmatch(value.strip()):
+                raise UsageError(f"--conf {setting}: expected {words}")
