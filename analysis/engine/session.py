@@ -21,6 +21,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
 from contract.held import HeldFolder, remove_unheld
+from contract.spark_home import require_spark_home
 from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"
@@ -53,8 +54,10 @@ def open_session(
             options of JVMs are added.
 
     Raises:
+        PrerequisiteError: SPARK_HOME names no Spark.
         AnalysisError: Spark does not start with that.
     """
+    require_spark_home()
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)

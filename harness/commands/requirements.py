@@ -13,6 +13,7 @@ from cluster.nodes.sandbox import sandbox_problem
 from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
+from contract.spark_home import require_spark_home
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
@@ -52,7 +53,7 @@ def require_pool(kind: PoolKind) -> None:
 
 
 def require_programs() -> None:
-    """Check that servers, clients and Spark can be started: Java, and the number of open files.
+    """Check that servers, clients and Spark can be started: Java, Spark, the open files.
 
     The soft limit of open files is raised where the hard one permits that.
 
@@ -63,6 +64,7 @@ def require_programs() -> None:
     if problem is not None:
         fix = f"; install it with: {command([problem])}" if problem.is_installable else ""
         raise PrerequisiteError(f"{problem.message}{fix}")
+    require_spark_home()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _is_below(hard, _OPEN_FILES_MIN):
         raise PrerequisiteError(

@@ -1,7 +1,7 @@
 """The server side of the playground's socket.
 
-No client can end the playground but by `stop`: one that sends no order, leaves before its answer, or
-orders what raises an error costs the next client nothing but time.
+No client can end the playground but by `stop`: one that sends no order, leaves before its answer,
+or orders what raises an error costs the next client nothing but time.
 """
 
 import socket
