@@ -1,6 +1,7 @@
 """Checks of the command line before work begins."""
 
 import json
+import os
 import re
 import resource
 from pathlib import Path
@@ -17,6 +18,7 @@ from contract.spark_home import require_spark_home
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
+_OWN_BITS = 0o700
 _OPEN_FILES_MIN = 1024
 """What most systems have as their soft limit."""
 _SHOWN = 200
@@ -30,6 +32,7 @@ def require_runs(results: Path, cluster: PoolKind) -> Path:
         UsageError: the folder is not writable, or can't hold the files of servers.
         PrerequisiteError: the pool, Java or a limit does not suffice; says what to do.
     """
+    _require_umask()
     results = require_writable(results)
     if cluster is not PoolKind.DOCKER and "," in str(results):
         raise UsageError(
@@ -65,6 +68,7 @@ def require_programs() -> None:
         fix = f"; install it with: {command([problem])}" if problem.is_installable else ""
         raise PrerequisiteError(f"{problem.message}{fix}")
     require_spark_home()
+    _require_umask()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _is_below(hard, _OPEN_FILES_MIN):
         raise PrerequisiteError(
@@ -73,6 +77,21 @@ def require_programs() -> None:
         )
     if _is_below(soft, _OPEN_FILES_MIN):
         resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES_MIN, hard))
+
+
+def _require_umask() -> None:
+    """Check that files which this process makes can be used by itself.
+
+    Raises:
+        PrerequisiteError: they can't.
+    """
+    umask = os.umask(_OWN_BITS)
+    os.umask(umask)
+    if umask & _OWN_BITS:
+        raise PrerequisiteError(
+            f"with umask {umask:04o} this user can't use its own new files and folders: set "
+            "another one with: umask 022"
+        )
 
 
 def _is_below(limit: int, wanted: int) -> bool:
