@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from contract.encodable import as_json
 from contract.errors import FencepostError, NodeError, UsageError
 from contract.program import unexpected
 from harness.faults.language import parse_fault
@@ -42,7 +43,7 @@ def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
                         answer = failed(error)
                     else:
                         answer = _answer(run, order)
-                    line.write(msgspec.json.encode(answer) + b"\n")
+                    line.write(as_json(answer) + b"\n")
 
 
 def _read(line: bytes) -> Order:

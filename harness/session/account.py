@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from contract.encodable import as_json
 from contract.errors import FencepostError, RunFolderError
 from contract.nights import SESSION_FILE
 from contract.run_folder import PLAN_FILE, RunFolder
@@ -31,7 +32,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 def report(one: Asked | Failed) -> None:
     """Print it on standard output for `dropped`."""
-    print(f"{_PREFIX}{msgspec.json.encode(one).decode()}", flush=True)
+    print(f"{_PREFIX}{as_json(one).decode()}", flush=True)
 
 
 def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:

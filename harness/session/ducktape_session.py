@@ -13,6 +13,7 @@ from typing import Any
 
 from docker.errors import DockerException
 
+from cluster.ducktape import SCENARIO_ENDED
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
@@ -120,11 +121,17 @@ def run_ducktape(
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
-            salvage(run, root, why="the scenario's process was killed before it had collected all")
+            salvage(run, root, why=f"{_how_ended(lines)} before it had collected all")
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
     return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
+
+
+def _how_ended(lines: Sequence[str]) -> str:
+    """Say how the process of an unfinished scenario ended, as far as ducktape's process saw it."""
+    told = [line for line in lines if line.startswith(SCENARIO_ENDED)]
+    return told[-1] if told else f"{SCENARIO_ENDED}ended"
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
