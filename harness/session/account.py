@@ -67,6 +67,13 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
     return found
 
 
+def failure_of(folder: Path, lines: Iterable[str]) -> str | None:
+    """Return why the test of a run's folder did not pass, as ducktape reported; None if not."""
+    told = [_read(line) for line in lines]
+    tests = [one.test for one in told if isinstance(one, Asked) and Path(one.folder) == folder]
+    return next((one.why for one in told if isinstance(one, Failed) and one.test in tests), None)
+
+
 def _in_words(why: str, refused: FencepostError | None) -> str:
     """Return the message of an error instead of its form in Python, if it is known."""
     return str(refused) if refused is not None and repr(str(refused)) in why else why

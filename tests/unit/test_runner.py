@@ -63,6 +63,9 @@ class Own(Scenario):
         if way in ("signal", "exit"):
             folder.write_run(run)
             os._exit(3) if way == "exit" else os.kill(os.getpid(), 9)
+        if way == "full":
+            folder.write_run(run)
+            raise OSError(28, "No space left on device", "/d/run.json")
         if way == "half":
             folder.write_run(msgspec.structs.replace(run, ended_micros=1, error="\\udcff"))
             raise ValueError("half \\udcff of a \\ud800 pair")
@@ -213,6 +216,7 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
     ("way", "told"),
     [
         ("signal", "the scenario's process was killed by signal 9 before it had collected all"),
+        ("full", "the scenario's process could not write its end: OSError(28, 'No space left on"),
         ("exit", "the scenario's process ended by itself, with status 3, before it had collected"),
     ],
 )
