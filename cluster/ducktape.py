@@ -10,8 +10,9 @@ import multiprocessing
 import os
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from cluster.nodes.pool import Pool, PoolKind, open_pool
 from contract.errors import FencepostError, NodeError, UsageError
 from contract.refusal import refuse
 
+SCENARIO_ENDED = "the scenario's process "
+"""Begins the line that says how it ended, where it did not give its nodes back."""
 _COMMAND_SECONDS = 300
 _WATCH_SECONDS = 2
 
@@ -55,12 +58,15 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         self._free = NodeContainer([ClusterNode(NodeAccount(node)) for node in pool.nodes])
         self._taken = NodeContainer()
         self._allocations = 0
+        self.scenarios: list[BaseProcess] = []
+        """The processes of scenarios that were started, as the runner says; the last one last."""
         threading.Thread(target=self._watch_scenarios, daemon=True).start()
 
     def _watch_scenarios(self) -> None:
         """End ducktape when a scenario's process has ended without giving its nodes back.
 
-        This happens if the process was killed, e.g. for lack of memory. ducktape's runner would
+        This happens if the process was killed, e.g. for lack of memory, or left by `os._exit`.
+        ducktape's runner would
         wait for its message until the timeout of 30 minutes. After a scenario's end the runner
         gives the nodes back at once.
         """
@@ -69,7 +75,7 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         while not never.wait(_WATCH_SECONDS):
             is_gone = len(self._taken) and not multiprocessing.active_children()
             if is_gone and missed == self._allocations:
-                print("the process of a scenario was killed", flush=True)
+                print(f"{SCENARIO_ENDED}{_how_ended(self.scenarios)}", flush=True)
                 os._exit(FencepostError.exit_code)
             missed = self._allocations if is_gone else None
 
@@ -93,6 +99,16 @@ class PoolCluster(Cluster):  # type: ignore[misc]
     def used(self) -> ClusterSpec:
         """The nodes that are taken."""
         return ClusterSpec.from_nodes(self._taken)
+
+
+def _how_ended(processes: Sequence[BaseProcess]) -> str:
+    """Say how processes ended, by the exit status of the last one."""
+    status = processes[-1].exitcode if processes else None
+    if status is None:
+        return "ended"
+    if status < 0:
+        return f"was killed by signal {-status}"
+    return f"ended by itself, with status {status},"
 
 
 def _open_pool() -> Pool:

@@ -391,5 +391,4 @@ class WireCalled(Event, frozen=True, kw_only=True):
     client: str | None = None
 
 
-ENCODER = msgspec.json.Encoder()
 DECODER = decoder_of(Event)

@@ -5,6 +5,7 @@ from contextlib import suppress
 import msgspec
 
 from contract import errors
+from contract.encodable import as_json
 from contract.errors import FencepostError
 
 _PREFIX = "fencepost-refused: "
@@ -12,7 +13,7 @@ _PREFIX = "fencepost-refused: "
 
 def refuse(error: FencepostError) -> None:
     """Print an error on standard output for `refusal_in`."""
-    described = msgspec.json.encode([type(error).__name__, str(error)]).decode()
+    described = as_json([type(error).__name__, str(error)]).decode()
     print(f"{_PREFIX}{described}", flush=True)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from contract.builds import Build, with_note
 from contract.consequence import Consequence
 from contract.described import read_described
+from contract.encodable import as_json
 from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros
 from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner
@@ -287,7 +288,7 @@ class RunFolder:
 
     def _write(self, name: str, content: msgspec.Struct) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        text = msgspec.json.format(msgspec.json.encode(content), indent=2)
+        text = msgspec.json.format(as_json(content), indent=2)
         replace_file(self.path / name, text + b"\n")
 
     def _read(self, name: str, kind: type[_T]) -> _T:

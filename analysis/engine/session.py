@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from py4j.protocol import Py4JError
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -21,6 +22,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
 from contract.held import HeldFolder, remove_unheld
+from contract.spark_home import require_spark_home
 from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"
@@ -53,8 +55,10 @@ def open_session(
             options of JVMs are added.
 
     Raises:
+        PrerequisiteError: SPARK_HOME names no Spark.
         AnalysisError: Spark does not start with that.
     """
+    require_spark_home()
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -89,6 +93,7 @@ def open_session(
         raise AnalysisError(
             f"Spark did not start on {master or LOCAL}: {jvm.reason(error)}"
         ) from error
+    _print_no_lost_connection()
     # py4j logs the traceback of each call to a JVM that has ended, which Python would print.
     logging.getLogger().addHandler(logging.NullHandler())
     # PySpark prints each statement that fails; `analysis.verdict.judge` records it.
@@ -139,6 +144,15 @@ def _options_of_jvms(engine: Engine, temporary: Path) -> dict[str, str]:
     files = shlex.quote(f"-Djava.io.tmpdir={temporary}")
     of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2} {files}"
     return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
+
+
+def _print_no_lost_connection() -> None:
+    """Let PySpark's servers of accumulators print no traceback when the JVM that they serve ends.
+
+    That it ended is reported by `require_jvm`. Nothing here has accumulators.
+    """
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def is_jvm_alive() -> bool:

@@ -10,7 +10,7 @@ SECURED_PORT = 9095
 PASSWORD = "fencepost"
 """Of every principal: their listener shows what an authorizer permits, and protects nothing."""
 
-_FIRST_CONTROLLER_ID = 101
+FIRST_CONTROLLER_ID = 101
 _INTERNAL_REPLICAS = 3
 
 
@@ -62,7 +62,7 @@ class Topology:
         """Ids of the controllers: the voters of the metadata quorum, and the spare ones."""
         if self.controllers == 0:
             return list(self.combined) or self.broker_ids
-        return [_FIRST_CONTROLLER_ID + index for index in range(self.controllers)]
+        return [FIRST_CONTROLLER_ID + index for index in range(self.controllers)]
 
     @property
     def voter_ids(self) -> list[int]:

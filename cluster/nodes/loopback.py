@@ -12,12 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cluster.nodes.local import LocalNode
-from cluster.nodes.node import Node, NodeProcess
+from cluster.nodes.node import FIRST_HOST, Node, NodeProcess
 from cluster.nodes.tether import tethered
 from contract.errors import PrerequisiteError
 from contract.held import HeldName, hold_first
 
-_FIRST_HOST = 11
 _NETWORKS = 256
 
 
@@ -69,7 +68,7 @@ class LoopbackPool:
         self.nodes: list[Node] = []
         network, held = _take_network()
         for index in range(size):
-            address = f"127.0.{network}.{_FIRST_HOST + index}"
+            address = f"127.0.{network}.{FIRST_HOST + index}"
             _require_bindable(address)
             self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root, held=held))
 

@@ -12,7 +12,7 @@ from pyroute2 import IPRoute, NetNS, netns
 
 from cluster.nodes import firewall
 from cluster.nodes.local import LocalNode
-from cluster.nodes.node import Capability, Node
+from cluster.nodes.node import FIRST_HOST, Capability, Node
 from cluster.nodes.traffic import Packets, Traffic
 
 _T = TypeVar("_T")
@@ -20,7 +20,6 @@ _T = TypeVar("_T")
 _BRIDGE = "fencepost0"
 _NETWORK = "10.88.0"
 _PREFIX_BITS = 24
-_FIRST_HOST = 11
 
 
 class NetnsNode(LocalNode):
@@ -65,7 +64,7 @@ class EmbeddedPool:
             bridge = route.link_lookup(ifname=_BRIDGE)[0]
             route.link("set", index=bridge, state="up")
             for index in range(size):
-                name, address = f"node-{index + 1}", f"{_NETWORK}.{_FIRST_HOST + index}"
+                name, address = f"node-{index + 1}", f"{_NETWORK}.{FIRST_HOST + index}"
                 netns.create(name)
                 _connect(route, bridge, name, address)
                 self.nodes.append(NetnsNode(name, address, root))

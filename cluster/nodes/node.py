@@ -11,6 +11,9 @@ from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
 from contract.errors import CommandFailedError
 
+FIRST_HOST = 11
+"""The last number of the first node's address, where nodes have addresses of one network."""
+NODES_MAX = 255 - FIRST_HOST
 _OUTPUT_SHOWN = 2000
 
 

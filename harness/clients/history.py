@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
-from contract.events import ENCODER, Event
+from contract.encodable import as_json
+from contract.events import Event
 
 _E = TypeVar("_E", bound=Event)
 
@@ -31,7 +32,7 @@ class HistoryWriter:
                 **fields,
             )
             self._next_seq += 1
-            os.write(self._descriptor, ENCODER.encode(event) + b"\n")
+            os.write(self._descriptor, as_json(event) + b"\n")
 
     def close(self) -> None:
         """Close the file."""

@@ -86,8 +86,11 @@ def fault(
     """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
     seconds = None if hold is None else parse_seconds(hold)
     found = find(results)
-    with _console.status(f"{verb} {target}"):
-        injected = tell(found, Order(do="fault", verb=verb, target=target))
+    try:
+        with _console.status(f"{verb} {target}"):
+            injected = tell(found, Order(do="fault", verb=verb, target=target))
+    except KeyboardInterrupt:
+        raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
     _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
     _console.print_json(data=injected["evidence"])
     if seconds is not None:

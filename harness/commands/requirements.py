@@ -15,10 +15,12 @@ from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
 from contract.run_folder import require_outside
+from contract.spark_home import require_spark_home
 from contract.uris import place
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
+_OWN_BITS = 0o700
 _OPEN_FILES_MIN = 1024
 """What most systems have as their soft limit."""
 _SHOWN = 200
@@ -32,6 +34,7 @@ def require_runs(results: Path, cluster: PoolKind) -> Path:
         UsageError: the folder is not writable, or can't hold the files of servers.
         PrerequisiteError: the pool, Java or a limit does not suffice; says what to do.
     """
+    _require_umask()
     results = require_writable(results)
     if cluster is not PoolKind.DOCKER and "," in str(results):
         raise UsageError(
@@ -55,7 +58,7 @@ def require_pool(kind: PoolKind) -> None:
 
 
 def require_programs() -> None:
-    """Check that servers, clients and Spark can be started: Java, and the number of open files.
+    """Check that servers, clients and Spark can be started: Java, Spark, the open files.
 
     The soft limit of open files is raised where the hard one permits that.
 
@@ -66,6 +69,8 @@ def require_programs() -> None:
     if problem is not None:
         fix = f"; install it with: {command([problem])}" if problem.is_installable else ""
         raise PrerequisiteError(f"{problem.message}{fix}")
+    require_spark_home()
+    _require_umask()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if _is_below(hard, _OPEN_FILES_MIN):
         raise PrerequisiteError(
@@ -74,6 +79,21 @@ def require_programs() -> None:
         )
     if _is_below(soft, _OPEN_FILES_MIN):
         resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES_MIN, hard))
+
+
+def _require_umask() -> None:
+    """Check that files which this process makes can be used by itself.
+
+    Raises:
+        PrerequisiteError: they can't.
+    """
+    umask = os.umask(_OWN_BITS)
+    os.umask(umask)
+    if umask & _OWN_BITS:
+        raise PrerequisiteError(
+            f"with umask {umask:04o} this user can't use its own new files and folders: set "
+            "another one with: umask 022"
+        )
 
 
 def _is_below(limit: int, wanted: int) -> bool:

@@ -95,8 +95,8 @@ def execute_in_ducktape(
             f"are {build.note}. Start another one with --fresh"
         )
     mine = msgspec.structs.replace(session, seed=run.seed, kafka=run.kafka, build=build)
-    with node_root(results) as root:
-        try:
+    try:
+        with node_root(results) as root:
             ended = run_ducktape(
                 find_scenarios([run.scenario]),
                 mine,
@@ -105,7 +105,7 @@ def execute_in_ducktape(
                 on_phase=on_phase,
                 parameters=run.parameters,
             )
-        except (NodeError, UsageError) as error:
-            return Ended(folder=None, error=str(error))
+    except (NodeError, UsageError) as error:
+        return Ended(folder=None, error=str(error))
     missing = "; ".join(ended.dropped) or None
     return Ended(folder=ended.folder, exit_code=ended.exit_code, error=missing)

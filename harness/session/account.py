@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from contract.encodable import as_json
 from contract.errors import FencepostError, RunFolderError
 from contract.nights import SESSION_FILE
 from contract.run_folder import PLAN_FILE, RunFolder
@@ -31,7 +32,7 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 def report(one: Asked | Failed) -> None:
     """Print it on standard output for `dropped`."""
-    print(f"{_PREFIX}{msgspec.json.encode(one).decode()}", flush=True)
+    print(f"{_PREFIX}{as_json(one).decode()}", flush=True)
 
 
 def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:
@@ -64,6 +65,13 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
     if exit_code and not found and not is_told:
         found.append(f"ducktape ended with {exit_code}, and no run says why: see {SESSION_FILE}")
     return found
+
+
+def failure_of(folder: Path, lines: Iterable[str]) -> str | None:
+    """Return why the test of a run's folder did not pass, as ducktape reported; None if not."""
+    told = [_read(line) for line in lines]
+    tests = [one.test for one in told if isinstance(one, Asked) and Path(one.folder) == folder]
+    return next((one.why for one in told if isinstance(one, Failed) and one.test in tests), None)
 
 
 def _in_words(why: str, refused: FencepostError | None) -> str:

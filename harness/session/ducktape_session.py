@@ -11,6 +11,7 @@ from typing import Any
 
 from docker.errors import DockerException
 
+from cluster.ducktape import SCENARIO_ENDED
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
@@ -23,7 +24,7 @@ from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
 from contract.terminal import Terminal
 from harness.invocation import Session
-from harness.session.account import dropped
+from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
 from harness.session.names import NOTES, reserve_session
 from harness.session.pool_size import pool_size
@@ -114,11 +115,19 @@ def run_ducktape(
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
-            salvage(run, root, why="the scenario's process was killed before it had collected all")
+            salvage(run, root, why=_how_ended(run.path, lines))
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
     return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
+
+
+def _how_ended(folder: Path, lines: Sequence[str]) -> str:
+    """Say how an unfinished scenario ended: by its error, or as ducktape's process saw it."""
+    if (why := failure_of(folder, lines)) is not None:
+        return f"{SCENARIO_ENDED}could not write its end: {why}"
+    told = [line for line in lines if line.startswith(SCENARIO_ENDED)]
+    return f"{told[-1] if told else f'{SCENARIO_ENDED}ended'} before it had collected all"
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:

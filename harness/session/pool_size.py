@@ -8,6 +8,7 @@ from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 
+from cluster.nodes.node import NODES_MAX
 from contract.builds import Build
 from contract.errors import UsageError
 from harness.story.scenario import Scenario
@@ -40,7 +41,13 @@ def _node_count(file: Path, build: Build) -> int:
         require_declared(
             module, answer=one.answer, groups=one.groups, topology=one.topology, build=build
         )
-    return max(one.node_count() for one in found)
+    needed = max(one.node_count() for one in found)
+    if needed > NODES_MAX:
+        raise UsageError(
+            f"{file} needs {needed} nodes for its servers, workers and observer, and a pool has at "
+            f"most {NODES_MAX}"
+        )
+    return needed
 
 
 def _imported(file: Path) -> ModuleType:

@@ -22,6 +22,7 @@ from ducktape.tests.result import PASS, TestResults
 from ducktape.tests.serde import SerDe
 from ducktape.tests.test_context import TestContext
 
+from contract.encodable import encodable
 from contract.errors import NodeError, UsageError
 from contract.refusal import refuse
 from harness.session.account import Asked, Failed, report
@@ -101,6 +102,11 @@ class LocalRunner(runner.TestRunner):  # type: ignore[misc]
         super().__init__(*arguments, **named)
         self.hostname = _LOOPBACK
 
+    def _run_single_test(self, test_context: TestContext) -> None:
+        """Start a test's process, and let the pool know it."""
+        super()._run_single_test(test_context)
+        self.cluster.scenarios = list(self._client_procs.values())
+
     def run_all_tests(self) -> TestResults:
         """Run them, and report each that did not pass."""
         results = super().run_all_tests()
@@ -108,6 +114,13 @@ class LocalRunner(runner.TestRunner):  # type: ignore[misc]
             if result.test_status != PASS:
                 report(Failed(test=result.test_id, why=_first_line(result.summary)))
         return results
+
+
+class PlainClient(runner_client.RunnerClient):  # type: ignore[misc]
+    """Runs a test, and describes its error by what can be written into files."""
+
+    def _exc_msg(self, e: BaseException) -> str:
+        return encodable(super()._exc_msg(e))
 
 
 class WholeLoader(TestLoader):  # type: ignore[misc]
@@ -164,6 +177,7 @@ def _first_line(summary: Any) -> str:
 def install() -> None:
     """Let ducktape's program use these classes, in this process and in those that it starts."""
     runner.Receiver = LocalReceiver
+    runner_client.RunnerClient = PlainClient
     runner.SerDe = runner_client.SerDe = SealedMessages
     command_line.TestRunner = LocalRunner
     command_line.TestLoader = WholeLoader

@@ -22,6 +22,7 @@ from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.commit_styles import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
 from harness.story.settings import client_problems, server_problems, topic_problems
+from harness.story.shape import topic_shape_problems, topology_problems
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
@@ -51,6 +52,7 @@ def require_declared(
     Raises:
         UsageError: the first mistake, with its file and line.
     """
+    _refuse_first(module, _in_shape(topology, module))
     _refuse_first(module, _in_declaration(answer, groups, topology, build))
     _refuse_first(module, _in_topics(module, build))
 
@@ -61,6 +63,8 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     Raises:
         UsageError: the first mistake, with its file and line.
     """
+    _refuse_first(module, _in_shape(topology, module))
+    _refuse_first(module, (("", 0, one) for one in topic_shape_problems(plan.topics, topology)))
     _refuse_first(module, _in_plan(plan, build))
     _refuse_first(module, _in_servers(topology, build))
     _refuse_first(module, _in_story(plan, module))
@@ -127,6 +131,15 @@ def _in_declaration(
     for group in groups:
         yield from _in_group(group, build)
     yield from _in_servers(topology, build)
+
+
+def _in_shape(topology: Topology, module: ModuleType) -> Iterator[_Problem]:
+    """With the last line that gives an attribute this value, if there is one."""
+    keywords = [one for one in ast.walk(_tree_of(module)) if isinstance(one, ast.keyword)]
+    for name, problem in topology_problems(topology).items():
+        value = ast.dump(ast.parse(repr(getattr(topology, name)), mode="eval").body)
+        lines = [one.lineno for one in keywords if (one.arg, ast.dump(one.value)) == (name, value)]
+        yield "", max(lines, default=1), f"topology: {problem}"
 
 
 def _in_servers(topology: Topology, build: Build) -> Iterator[_Problem]:

@@ -75,7 +75,7 @@ def test_a_killed_scenario_ends_the_run_and_its_histories_are_kept(tmp_path: Pat
     said, _ = harness.communicate(timeout=200)
     assert harness.returncode == 2, said
     (run,) = find_runs(tmp_path)
-    assert "process was killed" in (run.run().error or "")
+    assert "process was killed by signal 9" in (run.run().error or "")
     assert {"driver.jsonl", "observer.jsonl"} <= {path.name for path in run.history.iterdir()}
 
 

@@ -61,6 +61,18 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
             SCENARIO.replace("brokers=1)", 'brokers=1)\n    answer = "{sends.recrods}"'),
             "own_test.py:11: answer: sends: there is no measure recrods",
         ),
+        (
+            SCENARIO.replace("brokers=1", "brokers=4000"),
+            "own_test.py:10: topology: brokers=4000 has to be a number, 1 to 244",
+        ),
+        (
+            SCENARIO.replace("brokers=1", "brokers=244"),
+            "needs 246 nodes for its servers, workers and observer, and a pool has at most 244",
+        ),
+        (
+            SCENARIO.replace("brokers=1", "brokers=-3"),
+            "own_test.py:10: topology: brokers=-3 has to be a number, 1 to 244",
+        ),
     ],
 )
 def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:

@@ -16,6 +16,7 @@ from ducktape.errors import TimeoutError as UnresponsiveError
 from ducktape.tests import runner, runner_client
 
 from contract.errors import NodeError, UsageError
+from contract.nights import SESSION_FILE
 from contract.run_folder import find_runs
 from harness.invocation import Session
 from harness.session import ducktape_session
@@ -59,6 +60,15 @@ class Own(Scenario):
         if way == "killed":
             os.kill(os.getpid(), 9)
         run = self._describe(plan, self.topology, None)
+        if way in ("signal", "exit"):
+            folder.write_run(run)
+            os._exit(3) if way == "exit" else os.kill(os.getpid(), 9)
+        if way == "full":
+            folder.write_run(run)
+            raise OSError(28, "No space left on device", "/d/run.json")
+        if way == "half":
+            folder.write_run(msgspec.structs.replace(run, ended_micros=1, error="\\udcff"))
+            raise ValueError("half \\udcff of a \\ud800 pair")
         folder.write_run(msgspec.structs.replace(run, ended_micros=run.started_micros))
         if way == "late":
             raise ValueError("after its run")
@@ -203,6 +213,32 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
 
 
 @pytest.mark.parametrize(
+    ("way", "told"),
+    [
+        ("signal", "the scenario's process was killed by signal 9 before it had collected all"),
+        ("full", "the scenario's process could not write its end: OSError(28, 'No space left on"),
+        ("exit", "the scenario's process ended by itself, with status 3, before it had collected"),
+    ],
+)
+def test_a_process_that_ended_says_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, told: str
+) -> None:
+    (run,) = find_runs(ran(tmp_path, monkeypatch, own=with_ways(way)).folder)
+    assert (run.run().error or "").startswith(told)
+
+
+def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = ran(tmp_path, monkeypatch, own=with_ways("half", "whole"))
+    assert ended.dropped == ()
+    half, whole = (one.run() for one in find_runs(ended.folder))
+    assert (half.error, whole.error) == (r"\udcff", None)
+    said = (ended.folder / SESSION_FILE).read_text()
+    assert r"half \udcff of a \ud800 pair" in said
+
+
+@pytest.mark.parametrize(
     ("files", "told"),
     [
         (
@@ -238,6 +274,7 @@ def test_a_process_that_is_started_anew_has_the_key_and_the_classes(
         (runner, "Receiver"),
         (runner, "SerDe"),
         (runner_client, "SerDe"),
+        (runner_client, "RunnerClient"),
         (main, "TestRunner"),
         (main, "TestLoader"),
     ):

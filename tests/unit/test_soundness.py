@@ -60,7 +60,7 @@ def written(folder: Path, text: str) -> ModuleType:
 
 
 def checked(plan: Plan, module: ModuleType, **settings: str) -> None:
-    topology = Topology(brokers=1, settings=settings)
+    topology = Topology(brokers=3, settings=settings)
     require_sound(plan, module, topology=topology, build=released("4.4.0"))
 
 
@@ -207,7 +207,7 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
     jars = [Jar(path="/x.jar", sha256="")]
     build = msgspec.structs.replace(released("4.4.0"), server_jars=jars, client_jars=jars)
     plan = msgspec.structs.replace(PLAN, groups=[other(settings={"new.setting": "1"})])
-    topology = Topology(brokers=1, settings={"another.setting": "1"})
+    topology = Topology(brokers=3, settings={"another.setting": "1"})
     require_sound(plan, written(tmp_path, STORY), topology=topology, build=build)
 
 
