@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.checks.cases import Case
+from analysis.checks.described import Description, described
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
@@ -54,12 +55,21 @@ class CheckDefinition:
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
         cases: what it finds: see `analysis.checks.cases`.
+        stated_name: of a check that is a statement.
+        stated_description: likewise.
     """
 
     id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
     cases: Iterable[Case]
+    stated_name: Check | None = None
+    stated_description: Description | None = None
+
+    @property
+    def description(self) -> Description:
+        """The check in words."""
+        return self.stated_description or described(self.judge)
 
     @property
     def name(self) -> Check:
@@ -68,7 +78,7 @@ class CheckDefinition:
         Raises:
             ValueError: `contract.checks` has no check of the function's name.
         """
-        return Check(self.judge.__name__)
+        return self.stated_name or Check(self.judge.__name__)
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""

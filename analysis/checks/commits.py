@@ -21,96 +21,14 @@ from analysis.facts.commits import stored_commits, with_manner
 from analysis.facts.deliveries import client_resets
 from analysis.facts.permits import with_permit_since
 from analysis.facts.positions import PARTITION
-from analysis.facts.resets import IS_NOTICE
 from analysis.facts.slices import given_at, written_at
 from analysis.facts.state import FOREVER, fork_then, timelines
 from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace
-from contract.outcomes import Isolation, Outcome
+from contract.outcomes import Isolation
 from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
-
-_WENT_BACK = "the committed offset went back from {previous_offset} to {offset}"
-_BACK = Cases(
-    permitted("{reset_cause}", f"{_WENT_BACK} after a reset", when="reset_cause is not null"),
-    undecided("silent", f"{_WENT_BACK}; the outcome of a commit is unknown", when="is_unknown"),
-    violation("silent", f"{_WENT_BACK} without a reset"),
-    evidence="previous_offset, records, committed_epoch, reset_cause",
-    offset_first="offset",
-    offset_last="previous_offset",
-    at="committed_micros",
-)
-
-
-def commit_regressed(trace: Trace) -> CheckOutcome:
-    """A group's committed offset went back on a partition, though nothing had reset its position.
-
-    Permitted: since the previous commit, a reset or a reported truncation of the partition led to
-        the offset or below it.
-    Undecided: a commit of unknown outcome, which this group had begun by then on this partition,
-        has one of the two offsets; or the group's client commits by itself, so that no outcome is
-        known.
-    Evaluates: every commit that has a predecessor, except those of transactions, which may have
-        been aborted.
-    Source: `OffsetMetadataManager` stores the commits of the current generation;
-        `ConsumerCoordinator`: only a seek or a reset moves a position back (KIP-320).
-    """
-    pairs = stored_commits(trace).where("not is_transactional and previous_offset is not null")
-    back = pairs.where("offset < previous_offset")
-    resets = (
-        client_resets(trace)
-        .where("to_offset is not null")
-        .selectExpr(*PARTITION, "to_offset", "at_micros as reset_micros", "cause as reset_cause")
-    )
-    raised = (
-        trace["group_events"]
-        .where("change = 'failed'")
-        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(IS_NOTICE)), F.expr("false")))
-        .selectExpr(
-            *PARTITION,
-            "coalesce(divergent_offset, 0L) as to_offset",
-            "at_micros as reset_micros",
-            "exception as reset_cause",
-        )
-    )
-    resets = resets.union(raised)
-    apart = COMMIT_CLOCK_MICROS + trace.skew_micros
-    unknown = (
-        trace["commits"]
-        .where(F.col("outcome") == str(Outcome.UNKNOWN))
-        .selectExpr(
-            *PARTITION,
-            "offset as unknown_offset",
-            f"coalesce(began_micros, committed_micros) - {trace.clock_micros} as begun_micros",
-        )
-    )
-    may_be = (
-        back.select(*COMMIT, "offset", "committed_micros", "previous_offset")
-        .join(unknown, on=list(PARTITION), how="inner")
-        .where("unknown_offset in (offset, previous_offset)")
-        .where(f"begun_micros <= committed_micros + {COMMIT_CLOCK_MICROS}")
-        .select(*COMMIT, F.expr("true").alias("is_unknown"))
-        .distinct()
-    )
-    reported = (
-        back.join(resets, on=list(PARTITION), how="left")
-        .groupBy(*COMMIT, "offset", "committed_epoch", "committed_micros", "previous_offset")
-        .agg(
-            F.expr(
-                "max_by(reset_cause, reset_micros) filter (where to_offset <= offset and"
-                f" reset_micros + {apart} >= previous_micros and"
-                f" reset_micros <= committed_micros + {apart})"
-            ).alias("reset_cause")
-        )
-        .join(may_be, on=list(COMMIT), how="left")
-        .withColumn("records", F.expr("previous_offset - offset"))
-    )
-    reported = with_manner(reported, trace).withColumn(
-        "is_unknown", F.expr("is_by_client or coalesce(is_unknown, false)")
-    )
-    return CheckOutcome(findings(reported, _BACK), count(pairs))
-
 
 _UNREAD = "record {offset - 1} (epoch {logged_epoch}) was never delivered to the group"
 _REPLACED = (
@@ -304,7 +222,6 @@ def _readable(commits: Frame, trace: Trace) -> Frame:
 
 
 CHECKS = (
-    CheckDefinition("D1", commit_regressed, needs=("committed_offsets", "commits"), cases=_BACK),
     CheckDefinition(
         "D2", commit_beyond_processed, needs=("committed_offsets",), cases=_BEYOND_PROCESSED
     ),

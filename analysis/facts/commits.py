@@ -4,15 +4,14 @@ What was committed is taken from `__consumer_offsets`, not from what a client cl
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window, literal
+from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import COMMIT, COMMIT_CLOCK_MICROS, asked_between
+from analysis.facts.client_offsets import COMMIT, asked_between
 from analysis.facts.declared import OF_GROUP, each, of_table
-from analysis.facts.positions import PARTITION, all_offsets, offsets_of
-from analysis.facts.slices import given_at, logged_at
-from analysis.facts.state import was_there, with_timelines
-from analysis.facts.topics import of_present_topic, with_former_topic
+from analysis.facts.positions import PARTITION, all_offsets
+from analysis.facts.topics import of_present_topic
 from analysis.facts.trace import Trace, fact
+from analysis.statements.facts import fact_named
 from contract.outcomes import CommitEpoch
 from contract.table_columns import boolean, int32, int64, string
 
@@ -39,160 +38,7 @@ def with_manner(rows: Frame, trace: Trace) -> Frame:
     return rows.withColumn("is_by_client", F.col("group").isin(unreported))
 
 
-@fact(
-    *OF_COMMIT,
-    int64("offset"),
-    int32("committed_epoch"),
-    int64("committed_micros"),
-    boolean("is_transactional"),
-    int64(
-        "previous_offset",
-        "of the commit before of that group and partition, if both came by a transaction or"
-        " neither; null after a tombstone",
-    ),
-    int32("previous_epoch", "null where an administrator set it"),
-    int64("previous_micros"),
-    int32(
-        "polled_epoch",
-        "of the record before (offset - 1), as the group was delivered it last before the commit",
-    ),
-    int64("polled_at"),
-    boolean(
-        "is_of_former",
-        "whether the group was delivered the record before only by a topic that had the name"
-        " before this one was created",
-    ),
-    int32(
-        "logged_epoch",
-        "of the record before, as the surviving log has it, control batches included; null if it"
-        " was not there when the commit was stored",
-    ),
-    int32("replaced_by", "the epoch of the record that the surviving log has there since"),
-    int32("record_epoch", "polled_epoch, or else logged_epoch"),
-    boolean(
-        "is_unclear",
-        "whether a delivery of the record before may have been before the commit or after it, as"
-        " clocks were apart",
-    ),
-    boolean(
-        "is_after_control",
-        "whether the record before is a control record, which is never delivered",
-    ),
-    int32("led_epoch", "the partition's leader epoch when the commit was stored"),
-    string("commit_epoch", "the group's way to choose an epoch, by the plan"),
-    boolean(
-        "could_know",
-        "whether the group had an epoch to commit: it polled the record before since it was"
-        " opened last, had committed that offset with an epoch just before, or gets its epochs"
-        " from elsewhere than its records",
-    ),
-)
-def stored_commits(trace: Trace) -> Frame:
-    """Commits of clients that survived, about topics as they are at the end; no tombstones.
-
-    Those of administrators are left out, and those by which a member repeats what one has set: it
-    did not read to that offset, and has the epoch from there.
-    """
-    in_order = Window.partitionBy(*PARTITION, F.expr("coalesce(producer_id >= 0, false)")).orderBy(
-        "offsets_offset", "committed_micros"
-    )
-    repeating = Window.partitionBy(*PARTITION, "offset", "committed_epoch").orderBy(
-        "offsets_offset", "committed_micros"
-    )
-    could_know = (
-        (F.col("polled_at") - trace.jump_micros >= F.coalesce("opened_at", F.lit(0)))
-        | ~F.coalesce("commit_epoch", F.lit(str(CommitEpoch.RECORD))).isin(*OF_RECORDS)
-        | ((F.col("previous_offset") == F.col("offset")) & (F.col("previous_epoch") >= 0))
-    )
-    commits = (
-        offsets_of(trace)
-        .withColumn("is_set", F.max(F.expr("actor <=> 'administrator'")).over(repeating))
-        .withColumn("previous_offset", F.lag("offset").over(in_order))
-        .withColumn(
-            "previous_epoch", F.lag(F.expr("if(is_set, null, committed_epoch)")).over(in_order)
-        )
-        .withColumn("previous_micros", F.lag("committed_micros").over(in_order))
-        .where("not is_tombstone and not is_set")
-        .withColumn("before", F.col("offset") - 1)
-        .withColumn("until", F.col("committed_micros") + COMMIT_CLOCK_MICROS)
-    )
-    points = commits.select(
-        *COMMIT, "until", "by_member", "by_seq", F.col("before").alias("offset")
-    )
-    skew = trace.skew_micros
-    as_polled = (
-        with_former_topic(given_at(points, trace), trace, "at_micros")
-        .withColumn("is_ordered", F.expr("coalesce(member = by_member, false)"))
-        .where(f"if(is_ordered, seq < by_seq, at_micros < until + {skew})")
-        .groupBy(*COMMIT)
-        .agg(
-            F.expr(
-                "max_by(leader_epoch, struct(is_ordered, if(is_ordered, seq, at_micros)))"
-                " filter (where not is_of_former)"
-            ).alias("polled_epoch"),
-            F.expr("max(at_micros) filter (where not is_of_former)").alias("polled_at"),
-            F.expr(f"max(not is_ordered and at_micros >= until - {skew})").alias("is_unclear"),
-        )
-        .withColumn("is_of_former", F.expr("polled_at is null"))
-    )
-    openings = (
-        trace["group_events"]
-        .where("change = 'opened'")
-        .select("group", F.col("at_micros").alias("opened_micros"))
-    )
-    opened_then = (
-        commits.join(openings, on="group", how="inner")
-        .where("opened_micros <= committed_micros")
-        .groupBy(*COMMIT)
-        .agg(F.max("opened_micros").alias("opened_at"))
-    )
-    logged = (
-        logged_at(points, trace)
-        .withColumn("is_control", F.expr("false"))
-        .union(_control_records(trace))
-        .groupBy("topic", "partition", F.col("offset").alias("before"))
-        .agg(
-            F.max("leader_epoch").alias("logged_epoch"),
-            F.max("is_control").alias("is_after_control"),
-        )
-    )
-    led = trace["leaderships"].select("topic", "partition", "leader_epoch", "at_micros")
-    led_then = (
-        commits.join(led, on=["topic", "partition"], how="inner")
-        .where("at_micros < until")
-        .groupBy(*COMMIT)
-        .agg(F.max("leader_epoch").alias("led_epoch"))
-    )
-    is_there = was_there("logged_epoch", "before", "until")
-    return (
-        with_timelines(commits.join(as_polled, on=list(COMMIT), how="left"), trace)
-        .join(logged, on=["topic", "partition", "before"], how="left")
-        .withColumn("replaced_by", F.expr(f"if({is_there}, null, logged_epoch)"))
-        .withColumn("logged_epoch", F.expr("if(replaced_by is null, logged_epoch, null)"))
-        .join(led_then, on=list(COMMIT), how="left")
-        .join(opened_then, on=list(COMMIT), how="left")
-        .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
-        .withColumn("record_epoch", F.coalesce("polled_epoch", "logged_epoch"))
-        .withColumn("could_know", F.coalesce(could_know, F.lit(0) == 1))
-        .withColumn("is_transactional", F.expr("coalesce(producer_id >= 0, false)"))
-        .withColumn(
-            "is_after_control", F.expr("coalesce(logged_epoch >= 0 and is_after_control, false)")
-        )
-        .withColumn("is_of_former", F.coalesce("is_of_former", F.expr("false")))
-        .withColumn("is_unclear", F.coalesce("is_unclear", F.expr("false")))
-    )
-
-
-def _control_records(trace: Trace) -> Frame:
-    """(topic, partition, offset, leader_epoch): of surviving replicas; a batch holds one."""
-    return (
-        trace["replica_batches"]
-        .where("is_control")
-        .join(trace.survivors, on=["topic", "partition", "broker"], how="left_semi")
-        .selectExpr(
-            "topic", "partition", "base_offset as offset", "leader_epoch", "true as is_control"
-        )
-    )
+stored_commits = fact_named("stored_commits")
 
 
 @fact(

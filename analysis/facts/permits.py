@@ -8,88 +8,18 @@ from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import literal
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import OFFSETS_TOPIC
-from analysis.facts.declared import EVENT, LOG, OF_EVENT, structs
-from analysis.facts.elections import elections
+from analysis.facts.declared import OF_EVENT
 from analysis.facts.state import keeps, with_timelines
-from analysis.facts.topics import creations, log_start_reports
-from analysis.facts.trace import Trace, fact, view
-from contract.table_columns import int32, int64, string
+from analysis.facts.trace import Trace
+from analysis.statements.facts import fact_named
 
 _LOG = ("topic", "partition")
 
 
-@fact(*LOG, *EVENT)
-def permits(trace: Trace) -> Frame:
-    """Events of a partition that permit a loss of records; those of a group are `jumps_permitted`.
-
-    Elections: see `elections`; of a topic that the plan does not have, such as
-    `__consumer_offsets`, each one out of the ISR, since its setting is not known. Deletions: each
-    log start that was reported, where the plan or an order of the run deletes records; what lies
-    below it may be gone. Creations: the topic was created again; all that it had is gone.
-    """
-    present = creations(trace).where("is_last")
-    planned = trace.topics.selectExpr("topic", "retention_ms is not null or deletes as deletes")
-    elected = (
-        elections(trace)
-        .join(present, on=[*_LOG, "creation"], how="left_semi")
-        .join(planned, on="topic", how="left")
-        .withColumn(
-            "permits",
-            F.expr(
-                "coalesce(permits, if(deletes is null and is_unclean"
-                " and kind != 'last known leader', 'unclean election', null))"
-            ),
-        )
-        .where("permits is not null")
-        .selectExpr(
-            *_LOG,
-            "at_micros",
-            "'election' as cause",
-            "bigint(epoch) as number",
-            "format_string('%s: broker %s, epoch %s, metadata offset %s', permits, leader, epoch,"
-            " metadata_offset) as words",
-        )
-    )
-    deleted = (
-        log_start_reports(trace)
-        .where("log_start > 0 and is_low")
-        .join(planned, on="topic", how="inner")
-        .join(deletion_orders(trace), on="topic", how="left")
-        .where("deletes or ordered_micros <= first_micros")
-        .groupBy(*_LOG, "log_start")
-        .agg(F.min("first_micros").alias("at_micros"), F.max("reason").alias("reason"))
-        .selectExpr(
-            *_LOG,
-            "at_micros",
-            "'deletion' as cause",
-            "log_start as number",
-            "format_string('%s, which raised the log start to %s',"
-            " coalesce(reason, 'a deletion'), log_start) as words",
-        )
-    )
-    created = present.where("creation > 0").selectExpr(
-        *_LOG,
-        "created_micros as at_micros",
-        "'creation' as cause",
-        "created_at as number",
-        "format_string('the topic was created again at metadata offset %s', created_at) as words",
-    )
-    # Spark takes a literal as never null, though it is so in a struct that is null.
-    return (
-        elected.union(deleted)
-        .union(created)
-        .withColumn("cause", F.expr("if(at_micros is null, null, cause)"))
-        .withColumn("words", F.expr("if(at_micros is null, null, words)"))
-    )
-
-
-@view(string("topic"), int64("ordered_micros"))
-def deletion_orders(trace: Trace) -> Frame:
-    """When the run first had records of a topic deleted."""
-    ordered = trace["faults"].where("fault like 'expire by %' and target like 'topic:%'")
-    return ordered.groupBy(F.expr("replace(target, 'topic:') as topic")).agg(
-        F.min("injected_micros").alias("ordered_micros")
-    )
+permits = fact_named("permits")
+deletion_orders = fact_named("deletion_orders")
+permitted_from = fact_named("permitted_from")
+_elections_of_log = fact_named("elections_of_log")
 
 
 def with_permit(rows: Frame, trace: Trace, *, after: str, to: str, offset: str) -> Frame:
@@ -146,54 +76,6 @@ def with_permit_since(commits: Frame, trace: Trace, *, offset: str) -> Frame:
     known = commits if "timeline" in commits.columns else with_timelines(commits, trace)
     last = "array_max(timeline).leader_epoch"
     return with_permit(known, trace, after="led_epoch", to=last, offset=offset)
-
-
-@fact(*LOG, int64("permitted_from"))
-def permitted_from(trace: Trace) -> Frame:
-    """From where on records may be gone with a permit.
-
-    The lowest start of an epoch whose election permits a loss, or is not known; 0 where it is not
-    known where it started. Only partitions that had such an election.
-    """
-    start = "array_min(filter(timeline, one -> one.leader_epoch = epoch)).start_low"
-    permitting = permits(trace).where("cause = 'election'").selectExpr(*_LOG, "number as epoch")
-    unknown = _present(trace).where("kind = 'unknown'").selectExpr(*_LOG, "bigint(epoch) as epoch")
-    either = permitting.union(unknown)
-    if either.isEmpty():
-        return either.selectExpr(*_LOG, "bigint(0) as permitted_from")
-    return (
-        with_timelines(either, trace)
-        .selectExpr(*_LOG, f"coalesce({start}, 0) as start")
-        .groupBy(*_LOG)
-        .agg(F.min("start").alias("permitted_from"))
-    )
-
-
-@fact(
-    *LOG,
-    structs("_elections_known", int32("epoch"), string("kind")),
-    structs("_elections_permitting", *EVENT),
-)
-def _elections_of_log(trace: Trace) -> Frame:
-    """The elections of the last creation of each partition."""
-    permitting = (
-        permits(trace)
-        .where("cause = 'election'")
-        .groupBy(*_LOG)
-        .agg(F.collect_list(F.struct(*OF_EVENT)).alias("_elections_permitting"))
-    )
-    return (
-        _present(trace)
-        .groupBy(*_LOG)
-        .agg(F.collect_list(F.struct("epoch", "kind")).alias("_elections_known"))
-        .join(permitting, on=list(_LOG), how="left")
-    )
-
-
-def _present(trace: Trace) -> Frame:
-    """The elections of topics as they are at the end."""
-    present = creations(trace).where("is_last")
-    return elections(trace).join(present, on=[*_LOG, "creation"], how="left_semi")
 
 
 def with_later_permit(

@@ -30,8 +30,16 @@ _TOPICS = pa.schema(
         "subscribed": pa.int32(),
     }
 )
-_GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
+_GROUPS = pa.schema(
+    {
+        **{name: pa.string() for name in ("group", "client", "commit_epoch", "reset", "isolation")},
+        "is_by_client": pa.bool_(),
+    }
+)
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
+
+PLANNED = {"planned_topics": _TOPICS, "planned_groups": _GROUPS, "planned_readers": _READERS}
+"""What statements read of the plan, with the schema of each."""
 
 _T = TypeVar("_T")
 _LOG = ("topic", "partition")
@@ -133,8 +141,14 @@ class Trace:
 
     @cached_property
     def groups(self) -> Frame:
-        """(group, client, commit_epoch, reset) of the plan."""
-        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        """(group, client, commit_epoch, reset, isolation, is_by_client) of the plan.
+
+        `is_by_client`: whether the group's client commits by itself, and reports no commit.
+        """
+        rows = [
+            msgspec.structs.asdict(group) | {"is_by_client": group.commits_by_itself}
+            for group in self.plan.groups
+        ]
         return self.engine.table(pa.Table.from_pylist(rows, schema=_GROUPS))
 
     @property
@@ -156,6 +170,21 @@ class Trace:
     def skew_micros(self) -> int:
         """What `clock_micros` is above CLOCK_MICROS: 0 where all clocks were close and steady."""
         return self.clock_micros - CLOCK_MICROS
+
+    def planned(self, name: str) -> Frame:
+        """What statements read of the plan, by its name of PLANNED."""
+        return {
+            "planned_topics": self.topics,
+            "planned_groups": self.groups,
+            "planned_readers": self.readers,
+        }[name]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The parameters of statements."""
+        return {
+            name: getattr(self, name) for name in ("clock_micros", "skew_micros", "jump_micros")
+        }
 
     @property
     def _clocks(self) -> tuple[int, int]:
@@ -250,17 +279,21 @@ def _declaring(columns: tuple[Column, ...], *, is_kept: bool) -> Callable[[_Buil
     def declare(build: _Build) -> _Build:
         subject = build.__module__.rpartition(".")[2]
         one = Fact(subject, build.__name__, getdoc(build) or "", columns, is_kept)
-        FACTS[one.key] = one
-
-        @wraps(build)
-        def declared(trace: Trace) -> Frame:
-            if is_kept:
-                return trace.shared(one.key, lambda: _as_declared(build(trace), one))
-            return _as_declared(build(trace), one)
-
-        return declared
+        return wraps(build)(declaring(one, build))
 
     return declare
+
+
+def declaring(one: Fact, build: _Build) -> _Build:
+    """What builds the rows of a fact, which is known from now on by its declaration."""
+    FACTS[one.key] = one
+
+    def declared(trace: Trace) -> Frame:
+        if one.is_kept:
+            return trace.shared(one.key, lambda: _as_declared(build(trace), one))
+        return _as_declared(build(trace), one)
+
+    return declared
 
 
 def _as_declared(rows: Frame, one: Fact) -> Frame:

@@ -1,0 +1,8 @@
+{# Bounds and names that several statements use. #}
+{% set offsets_topic = "'__consumer_offsets'" %}
+{# The coordinator's clock against that of the log, in one broker. #}
+{% set commit_clock_micros = 1000 %}
+{# A message of an exception by which a client reports a truncation or that it has no offset. #}
+{% set is_notice = "'(?i)truncat|out_?of_?range|no_?offset|offset_?reset'" %}
+{# What names a stored commit. #}
+{% set commit_key = "group, topic, partition, offsets_partition, offsets_offset" %}
