@@ -157,7 +157,7 @@ _NO_OFFSETS = Cases(
         when="_is_lost and is_superseded",
     ),
     violation("not stored", f"{_ITS_OFFSETS} not stored", when="_is_lost"),
-    violation("aborted", f"{_ITS_OFFSETS} aborted", when="_aborts > 0"),
+    violation("aborted", f"{_ITS_OFFSETS} aborted", when="aborted > 0"),
     undecided("not ended", f"{_ITS_OFFSETS} not ended"),
     evidence="records, producer, transaction, permit",
 )
@@ -200,9 +200,9 @@ def output_without_offsets(trace: Trace) -> CheckOutcome:
         sent.join(wrote, on=list(_TRANSACTION), how="inner")
         .join(stored_of_transactions(trace), on=list(_TRANSACTION), how="left")
         .crossJoin(reported)
-        .withColumn("_is_lost", F.expr("_stored is null"))
+        .withColumn("_is_lost", F.expr("stored is null"))
     )
-    found = judged.where("coalesce(_commits, 0) < coalesce(_stored, 1)")
+    found = judged.where("coalesce(committed, 0) < coalesce(stored, 1)")
     return CheckOutcome(
         findings(_with_reasons(trace.engine.materialized(found), trace), _NO_OFFSETS), count(judged)
     )

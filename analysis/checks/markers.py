@@ -226,7 +226,7 @@ def offsets_without_output(trace: Trace) -> CheckOutcome:
     Evaluates: each transaction that wrote, and whose offsets are committed.
     Source: KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.
     """
-    commits = stored_of_transactions(trace).where("_commits > 0")
+    commits = stored_of_transactions(trace).where("committed > 0")
     written = (
         writes(trace).where("outcome != 'failed'").join(commits, on=list(_TRANSACTION), how="inner")
     )

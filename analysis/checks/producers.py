@@ -174,9 +174,9 @@ def _acts_of_fenced(trace: Trace) -> Frame:
     acts = sent.unionByName(ends, allowMissingColumns=True).join(
         fenced(trace), on=list(_TRANSACTION), how="inner"
     )
-    raisings = ("_reported", "raised_by", "raised_micros")
+    raisings = ("newer_epoch", "raised_by", "raised_micros")
     keys = [name for name in acts.columns if name not in raisings]
-    earliest = F.min(F.struct("raised_micros", "raised_by", F.col("_reported").alias("new")))
+    earliest = F.min(F.struct("raised_micros", "raised_by", F.col("newer_epoch").alias("new")))
     return trace.engine.materialized(
         acts.where("began_micros > raised_micros")
         .groupBy(*keys)

@@ -3,49 +3,16 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts import slices
-from analysis.facts.declared import LOG, each, of_table
-from analysis.facts.positions import all_offsets
-from analysis.facts.trace import Trace, fact, view
-from analysis.facts.transaction_outcomes import (
-    OUTCOME,
-    committed_readers,
-    offset_commits,
-    with_outcomes,
-)
-from contract.table_columns import int32, int64, string
+from analysis.facts.trace import Trace
+from analysis.facts.transaction_outcomes import committed_readers
+from analysis.statements.facts import fact_named
 
 _LOG = ("topic", "partition")
-_TRANSACTION = ("producer", "transaction")
-_SLICE = ("offset", "last_offset", "records")
 _OF_ID = (*_LOG, "producer_id", "_number")
 
 
-@fact(
-    *LOG,
-    string("producer"),
-    int32("transaction"),
-    string("value"),
-    int64("offset", "where acknowledged, else where a replica holds it, else null"),
-    *each(int64, "last_offset records"),
-    string("outcome", "of its send"),
-    int64("answered_micros"),
-    *OUTCOME,
-)
-def writes(trace: Trace) -> Frame:
-    """What transactions sent, in slices with their outcomes (`with_outcomes`)."""
-    held = (
-        slices.replica_records(trace).groupBy(*_LOG, "value").agg(F.min("offset").alias("held_at"))
-    )
-    sends = (
-        slices.sends(trace)
-        .where("transaction is not null")
-        .join(held, on=[*_LOG, "value"], how="left")
-        .withColumn("offset", F.coalesce("offset", "held_at"))
-        .withColumn("last_offset", F.coalesce("last_offset", "held_at"))
-        .select(*_LOG, *_TRANSACTION, "value", *_SLICE, "outcome", "answered_micros")
-    )
-    return with_outcomes(sends, trace)
+writes = fact_named("transactional_writes")
+stored_of_transactions = fact_named("stored_of_transactions")
 
 
 def waiting(moments: Frame, trace: Trace) -> Frame:
@@ -127,35 +94,4 @@ def _spans(batches: Frame) -> Frame:
             F.min(F.when(F.col("is_control"), F.col("control_type"))).alias("control_type"),
         )
         .where("first_offset is not null")
-    )
-
-
-@view(
-    *of_table("transactions", *_TRANSACTION),
-    string("group"),
-    *each(int64, "_stored _commits _aborts"),
-)
-def stored_of_transactions(trace: Trace) -> Frame:
-    """How many offsets of each transaction the surviving log of the coordinators has.
-
-    Those of a topic that was created again count too: they were stored while there was the old one.
-    Only transactions with some; _commits and _aborts count those with such a marker.
-    """
-    return (
-        offset_commits(trace)
-        .join(
-            all_offsets(trace)
-            .where("not survives")
-            .select("offsets_partition", "offsets_offset")
-            .distinct(),
-            on=["offsets_partition", "offsets_offset"],
-            how="left_anti",
-        )
-        .groupBy(*_TRANSACTION)
-        .agg(
-            F.min("group").alias("group"),
-            F.count(F.lit(1)).alias("_stored"),
-            F.count_if(F.col("marker") == "commit").alias("_commits"),
-            F.count_if(F.col("marker") == "abort").alias("_aborts"),
-        )
     )

@@ -45,7 +45,6 @@ _WRITTEN_IN_PYTHON = {
     "elections_of_log": "permits._elections_of_log",
     "ends_of_batches": "replicas._ends_of_batches",
     "explained_skips": "progress.skips",
-    "fenced_transactions": "transaction_outcomes.fenced",
     "group_beginnings": "positions.beginnings",
     "group_endings": "positions.endings",
     "judged_resets": "resets.resets_of",
@@ -74,8 +73,6 @@ _WRITTEN_IN_PYTHON = {
     "sliced_sends": "slices.sends",
     "sliced_unacknowledged": "slices.unacknowledged",
     "surviving_records": "slices.surviving",
-    "transaction_ends": "transaction_outcomes.ends",
-    "transactional_writes": "transactions.writes",
     "unmatched_replicas": "replicas.unmatched",
 }
 """Facts that are no statements yet, and whose function has another name."""
