@@ -34,11 +34,13 @@ class CheckOutcome:
         findings: one row each, as `analysis.checks.cases.findings` makes them.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
         totals: the summary of all findings in one line, if there is one.
+        summary: likewise, of a check that is a statement: at most one row with it named `summary`.
     """
 
     findings: Frame
     evaluated: Frame | int
     totals: Totals | None = None
+    summary: Frame | None = None
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from functools import cache
 import msgspec
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
-from analysis.checks.cases import Case, Cases, findings
+from analysis.checks.cases import Case, Cases, decided, findings
 from analysis.checks.described import Description
+from analysis.engine.frames import Frame, Text
 from analysis.facts.trace import Trace
 from analysis.statements.columns import output_columns
 from analysis.statements.facts import stated
@@ -36,6 +37,7 @@ class CaseHeader(msgspec.Struct, forbid_unknown_fields=True):
     when: str = ""
     permitted_if: str = ""
     undecided_if: str = ""
+    evidence: str = ""
 
 
 class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
@@ -52,7 +54,10 @@ class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
         explanation: further sentences.
         permitted: when a finding is permitted; empty if never.
         undecided: when a finding is undecided; empty if never.
-        evidence: the columns that go into the JSON evidence, separated by commas.
+        evidence: the columns that go into the JSON evidence, separated by commas; a case may have
+            others.
+        summary: SQL of at most one row with one text named `summary`: all findings in one line. It
+            reads `findings`: the rows for which a case holds, with their kind and verdict.
         place: where and when a finding was, in SQL: topic, partition, offset_first, offset_last,
             group and at, for as far as the rows have no columns of these names.
         optional: tables that may be missing; then they count as empty.
@@ -70,6 +75,7 @@ class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
     permitted: str = ""
     undecided: str = ""
     evidence: str = ""
+    summary: str = ""
     place: dict[str, str] = {}
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
@@ -99,9 +105,12 @@ def _definition(source: Source) -> CheckDefinition:
         how = {"optional": header.optional, "regardless": header.regardless}
         rows = stated(source.text, source.path, trace, list(output_columns(source)), **how)
         counting = with_final(source, header.evaluated)
+        if header.summary:
+            rows = trace.engine.materialized(rows)
         return CheckOutcome(
             findings(rows, cases),
             stated(counting, source.path, trace, ["evaluated"], **how),
+            summary=_summary(expanded(header.summary, source.path), decided(rows, cases)),
         )
 
     return CheckDefinition(
@@ -114,6 +123,10 @@ def _definition(source: Source) -> CheckDefinition:
     )
 
 
+def _summary(sql: str, found: Frame) -> Frame | None:
+    return Frame(found.engine, ("summary",), Text(sql, (("findings", found),))) if sql else None
+
+
 def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
     for one in header.cases:
         kinds = {verdict: getattr(one, verdict) for verdict in FindingVerdict}
@@ -122,4 +135,5 @@ def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
             raise StatementError(f"{source.path}: a case has one verdict: {one.cause}")
         ((verdict, kind),) = given.items()
         conditions = (one.when, one.permitted_if, one.undecided_if)
-        yield Case(kind, verdict, one.cause, *(expanded(sql, source.path) for sql in conditions))
+        expanded_conditions = (expanded(sql, source.path) for sql in conditions)
+        yield Case(kind, verdict, one.cause, *expanded_conditions, evidence=one.evidence)
