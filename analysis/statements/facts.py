@@ -111,12 +111,15 @@ def fact_named(name: str) -> Callable[[Trace], Frame]:
     header = source.header_as(FactHeader)
     columns = tuple(columns_of(source, header.columns))
 
+    names = [column.name for column in columns]
+    text = f"select {', '.join(f'`{name}`' for name in names)} from ({source.text})"
+
     def rows(trace: Trace) -> Frame:
         return stated(
-            source.text,
+            text,
             source.path,
             trace,
-            [column.name for column in columns],
+            names,
             optional=header.optional,
             regardless=header.regardless,
         )
