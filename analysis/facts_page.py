@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from analysis import facts
 from analysis.facts.declared import FACTS, Fact
+from analysis.statements.facts import fact_named
+from analysis.statements.source import sources
 from contract.made_pages import MadePage
 
 _MADE = MadePage("facts.md", "make facts-page")
@@ -21,6 +23,8 @@ def declared() -> dict[str, Fact]:
     """Every fact, by its key; those of one subject stand together."""
     for module in iter_modules(facts.__path__, f"{facts.__name__}."):
         import_module(module.name)
+    for name in sources("facts"):
+        fact_named(name)
     return dict(sorted(FACTS.items(), key=lambda item: item[1].subject))
 
 

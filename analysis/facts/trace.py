@@ -12,13 +12,12 @@ import msgspec
 import pyarrow as pa
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
 from analysis.engine.frames import Engine, Frame
-from analysis.facts.declared import FACTS, Fact, structs
+from analysis.facts.declared import FACTS, Fact
 from analysis.facts.memo import Memo
 from contract.errors import TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
-from contract.table_columns import PARTITION, Column, int32, int64
+from contract.table_columns import Column
 
 _TOPICS = pa.schema(
     {
@@ -212,17 +211,17 @@ class Trace:
     @property
     def epoch_starts(self) -> Frame:
         """The fact of that name."""
-        return epoch_starts(self)
+        return _fact_named("epoch_starts")(self)
 
     @property
     def log_bounds(self) -> Frame:
         """The fact of that name."""
-        return log_bounds(self)
+        return _fact_named("log_bounds")(self)
 
     @property
     def survivors(self) -> Frame:
         """The fact of that name."""
-        return survivors(self)
+        return _fact_named("survivors")(self)
 
     def kept(self, records: Frame) -> Frame:
         """Those of survivors that are not deleted.
@@ -311,65 +310,12 @@ def _as_declared(rows: Frame, one: Fact) -> Frame:
     return rows if list(rows.columns) == names else rows.select(*names)
 
 
-@fact(*PARTITION, int32("broker"))
-def survivors(trace: Trace) -> Frame:
-    """The replicas that speak for their partition at the end: those in its last ISR.
+def _fact_named(name: str) -> _Build:
+    from analysis.statements.facts import fact_named  # noqa: PLC0415 - it imports this module
 
-    A broker that never came back keeps records that the partition has lost, so its replica proves
-    nothing. All replicas count where the last ISR is unknown, empty, or left no replica at all.
-    """
-    # Every replica has a row in `log_starts`; only a trace without that asks the records.
-    replicas = trace["log_starts" if trace.rows["log_starts"] else "replica_records"]
-    isrs = trace["leaderships"].groupBy(*_LOG).agg(F.max_by("isr", "metadata_offset").alias("isr"))
-    return (
-        replicas.select(*_LOG, "broker")
-        .distinct()
-        .join(isrs, on=list(_LOG), how="left")
-        .withColumn("in_sync", F.expr("coalesce(array_contains(isr, broker), false)"))
-        .withColumn("any_in_sync", F.max("in_sync").over(Window.partitionBy(*_LOG)))
-        .where("in_sync or not any_in_sync")
-    )
+    return fact_named(name)
 
 
 def of_survivors(rows: Frame, trace: Trace) -> Frame:
     """The rows of replicas that come from surviving ones."""
     return rows.join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
-
-
-@fact(*PARTITION, int64("log_start"), int64("log_end", "exclusive"))
-def log_bounds(trace: Trace) -> Frame:
-    """Where the surviving log begins and ends at the end of the run.
-
-    A server that is killed may not have written its log start yet (it does so once in
-    `log.flush.start.offset.checkpoint.interval.ms`), so the log start that the last leader
-    reported counts too.
-    """
-    last = trace["leaderships"].groupBy(*_LOG)
-    reported = (
-        trace["samples"]
-        .where("log_start_offset >= 0 and broker = leader")
-        .join(last.agg(F.max_by("leader_epoch", "metadata_offset").alias("e")), on=list(_LOG))
-        .where("leader_epoch = e")
-        .groupBy(*_LOG)
-        .agg(F.max_by("log_start_offset", "at_micros").alias("reported_start"))
-    )
-    return (
-        of_survivors(trace["log_starts"], trace)
-        .groupBy(*_LOG)
-        .agg(F.min("log_start_offset").alias("start"), F.max("log_end_offset").alias("log_end"))
-        .join(reported, on=list(_LOG), how="left")
-        .select(*_LOG, F.greatest("start", "reported_start").alias("log_start"), "log_end")
-    )
-
-
-@fact(
-    *PARTITION,
-    structs("epochs", int32("leader_epoch"), int64("start_offset"), about="of the surviving log"),
-)
-def epoch_starts(trace: Trace) -> Frame:
-    """The leader epochs in the checkpoints of the surviving replicas."""
-    return (
-        of_survivors(trace["epoch_checkpoints"], trace)
-        .groupBy(*_LOG)
-        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
-    )

@@ -1,3 +1,6 @@
+{# Why a follower's log start advances: the leader's is there already. #}
+{% set of_leader = "'leader offset increment'" %}
+
 {# Rows of a table, a fact or a step whose time, a column, is not before their topic was created
    again. #}
 {% macro of_present_topic(rows, at) -%}

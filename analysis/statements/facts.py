@@ -42,8 +42,6 @@ _WRITTEN_IN_PYTHON = {
     "branch_reads": "branches.reads",
     "counted_sends": "deliveries.sends",
     "deleted_partitions": "progress._deleted",
-    "elections_of_log": "permits._elections_of_log",
-    "ends_of_batches": "replicas._ends_of_batches",
     "explained_skips": "progress.skips",
     "group_beginnings": "positions.beginnings",
     "group_endings": "positions.endings",
@@ -51,9 +49,6 @@ _WRITTEN_IN_PYTHON = {
     "judged_wire_calls": "wire.wire_calls",
     "jumps_back": "sessions.moved_back",
     "last_positions": "positions.positions",
-    "leadership_changes": "topics.changes",
-    "leadership_states": "leader_epochs.states",
-    "logged_deletions": "topics._deletions",
     "lost_acknowledged": "acknowledgements.lost",
     "passed_slices": "sessions.passed",
     "present_offsets": "positions.offsets_of",
@@ -73,7 +68,6 @@ _WRITTEN_IN_PYTHON = {
     "sliced_sends": "slices.sends",
     "sliced_unacknowledged": "slices.unacknowledged",
     "surviving_records": "slices.surviving",
-    "unmatched_replicas": "replicas.unmatched",
 }
 """Facts that are no statements yet, and whose function has another name."""
 
@@ -157,7 +151,7 @@ def _fact_in_python(name: str) -> Fact:
 
 
 def computed(
-    *columns: Column, **reads: str
+    *columns: Column, proved_by: tuple[str, ...] = (), **reads: str
 ) -> Callable[[Callable[..., Iterable[Mapping[str, Any]]]], Callable[[Trace], Frame]]:
     """Declare a fact that Python computes, where SQL would say it badly.
 
@@ -166,6 +160,7 @@ def computed(
 
     Args:
         columns: of the fact.
+        proved_by: tables in which a gap makes its rows wrong, but not that it has none.
         reads: a statement each, which may use macros.
     """
 
@@ -180,6 +175,9 @@ def computed(
                 for name, text in reads.items()
             }
             made = pa.Table.from_pylist([dict(row) for row in compute(**read)], schema=fact.schema)
+            if made.num_rows:
+                for table in proved_by:
+                    trace.present(table)
             return trace.engine.table(made)
 
         return declaring(fact, rows)
