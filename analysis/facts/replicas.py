@@ -94,30 +94,3 @@ def _proofs(trace: Trace) -> Frame:
         .selectExpr(*_LEADER_EPOCH, "last_offset as offset", "answered_micros as proved_micros")
     )
     return of_epoch.unionByName(acknowledged, allowMissingColumns=True)
-
-
-def in_order(samples: Frame, trace: Trace, *keys: str, value: str) -> Frame:
-    """Each reported value, and the largest one that was reported before the request for it.
-
-    Two threads query at the same time, so the order in which responses were recorded proves
-    nothing: only a response that was recorded before a request was sent is older than the response
-    to that request. If a clock was set meanwhile, it has to be older by as much.
-
-    Returns:
-        The keys, at_micros, value, before (null if none was reported before).
-    """
-    asked = F.expr(ASKED)
-    reported = samples.select(
-        *keys, F.col(value).alias("value"), "at_micros", (asked - trace.jump_micros).alias("_asked")
-    )
-    answers = reported.withColumn("_moment", F.col("at_micros")).withColumn("_reported", F.lit(1))
-    questions = reported.withColumn("_moment", F.col("_asked")).withColumn("_reported", F.lit(0))
-    order = Window.partitionBy(*keys).orderBy("_moment")
-    earlier = order.rangeBetween(Window.unboundedPreceding, -1)
-    before = F.max(F.when(F.col("_reported") == 1, F.col("value"))).over(earlier)
-    return (
-        answers.union(questions)
-        .withColumn("before", before)
-        .where("_reported = 0")
-        .select(*keys, "at_micros", "value", "before")
-    )

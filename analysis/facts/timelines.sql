@@ -20,7 +20,8 @@ with branched as (
   from epochs left join lineages using (topic, partition, leader_epoch)
 ),
 compared as (
-  select *, last(lacked) over in_log as lacked_at_end, collect_list(lacked) over in_log as ever_lacked
+  select *, last(lacked) over in_log as lacked_at_end,
+    collect_list(lacked) over in_log as ever_lacked
   from branched
   window in_log as (partition by topic, partition order by leader_epoch
     rows between unbounded preceding and unbounded following)
