@@ -43,8 +43,9 @@ judged as (
   from {{ with_later_permit("written") }} as w
   left join surviving_records as s using (topic, partition, value)
 )
-select group, topic, partition, producer, transaction, kind, if(kind = 'lost', permit, null) as permit,
-  min(offset) as offset_first, max(last_offset) as offset_last, sum(records) as records
+select group, topic, partition, producer, transaction, kind,
+  if(kind = 'lost', permit, null) as permit, min(offset) as offset_first,
+  max(last_offset) as offset_last, sum(records) as records
 from judged
 where kind is not null
 group by all

@@ -12,7 +12,7 @@ from analysis.facts.positions import administered
 from analysis.facts.topics import changes
 from analysis.facts.trace import Trace
 from analysis.facts.transaction_outcomes import committed_readers
-from analysis.facts.transactions import waiting, writes
+from analysis.facts.transactions import stalls_at_transactions, writes
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 
@@ -93,7 +93,7 @@ def stuck_consumer(trace: Trace) -> CheckOutcome:
     )
     found = (
         stalls.join(excuses, on=["member", *_LOG, "seq"], how="left")
-        .join(waiting(stalls, trace), on=moment, how="left")
+        .join(stalls_at_transactions(trace), on=moment, how="left")
         .join(_owed(stalls, trace), on=moment, how="left")
         .join(_set_ahead(stalls, trace), on=["member", *_LOG, "seq"], how="left")
         .where("position is null or open_at is not null or is_owed is not null")

@@ -55,7 +55,8 @@ with batches as (
 ),
 in_order as (
   select *, min(producer_epoch) over of_id < max(producer_epoch) over of_id as is_raised,
-    max(producer_epoch) over (of_id order by base_offset, producer_epoch
+    max(producer_epoch) over (
+      partition by topic, partition, producer_id order by base_offset, producer_epoch
       rows between unbounded preceding and 1 preceding) as newer_epoch
   from batches
   window of_id as (partition by topic, partition, producer_id)
@@ -66,7 +67,8 @@ acted as (
   from acts_of_fenced
   where outcome = 'ok'
     or outcome = 'unknown' and act != 'send'
-    or outcome = 'failed' and error not in ('ProducerFencedException', 'InvalidProducerEpochException')
+    or outcome = 'failed'
+      and error not in ('ProducerFencedException', 'InvalidProducerEpochException')
 )
 select 'appended' as kind, topic, partition, min(base_offset) as offset_first,
   max(last_offset) as offset_last, null as at, null as producer, null as transaction,
