@@ -37,7 +37,7 @@ sent as (
     coalesce(marker = 'commit' and w.producer is not null, false) as is_judged
   from offset_commits
   join answered using (producer, transaction)
-  left semi join offsets_of using (offsets_partition, offsets_offset)
+  left semi join present_offsets using (offsets_partition, offsets_offset)
   left join written as w using (producer, transaction)
 ),
 in_turn as (

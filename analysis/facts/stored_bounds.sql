@@ -18,5 +18,5 @@ select group, topic, partition,
   max(committed_micros) as last_micros,
   max(committed_micros) - :clock_micros as last_low,
   max(struct(offsets_partition, offsets_offset)) as last_at
-from offsets_of
+from present_offsets
 group by all
