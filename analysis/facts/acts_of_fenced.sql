@@ -3,7 +3,7 @@ about: |
   What producers began to send or commit after a newer epoch of their transactional.id was reported.
 
   Of several reports the earliest one.
-subject: transaction_outcomes
+subject: transactions
 columns: |
   worker string
   producer string

@@ -1,6 +1,6 @@
 /*
 about: The plan's groups that read committed values only.
-subject: transaction_outcomes
+subject: transactions
 kept: false
 columns: |
   group string

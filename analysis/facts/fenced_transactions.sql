@@ -4,7 +4,7 @@ about: |
 
   Where the client reports no epoch, newer_epoch is null, and another producer's initialization
   counts.
-subject: transaction_outcomes
+subject: transactions
 columns: |
   producer string: empty in a row of the coordinator
   transaction int: the producer's number of its transaction, from 0; null before the first

@@ -4,7 +4,7 @@ about: |
 
   Which transaction it is follows from producer id and epoch; where several have the same, it is
   the last that had begun. Empty for older runs, whose commits have no producer id.
-subject: transaction_outcomes
+subject: transactions
 columns: |
   group string
   topic string

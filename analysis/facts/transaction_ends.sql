@@ -4,7 +4,7 @@ about: |
 
   A transaction that its client only tried to abort is aborted, whatever the answer: no other
   client may commit it. One whose commit was refused is `refused`.
-subject: transaction_outcomes
+subject: transactions
 kept: false
 columns: |
   producer string: empty in a row of the coordinator
