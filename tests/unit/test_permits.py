@@ -10,12 +10,12 @@ from analysis.engine.frames import Frame
 from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
 from analysis.facts.trace import Trace
+from analysis.statements.source import sources
 from bench.mutation import universes
 from contract.checks import Check
 from contract.run_folder import RunFolder
 from simulator.history import description, write_history
 
-ROOT = Path(__file__).resolve().parents[2]
 LOSSES = {
     Check.ABORTED_READ,
     Check.COMMITTED_EPOCH_REGRESSED,
@@ -79,9 +79,5 @@ def test_each_check_that_names_a_permit_is_one_of_a_loss() -> None:
 
 def test_no_check_has_permits_of_its_own() -> None:
     """Elections are asked for by the check that judges them; wiped tails are no election."""
-    asking = {
-        path.stem
-        for path in (ROOT / "analysis" / "checks").glob("*.py")
-        if "facts.elections import elections" in path.read_text()
-    }
-    assert asking == {"metadata"}
+    asking = {name for name, source in sources("checks").items() if "elections" in source.tables}
+    assert asking == {"eligible_leader_replicas", "unclean_election_unconfigured"}
