@@ -16,6 +16,13 @@ from contract.made_pages import MadePage
 _MADE = MadePage("facts.md", "make facts-page")
 PAGE = _MADE.path
 _WIDTH = 100
+_SUBJECTS = {
+    "wire": "What a broker knew when it answered a request: its leader epoch, its epoch cache, its log"
+    " end.",
+    "commit_calls": "What the cluster had when it answered a request about committed offsets.",
+    "quorum_calls": "What a controller knew when it answered a request about the metadata log.",
+}
+"""What the facts of a subject are about, unless a module of that name says it."""
 _HEAD = "| column | type | |\n|---|---|---|"
 
 
@@ -44,9 +51,14 @@ def _sections() -> Iterator[str]:
             continue
         if one.subject != subject:
             subject = one.subject
-            module = import_module(f"{facts.__name__}.{subject}")
-            yield f"## {subject}\n\n{_filled(module.__doc__ or '')}"
+            yield f"## {subject}\n\n{_filled(_about(subject))}"
         yield "\n\n".join([f"### {one.name}", _filled(one.about), _table(one)])
+
+
+def _about(subject: str) -> str:
+    if subject in _SUBJECTS:
+        return _SUBJECTS[subject]
+    return import_module(f"{facts.__name__}.{subject}").__doc__ or ""
 
 
 def _filled(text: str) -> str:

@@ -37,9 +37,15 @@ _GROUPS = pa.schema(
     }
 )
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
+_CONDITIONS = pa.schema({"release": pa.int32(), "metadata_max_bytes": pa.int32()})
 
-PLANNED = {"planned_topics": _TOPICS, "planned_groups": _GROUPS, "planned_readers": _READERS}
-"""What statements read of the plan, with the schema of each."""
+PLANNED = {
+    "planned_topics": _TOPICS,
+    "planned_groups": _GROUPS,
+    "planned_readers": _READERS,
+    "run_conditions": _CONDITIONS,
+}
+"""What statements read of the plan and of the run's description, with the schema of each."""
 
 _T = TypeVar("_T")
 _LOG = ("topic", "partition")
@@ -179,7 +185,21 @@ class Trace:
             "planned_topics": self.topics,
             "planned_groups": self.groups,
             "planned_readers": self.readers,
+            "run_conditions": self._conditions,
         }[name]
+
+    @cached_property
+    def _conditions(self) -> Frame:
+        """One row: (release, metadata_max_bytes) of the brokers.
+
+        `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
+        """
+        settings = self.run.config.get("settings", {})
+        row = {
+            "release": self.run.release,
+            "metadata_max_bytes": int(settings.get("offset.metadata.max.bytes", 4096)),
+        }
+        return self.engine.table(pa.Table.from_pylist([row], schema=_CONDITIONS))
 
     @property
     def numbers(self) -> dict[str, int]:

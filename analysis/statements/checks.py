@@ -102,14 +102,12 @@ def _definition(source: Source) -> CheckDefinition:
     cases = Cases(*_cases(source, header), evidence=header.evidence, **header.place)
 
     def judge(trace: Trace) -> CheckOutcome:
-        how = {"optional": header.optional, "regardless": header.regardless}
-        rows = stated(source.text, source.path, trace, list(output_columns(source)), **how)
-        counting = with_final(source, header.evaluated)
+        rows = judged_rows(Check(source.name), trace)
         if header.summary:
             rows = trace.engine.materialized(rows)
         return CheckOutcome(
             findings(rows, cases),
-            stated(counting, source.path, trace, ["evaluated"], **how),
+            _rows(source, with_final(source, header.evaluated), ["evaluated"], trace),
             summary=_summary(expanded(header.summary, source.path), decided(rows, cases)),
         )
 
@@ -121,6 +119,23 @@ def _definition(source: Source) -> CheckDefinition:
         stated_name=Check(source.name),
         stated_description=header.described,
     )
+
+
+def judged_rows(check: Check, trace: Trace) -> Frame:
+    """The rows of a check's statement, of which its cases are asked.
+
+    Raises:
+        StatementError: its file is wrong.
+        TableError: a table is missing or unreadable.
+    """
+    source = sources("checks")[check]
+    return _rows(source, source.text, list(output_columns(source)), trace)
+
+
+def _rows(source: Source, text: str, columns: list[str], trace: Trace) -> Frame:
+    header = source.header_as(CheckHeader)
+    how = {"optional": header.optional, "regardless": header.regardless}
+    return stated(text, source.path, trace, columns, **how)
 
 
 def _summary(sql: str, found: Frame) -> Frame | None:

@@ -47,9 +47,10 @@ def types_of_facts(engine: Any, folder: RunFolder) -> Iterator[tuple[Fact, Frame
     """Every fact of a run, as one statement over views of what it is made of."""
     trace = trace_of(engine, folder, table_files(folder))
     for one in declared().values():
-        module = import_module(f"analysis.facts.{one.subject}")
-        named = fact_named(one.name) if one.name in sources("facts") else getattr(module, one.name)
-        rows = named(trace)
+        if one.name in sources("facts"):
+            rows = fact_named(one.name)(trace)
+        else:
+            rows = getattr(import_module(f"analysis.facts.{one.subject}"), one.name)(trace)
         made_of = rows.body.frame if isinstance(rows.body, Shared) else rows
         found = resolved(made_of, engine.computed, frozenset())
         assert found, one.key
