@@ -17,8 +17,8 @@ _MADE = MadePage("facts.md", "make facts-page")
 PAGE = _MADE.path
 _WIDTH = 100
 _SUBJECTS = {
-    "wire": "What a broker knew when it answered a request: its leader epoch, its epoch cache, its log"
-    " end.",
+    "wire": "What a broker knew when it answered a request: its leader epoch, its epoch cache, its"
+    " log end.",
     "commit_calls": "What the cluster had when it answered a request about committed offsets.",
     "quorum_calls": "What a controller knew when it answered a request about the metadata log.",
 }

@@ -30,7 +30,7 @@ with ruled as (
       when due_epoch < asked_epoch or due_high < asked_offset then 'divergence'
       else 'no divergence'
     end as rule
-  from leader_calls
+  from leader_calls join due_epochs using ({{ call }})
   where api = 'FETCH' and version >= 12 and asked_epoch >= 0
 ),
 due as (

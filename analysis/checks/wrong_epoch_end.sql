@@ -41,7 +41,7 @@ with responses as (
       when error_code != 0 or epoch != due_epoch or offset is null
         or not offset between due_low and coalesce(due_high, offset) then 'violation'
     end as verdict
-  from leader_calls
+  from leader_calls join due_epochs using ({{ call }})
   where api = 'OFFSET_FOR_LEADER_EPOCH' and asked_epoch is not null
 )
 select * from responses

@@ -26,11 +26,13 @@ place:
   at: at_micros
 */
 with calls as (
-  select *, coalesce(current_leader_epoch < epoch_low, false) as is_older,
-    coalesce(current_leader_epoch > epoch_high, false) as is_newer,
-    coalesce(is_known and current_leader_epoch = epoch_low, false) as is_own,
-    {{ error_in_words() }} as error
-  from quorum_calls
+  select *, {{ error_in_words() }} as error from quorum_calls
+),
+accesses as (
+  select *,
+    case when is_older then 74 when is_newer then 75 when leads then 0 else 6 end as due_error
+  from calls
+  where api = 'FETCH' and error_code is not null
 ),
 leaders as (
   select metadata_epoch as epoch, max(leader) as due_leader from quorum_leaders group by all
@@ -53,20 +55,13 @@ responses as (
       when not is_voter then 'quorum: fetch of a non-voter'
       else 'quorum: leader epoch'
     end as rule,
-    case
-      when is_older then 'error 74 (FENCED_LEADER_EPOCH)'
-      when is_newer then 'error 75 (UNKNOWN_LEADER_EPOCH)'
-      when not leads then 'error 6 (NOT_LEADER_OR_FOLLOWER)'
-      else 'error 0 (NONE)'
-    end as expected,
+    {{ error_in_words("due_error") }} as expected,
     error as got,
     case
       when not (is_older or is_newer or is_own) then 'undecided'
-      when error_code != case when is_older then 74 when is_newer then 75 when leads then 0 else 6 end
-        then 'violation'
+      when error_code != due_error then 'violation'
     end as verdict
-  from calls
-  where api = 'FETCH' and error_code is not null
+  from accesses
   union all
   select {{ response }},
     if(may_fit, 'quorum: no divergence', 'quorum: divergence'),

@@ -44,7 +44,7 @@ listed as (
       when offset < 0 then -1
       else offset_floor
     end as due
-  from leader_calls
+  from leader_calls join due_epochs using ({{ call }})
   where api = 'LIST_OFFSETS' and version >= 4 and error_code = 0 and asked_timestamp >= -2
     and offset is not null
 ),

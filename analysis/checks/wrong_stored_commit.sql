@@ -17,12 +17,12 @@ evidence: worker, seq, broker, api, version, expected, got
 place:
   at: at_micros
 */
-{% macro commit_in_words(offset, epoch, producer, producer_epoch) -%}
+{% macro stored_in_words(offset, epoch, producer, producer_epoch) -%}
 format_string('offset %s, epoch %s, producer %s with epoch %s',
       {{ offset }}, {{ epoch }}, {{ producer }}, {{ producer_epoch }})
 {%- endmacro %}
 with commits as (
-  select *, {{ commit_in_words("asked_offset",
+  select *, {{ stored_in_words("asked_offset",
       "if(version >= if(api = 'OFFSET_COMMIT', 6, 2), coalesce(asked_epoch, -1), -1)",
       "coalesce(producer_id, -1)", "coalesce(producer_epoch, -1)") }} as requested
   from commit_requests
@@ -30,7 +30,7 @@ with commits as (
 ),
 stored as (
   select *, coalesce(metadata, '') as known_metadata,
-    {{ commit_in_words("offset", "committed_epoch", "producer_id", "producer_epoch") }} as stored
+    {{ stored_in_words("offset", "committed_epoch", "producer_id", "producer_epoch") }} as stored
   from committed_offsets
   where not is_tombstone
 ),

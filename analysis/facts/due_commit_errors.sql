@@ -23,23 +23,7 @@ columns: |
   is_member boolean: whether it names a member
   is_static boolean: whether the member has a group.instance.id
 */
-with grants as (
-  select producer_id, producer_epoch as granted_epoch, began_micros as may_from,
-    at_micros as sure_from
-  from wire_calls
-  where api = 'INIT_PRODUCER_ID' and error_code = 0
-  union all
-  select producer_id, producer_epoch, began_micros - :clock_micros, at_micros + :clock_micros
-  from transactions
-  where producer_id >= 0 and outcome = 'ok'
-),
-old_producers as (
-  select {{ commit_call }}, max(sure_from <= began_micros) as is_old_producer
-  from commit_requests join grants using (producer_id)
-  where granted_epoch > producer_epoch and may_from <= at_micros
-  group by all
-),
-asked as (
+with asked as (
   select *, api = 'TXN_OFFSET_COMMIT' as is_transactional,
     coalesce(generation, -1) >= 0 as has_generation,
     coalesce(generation, -1) >= 0 or coalesce(member, '') != '' or is_static as is_member,
@@ -48,8 +32,10 @@ asked as (
   from commit_requests
   cross join run_conditions
   join requested_topics using ({{ commit_call }})
+  join requested_groups using ({{ commit_call }})
   join requested_members using ({{ commit_call }})
-  left join old_producers using ({{ commit_call }})
+  left join requested_assignments using ({{ commit_call }})
+  left join requested_producers using ({{ commit_call }})
 ),
 named as (
   select *,
@@ -77,8 +63,9 @@ alone as (
       when not has_member or may_be_gone or protocol is null then 'undecided'
       when protocol = 'consumer' and not is_transactional and not has_group_errors
         then stale_epoch
-      when generation > generation_high then if(protocol = 'classic', 'other generation', stale_epoch)
-      when generation < generation_low and protocol = 'classic' then 'other generation'
+      when protocol = 'classic' and not generation between generation_low and generation_high
+        then 'other generation'
+      when generation > generation_high then stale_epoch
       when generation < generation_low and generation_low < generation_high then 'undecided'
       when generation < generation_low
         then if(generation >= assignment_epoch, 'accepted commit', stale_epoch)

@@ -30,7 +30,9 @@ columns: |
   at_micros bigint
   epoch_low int: the lower bound of the controller's epoch; null: unknown
   epoch_high int: the upper one
-  is_known boolean: whether it had one epoch all the time
+  is_older boolean: whether current_leader_epoch was older than the controller's epoch
+  is_newer boolean: whether it was newer
+  is_own boolean: whether it was the same throughout
   leads boolean: whether it leads in epoch_high
   is_voter boolean: whether the request is of a voter; true where it does not say of whom it is
 */
@@ -86,7 +88,10 @@ newest as (
   select max_by(voters, at_micros) as voters from quorum_samples
 )
 select calls.* except (replica), epoch_low, epoch_high,
-  coalesce(epoch_low = epoch_high, false) as is_known, coalesce(broker = led_by, false) as leads,
+  coalesce(current_leader_epoch < epoch_low, false) as is_older,
+  coalesce(current_leader_epoch > epoch_high, false) as is_newer,
+  coalesce(epoch_low = epoch_high and current_leader_epoch = epoch_low, false) as is_own,
+  coalesce(broker = led_by, false) as leads,
   coalesce(replica < 0 or array_contains(voters, replica), true) as is_voter
 from calls
 left join lowest using (worker, seq)

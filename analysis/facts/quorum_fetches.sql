@@ -1,7 +1,7 @@
 /*
 about: |
-  Fetches of the metadata log that its leader accepted in its own epoch, with what its log has of the
-  last fetched epoch: see `LeaderEpochFileCache.endOffsetFor`.
+  Fetches of the metadata log that its leader accepted in its own epoch, with what the leader's log
+  has of the last fetched epoch: see `LeaderEpochFileCache.endOffsetFor`.
 subject: quorum_calls
 optional: [quorum_samples]
 columns: |
@@ -19,15 +19,13 @@ columns: |
   diverging_offset bigint
   record_bytes bigint
   log_start bigint
-  floor int: the largest epoch of its log that is not above the asked one, else the asked one itself,
-    which ends where the log starts
+  floor int: the largest epoch of its log that is not above the asked one, else the asked one
+    itself, which ends where the log starts
   end_low bigint: where that ends; of the latest one, which grows, where it ended before
   end_high bigint: the same; of the latest one, where it ended at last
 */
 with fetches as (
-  select * from quorum_calls
-  where api = 'FETCH' and error_code = 0 and leads and is_known
-    and current_leader_epoch = epoch_low
+  select * from quorum_calls where api = 'FETCH' and error_code = 0 and leads and is_own
 ),
 epochs as (
   select server as broker, metadata_epoch, min(base_offset) as start, max(last_offset) as last

@@ -32,6 +32,14 @@ case {{ error }}
 {{ error_in_words(error, names_of_commit_errors) }}
 {%- endmacro %}
 
+{# A commit with its metadata, and with its leader epoch. #}
+{% macro commit_in_words(offset, metadata) -%}
+format_string('offset %s, metadata "%s"', {{ offset }}, {{ metadata }})
+{%- endmacro %}
+{% macro commit_epoch_in_words(offset, epoch) -%}
+format_string('offset %s, epoch %s', {{ offset }}, {{ epoch }})
+{%- endmacro %}
+
 {# An end offset of `leader_calls` by its bounds. #}
 {% macro end_in_words() -%}
 concat(cast(due_low as string), if(coalesce(due_low = due_high, false), '', ' or more'))
