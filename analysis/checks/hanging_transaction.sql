@@ -14,7 +14,7 @@ source: KIP-664; KIP-890.
 needs: [transactions, sends, replica_records, replica_batches]
 evaluated: >-
   select count(*) as evaluated
-  from (select distinct topic, partition, producer, transaction from held)
+  from (select distinct topic, partition, producer, transaction from held_writes)
 cases:
 - permitted: ended without a marker
   when: closed_micros is not null and permit is not null
@@ -44,14 +44,10 @@ evidence: records, producer, transaction, seconds, closed_micros, permit
 place:
   at: begun_micros
 */
-with held as (
-  select *
-  from transactional_writes left semi join surviving_records using (topic, partition, value)
-),
-unended as (
+with unended as (
   select topic, partition, producer, transaction, min(offset) as offset_first,
     max(last_offset) as offset_last, sum(records) as records, max(answered_micros) as written_micros
-  from held
+  from held_writes
   where marker is null and outcome != 'failed'
   group by all
 ),

@@ -7,7 +7,7 @@ evaluates: deliveries of values whose transaction the client began to commit; `a
   evaluates the others.
 source: '`isolation.level`; KIP-98.'
 needs: [transactions, sends, polls]
-evaluated: select coalesce(sum(records), 0) as evaluated from judged
+evaluated: select coalesce(sum(records), 0) as evaluated from reads_of_commits
 cases:
 - violation: before its commit
   cause: >-
@@ -16,22 +16,10 @@ cases:
   undecided_if: not is_sure
 evidence: records, producer, transaction, commit_micros
 */
-with written as (
-  select topic, partition, value, producer, transaction, commit_micros, e.worker as writer
-  from sliced_sends as s join transaction_ends as e using (producer, transaction)
-  where commit_micros is not null
-),
-judged as (
-  select p.group, p.topic, p.partition, p.offset, p.last_offset, p.records, p.polled_micros,
-    w.producer, w.transaction, w.commit_micros,
-    polled_micros + if(p.worker = writer, :jump_micros, :clock_micros) < commit_micros as is_sure
-  from sliced_polls as p
-  join written as w using (topic, partition, value)
-  left semi join committed_readers using (group, topic)
-)
 select group, topic, partition, producer, transaction, commit_micros, min(offset) as offset_first,
   max(last_offset) as offset_last, sum(records) as records, min(polled_micros) as at,
-  max(is_sure) as is_sure
-from judged
+  max(polled_micros + if(worker = committed_by, :jump_micros, :clock_micros) < commit_micros)
+    as is_sure
+from reads_of_commits
 where polled_micros < commit_micros
 group by all

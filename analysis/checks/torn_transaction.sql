@@ -11,7 +11,7 @@ undecided: no source reports that the write was appended.
 evaluates: every write of a committed transaction that a group went past.
 source: 'KIP-98: a transaction is atomic over its partitions.'
 needs: [transactions, sends, polls, group_events]
-evaluated: select coalesce(sum(records), 0) as evaluated from passed
+evaluated: select coalesce(sum(records), 0) as evaluated from passed_writes
 cases:
 - violation: torn
   when: seen > 0
@@ -28,23 +28,14 @@ cases:
   undecided_if: is_unreported
 evidence: records, producer, transaction, seen, permit
 */
-with passed as (
-  select w.*, r.group
-  from transactional_writes as w
-  join committed_readers as r using (topic)
-  join final_positions as f using (group, topic, partition)
-  where (ended_as = 'committed' or reported = 'committed' and ended_as = 'aborted')
-    and (offset is null or offset >= first_offset
-      and (offset < final_position or offset < position and answered_micros <= seen_micros))
-),
-delivered as (
+with delivered as (
   select group, producer, transaction, sum(records) as seen
-  from passed left semi join sliced_polls using (group, topic, partition, value)
+  from passed_writes left semi join sliced_polls using (group, topic, partition, value)
   group by all
 ),
 missed as (
-  select passed.*, coalesce(seen, 0) as seen, timeline, marker_permit
-  from passed
+  select w.*, coalesce(seen, 0) as seen, timeline, marker_permit
+  from passed_writes as w
   left anti join sliced_polls using (group, topic, partition, value)
   left join delivered using (group, producer, transaction)
   left join timelines using (topic, partition)
