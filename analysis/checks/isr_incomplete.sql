@@ -30,28 +30,21 @@ members as (
   select in_sync.*, log_start_offset, greatest(log_end_offset, batches_end) as log_end_offset
   from in_sync left join ends_of_replicas using (topic, partition, broker)
 ),
-followed as (
-  select topic, partition, broker, base_offset, max(last_offset) over (
-      partition by topic, partition, broker order by base_offset
-      rows between unbounded preceding and 1 preceding) as reached
-  from replica_batches
-),
 holes as (
-  select members.*, greatest(reached + 1, log_start_offset) as offset_first,
-    least(base_offset, high_watermark) - 1 as offset_last
-  from followed join members using (topic, partition, broker)
-  where base_offset > reached + 1
+  select members.*, greatest(hole_first, log_start_offset) as offset_first,
+    least(hole_last, high_watermark - 1) as offset_last
+  from replica_holes join members using (topic, partition, broker)
 ),
 held as (
-  select * from replica_batches left semi join members using (topic, partition, broker)
+  select topic, partition, broker as holder, base_offset, last_offset
+  from replica_batches left semi join members using (topic, partition, broker)
 )
 select *, log_end_offset as offset_first, high_watermark - 1 as offset_last,
   if(log_end_offset is null, 'no replica', 'behind') as kind
 from members
 where log_end_offset is null or log_end_offset < high_watermark
 union all
-select holes.*, 'hole'
-from holes left semi join held
-  on (held.topic, held.partition) = (holes.topic, holes.partition) and held.broker != holes.broker
-    and held.base_offset <= holes.offset_last and held.last_offset >= holes.offset_first
-where offset_first <= offset_last
+select distinct holes.*, 'hole'
+from holes join held on (held.topic, held.partition) = (holes.topic, holes.partition)
+where holder != broker and offset_first <= offset_last
+  and base_offset <= offset_last and last_offset >= offset_first

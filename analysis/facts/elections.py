@@ -11,4 +11,3 @@ allowed, but permits no loss: it led with every committed record, so only its di
 from analysis.statements.facts import fact_named
 
 elections = fact_named("elections")
-tails_cut = fact_named("tails_cut")
