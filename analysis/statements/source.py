@@ -98,23 +98,27 @@ def tables_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(sorted({one.name for one in tree.find_all(exp.Table)} - own))
 
 
-def with_final(source: Source, final: str) -> str:
-    """The steps of a statement (its WITH), before another SELECT than its own.
+def parts_of(source: Source) -> tuple[str, str]:
+    """The steps of a statement (its WITH; empty if it has none), and its last SELECT.
 
     Raises:
         StatementError: the statement has no SELECT.
     """
-    return source.text[: _final_select(source)] + expanded(final, source.path)
-
-
-def _final_select(source: Source) -> int:
-    """Where the SELECT after the steps begins."""
     depth = 0
     for token in Tokenizer(dialect="spark").tokenize(source.text):
         depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
         if depth == 0 and token.token_type == TokenType.SELECT:
-            return int(token.start)
+            return source.text[: token.start], source.text[token.start :]
     raise StatementError(f"{source.path}: it has no SELECT")
+
+
+def with_final(source: Source, final: str) -> str:
+    """The steps of a statement before another SELECT than its own.
+
+    Raises:
+        StatementError: the statement has no SELECT.
+    """
+    return parts_of(source)[0] + expanded(final, source.path)
 
 
 def expanded(text: str, path: Path) -> str:
