@@ -89,7 +89,7 @@ def fact_named(name: str) -> Callable[[Trace], Frame]:
 
     names = [column.name for column in columns]
     listed = ", ".join(f"`{name}`" for name in names)
-    text = f"select {listed} from ({source.text})"  # noqa: S608 - of this package
+    text = f"select {listed} from ({source.text})"
 
     def rows(trace: Trace) -> Frame:
         return stated(

@@ -50,8 +50,7 @@ def _counted(trace: Trace) -> list[dict[str, Any]]:
         checks.pop(Check.WRONG_AUTHORIZATION)
     judged = tuple((str(check), judged_rows(check, trace)) for check in checks)
     responses = " union all ".join(
-        f"select rule, api, version, verdict from {name}"  # noqa: S608 - a check
-        for name, _ in judged
+        f"select rule, api, version, verdict from {name}" for name, _ in judged
     )
     columns = ("rule", "api", "responses", "first", "last", "violations", "undecided")
     text = Text(_COUNTED.format(responses=responses), judged)
