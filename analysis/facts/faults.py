@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
 from analysis.facts.declared import of_table
 from analysis.facts.trace import Trace, view
@@ -53,27 +52,6 @@ def held_faults(trace: Trace) -> Frame:
         "fault", "target", "heal_began_micros", "healed_micros", "is_instant"
     )
     return held.union(undone)
-
-
-def with_faults(rows: Frame, trace: Trace, *, since: str, until: str) -> Frame:
-    """Add `faults`: how many held at a time between two columns; those that are alike are one row.
-
-    Args:
-        rows: of any kind.
-        trace: the run.
-        since: the column of the earlier time; null: at any time before `until`.
-        until: the column of the later time.
-    """
-    held = held_faults(trace).selectExpr("injected_micros as _injected", "ended_micros as _ended")
-    return (
-        rows.join(
-            held,
-            on=F.expr(f"_injected <= {until} and coalesce(_ended >= {since}, true)"),
-            how="left",
-        )
-        .groupBy(*rows.columns)
-        .agg(F.count("_injected").alias("faults"))
-    )
 
 
 def brokers_of(target: str) -> frozenset[int]:

@@ -33,6 +33,7 @@ _GROUPS = pa.schema(
     {
         **{name: pa.string() for name in ("group", "client", "commit_epoch", "reset", "isolation")},
         "is_by_client": pa.bool_(),
+        "is_static": pa.bool_(),
         "has_rack": pa.bool_(),
     }
 )
@@ -147,14 +148,19 @@ class Trace:
 
     @cached_property
     def groups(self) -> Frame:
-        """(group, client, commit_epoch, reset, isolation, is_by_client, has_rack) of the plan.
+        """The groups of the plan.
 
         `is_by_client`: whether the group's client commits by itself, and reports no commit.
+        `is_static`: whether a member that is started again keeps its partitions (KIP-345).
         `has_rack`: whether it has a `client.rack`, and so may read from a follower.
         """
         rows = [
             msgspec.structs.asdict(group)
-            | {"is_by_client": group.commits_by_itself, "has_rack": "client.rack" in group.settings}
+            | {
+                "is_by_client": group.commits_by_itself,
+                "is_static": group.is_static,
+                "has_rack": "client.rack" in group.settings,
+            }
             for group in self.plan.groups
         ]
         return self.engine.table(pa.Table.from_pylist(rows, schema=_GROUPS))
