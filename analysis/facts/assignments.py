@@ -5,6 +5,4 @@ from analysis.statements.facts import fact_named
 
 ASSIGNMENT = (*PARTITION, "member", "from_seq")
 
-assignments = fact_named("assignments")
-ownerships = fact_named("ownerships")
 commits_at_start = fact_named("commits_at_start")

@@ -17,4 +17,3 @@ IS_CHOSEN = (
 
 stored_commits = fact_named("stored_commits")
 stored_otherwise = fact_named("stored_otherwise")
-asked_commits = fact_named("asked_commits")

@@ -16,7 +16,6 @@ IN_LOG = "struct(offsets_partition, offsets_offset, committed_micros)"
 endings = fact_named("group_endings")
 positions = fact_named("last_positions")
 offsets_of = fact_named("present_offsets")
-all_offsets = fact_named("all_offsets")
 administered = fact_named("administered")
 withheld_commits = fact_named("withheld_commits")
 beginnings = fact_named("group_beginnings")

@@ -9,7 +9,6 @@ leaders' samples, the metadata log, and the end of the run.
 """
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from analysis.statements.facts import fact_named
@@ -21,7 +20,6 @@ creations = fact_named("creations")
 created_once = fact_named("created_once")
 created_again = fact_named("created_again")
 log_start_reports = fact_named("log_start_reports")
-_deletions = fact_named("logged_deletions")
 
 
 def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
@@ -94,36 +92,3 @@ def with_log_starts(moments: Frame, trace: Trace) -> Frame:
         )
     )
     return moments.join(known, on=list(key), how="left")
-
-
-def with_deletion(rows: Frame, trace: Trace, *, offset: str) -> Frame:
-    """Rows with `deletion`, the first deletion that the servers logged of records up to an offset.
-
-    A struct of at_micros, log_start, reason (as Kafka words it) and broker; null if none was
-    logged.
-
-    Args:
-        rows: with topic, partition.
-        trace: the run.
-        offset: the offset, in SQL.
-    """
-    return (
-        rows.join(_deletions(trace), on=list(_LOG), how="left")
-        .withColumn(
-            "deletion", F.expr(f"array_min(filter(_deletions, one -> one.log_start > {offset}))")
-        )
-        .drop("_deletions")
-    )
-
-
-def deletion_in_words() -> Column:
-    """Of rows of `with_deletion`: the event; empty if no deletion was logged."""
-    return F.when(
-        F.col("deletion").isNotNull(),
-        F.format_string(
-            " by %s on broker %s, which raised the log start to %s",
-            "deletion.reason",
-            "deletion.broker",
-            "deletion.log_start",
-        ),
-    ).otherwise("")
