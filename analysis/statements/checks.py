@@ -149,6 +149,9 @@ def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
         if len(given) != 1:
             raise StatementError(f"{source.path}: a case has one verdict: {one.cause}")
         ((verdict, kind),) = given.items()
-        conditions = (one.when, one.permitted_if, one.undecided_if)
-        expanded_conditions = (expanded(sql, source.path) for sql in conditions)
-        yield Case(kind, verdict, one.cause, *expanded_conditions, evidence=one.evidence)
+        when, permitted_if, undecided_if = (
+            expanded(sql, source.path) for sql in (one.when, one.permitted_if, one.undecided_if)
+        )
+        yield Case(
+            kind, verdict, one.cause, when, permitted_if, undecided_if, evidence=one.evidence
+        )
