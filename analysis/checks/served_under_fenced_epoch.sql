@@ -102,33 +102,11 @@ accepted_by_zombies as (
     "min(answered_micros) as at, max(micros_after) / " ~ micros_per_second ~ " as seconds_after,
     min(producer) as producer,") }}
 ),
-delivered as (
-  select topic, partition, leader_epoch, max(last_offset) as delivered_to
-  from deliveries
-  group by all
-),
-entries as (
-  select topic, partition, explode(epochs) as entry from epoch_starts
-),
 beyond as (
-  select topic, partition, d.leader_epoch, min(entry.start_offset) as ends,
-    min_by(entry.leader_epoch, entry.start_offset) as next_epoch
-  from delivered as d
-  join entries using (topic, partition)
-  left semi join created_once using (topic, partition)
-  where entry.leader_epoch > d.leader_epoch
-  group by topic, partition, d.leader_epoch, delivered_to
-  having delivered_to >= min(entry.start_offset)
-),
-ended as (
-  select beyond.*, e.broker, e.until_micros, timeline
-  from beyond
-  join leader_epochs as e on (e.topic, e.partition, e.epoch)
-    = (beyond.topic, beyond.partition, beyond.leader_epoch)
-  left join timelines as t on (t.topic, t.partition) = (beyond.topic, beyond.partition)
+  select * from epochs_read_beyond left join timelines using (topic, partition)
 ),
 permitted as (
-  select * from {{ with_permit("ended", "leader_epoch", "next_epoch", "ends") }}
+  select * from {{ with_permit("beyond", "leader_epoch", "next_epoch", "ends") }}
 ),
 served_by_zombies as (
   select group, topic, partition, 'served_by_zombie' as kind, leader_epoch, ends, broker, permit,
