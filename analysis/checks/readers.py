@@ -1,6 +1,6 @@
 """Whether all readers see one log, and see it in time."""
 
-from analysis.checks.base import CheckDefinition, CheckOutcome, count, spans
+from analysis.checks.base import CheckDefinition, CheckOutcome, spans
 from analysis.checks.cases import (
     DECIDED,
     PERMIT,
@@ -19,17 +19,13 @@ from analysis.facts import slices
 from analysis.facts.branches import absences, rivals, with_readers
 from analysis.facts.permits import with_permit
 from analysis.facts.sessions import (
-    STALE_SECONDS,
     on_branch,
     passed,
-    reported_ends,
     runs,
-    standstills,
 )
 from analysis.facts.state import with_timelines
 from analysis.facts.topics import creations
 from analysis.facts.trace import Trace
-from contract.tables import MICROS_PER_SECOND
 
 _LOG = ("topic", "partition")
 _AT = (*_LOG, "offset")
@@ -182,52 +178,6 @@ def resurrected_record(trace: Trace) -> CheckOutcome:
         at=F.min("at"),
     )
     return CheckOutcome(findings(found, _CAME_BACK), trace.records("polls"))
-
-
-_LATE = "at offset {first_offset}, {seconds:.1f} s after the record there was acknowledged"
-_STAYED = Cases(
-    permitted("stood still", f"{{member}} received no record {_LATE}"),
-    permitted("caught up early", f"{{member}} reported that it had caught up {_LATE}"),
-    evidence="member, seconds, acks",
-    offset_first="first_offset",
-    at="at_micros",
-)
-
-
-def stale_read(trace: Trace) -> CheckOutcome:
-    """A member stayed at a position for 2 s or more after the record there was acknowledged.
-
-    It polled on there, as its commits in between prove; or it reported there that it had caught up,
-    and the surviving log has the record. Records of transactions are left out: they can't be read
-    before their commit.
-
-    Permitted: always.
-    Evaluates: every stretch of records that one poll returned.
-    Source: no configuration bounds how far a reader lags.
-    """
-    acks = (
-        slices.acknowledged(trace)
-        .where("transaction is null")
-        .select(*_LOG, F.col("offset").alias("first_offset"), "value", "answered_micros", "acks")
-    )
-    stood = acks.drop("value").join(standstills(trace), on=[*_LOG, "first_offset"], how="inner")
-    kept = slices.surviving(trace).select(*_LOG, F.col("offset").alias("first_offset"), "value")
-    early = (
-        acks.join(reported_ends(trace), on=[*_LOG, "first_offset"], how="inner")
-        .join(kept, on=[*_LOG, "first_offset", "value"], how="left_semi")
-        .drop("value")
-    )
-    stays = stood.withColumn("kind", F.lit("stood still")).unionByName(
-        early.withColumn("kind", F.lit("caught up early"))
-    )
-    found = (
-        stays.withColumn("_since", F.greatest("since_micros", "answered_micros"))
-        .where(f"until_micros - _since >= {STALE_SECONDS * MICROS_PER_SECOND}")
-        .withColumn("seconds", (F.col("until_micros") - F.col("_since")) / MICROS_PER_SECOND)
-        .drop("answered_micros")
-        .distinct()
-    )
-    return CheckOutcome(findings(found, _STAYED), count(runs(trace)))
 
 
 def _back(trace: Trace) -> Frame:
@@ -389,5 +339,4 @@ CHECKS = (
         cases=(*_DIFFERENT_VALUES, *_GIVEN_TO_ONE),
     ),
     CheckDefinition("A7", resurrected_record, needs=("polls", "sends"), cases=_CAME_BACK),
-    CheckDefinition("B6", stale_read, needs=("polls", "sends", "group_events"), cases=_STAYED),
 )

@@ -43,13 +43,9 @@ _WRITTEN_IN_PYTHON = {
     "deleted_partitions": "progress._deleted",
     "explained_skips": "progress.skips",
     "judged_resets": "resets.resets_of",
-    "jumps_back": "sessions.moved_back",
-    "passed_slices": "sessions.passed",
     "reader_bits": "branches._bits",
     "repeated_slices": "progress.repeated",
     "rival_values": "branches.rivals",
-    "session_jumps": "sessions.jumps",
-    "session_runs": "sessions.runs",
 }
 """Facts that are no statements yet, and whose function has another name."""
 
