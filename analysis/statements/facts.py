@@ -37,15 +37,10 @@ _TYPES = {
     exp.DataType.Type.TEXT: pa.string(),
 }
 _WRITTEN_IN_PYTHON = {
-    "absences_at_end": "branches.absences",
-    "abandoned_branches": "branches.abandoned",
-    "branch_reads": "branches.reads",
     "deleted_partitions": "progress._deleted",
     "explained_skips": "progress.skips",
     "judged_resets": "resets.resets_of",
-    "reader_bits": "branches._bits",
     "repeated_slices": "progress.repeated",
-    "rival_values": "branches.rivals",
 }
 """Facts that are no statements yet, and whose function has another name."""
 
