@@ -3,19 +3,15 @@
 from analysis.checks.base import CheckDefinition, CheckOutcome, count, members_judged
 from analysis.checks.cases import Cases, findings, permitted, undecided, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.acknowledgements import lost
-from analysis.facts.branches import abandoned, reads
+from analysis.facts.branches import reads
 from analysis.facts.deliveries import client_resets
-from analysis.facts.leader_epochs import leader_epochs
 from analysis.facts.positions import PARTITION, administered
-from analysis.facts.resets import noticed, with_position_epochs
+from analysis.facts.resets import with_position_epochs
 from analysis.facts.slices import given_at
 from analysis.facts.state import fork_then, is_overwritten, may_be_overwritten, timelines
 from analysis.facts.topics import of_present_topic, with_former_topic, with_log_starts
 from analysis.facts.trace import Trace
-from contract.outcomes import CommitEpoch
 from contract.tables import MICROS_PER_MS
 
 _LOG = ("topic", "partition")
@@ -166,119 +162,6 @@ def false_truncation(trace: Trace) -> CheckOutcome:
     return CheckOutcome(findings(judged, _FALSE), members_judged(trace))
 
 
-_SILENT = Cases(
-    violation(
-        "silent",
-        "epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and"
-        " became valid again through {appended} new records",
-        permitted_if=f"commit_epoch = '{CommitEpoch.NONE}' and is_resumed",
-    ),
-    evidence="previous_epoch, forked_at, position, appended, epoch, went_on_at, commit_epoch",
-    offset_first="forked_at",
-    offset_last="position - 1",
-    at="at_micros",
-)
-
-
-def silent_revalidation(trace: Trace) -> CheckOutcome:
-    """A position beyond a truncated log's end became valid again by new appends, unnoticed.
-
-    The group had read past where the older epoch ends, new appends overtook its position, and it
-    read on there without a reset or an exception.
-
-    Permitted: the group commits no epoch, and a member of it was opened or assigned in between: it
-        went on from a commit. A live member's position has the epoch of its last record.
-    Evaluates: each step of a group from one epoch to a newer one on a partition.
-    Source: KIP-320, Motivation; KAFKA-20507.
-    """
-    # One poll may return records of several epochs, which rise with the offsets.
-    in_order = Window.partitionBy(*PARTITION).orderBy("first_micros", "epoch")
-    passages = (
-        reads(trace)
-        .select(
-            *PARTITION,
-            "epoch",
-            F.col("first_offset").alias("went_on_at"),
-            F.col("first_micros").alias("at_micros"),
-            F.lag("epoch").over(in_order).alias("previous_epoch"),
-            (F.lag("last_offset").over(in_order) + 1).alias("position"),
-            F.lag("forked_at").over(in_order).alias("forked_at"),
-            F.lag("last_micros").over(in_order).alias("first_micros"),
-            F.col("first_micros").alias("until_micros"),
-        )
-        .where("previous_epoch < epoch")
-    )
-    beyond = passages.where("forked_at < position and went_on_at >= position")
-    resumed = (
-        trace["group_events"]
-        .where("change in ('assigned', 'opened')")
-        .selectExpr("group", "at_micros as resumed_micros")
-    )
-    is_between = f"resumed_micros + {trace.skew_micros} >= first_micros"
-    is_resumed = f"{is_between} and resumed_micros <= until_micros + {trace.skew_micros}"
-    found = (
-        beyond.join(resumed, on="group", how="left")
-        .groupBy(*beyond.columns)
-        .agg(F.max(F.expr(f"coalesce({is_resumed}, false)")).alias("is_resumed"))
-        .join(
-            noticed(trace, beyond),
-            on=[*PARTITION, "first_micros", "until_micros"],
-            how="left_anti",
-        )
-        .join(trace.groups.select("group", "commit_epoch"), on="group", how="left")
-        .selectExpr("*", "position - forked_at as appended")
-    )
-    return CheckOutcome(findings(found, _SILENT), count(passages))
-
-
-_LOST = (
-    "epoch {epoch} reached {reached} and ends at {forked_at} in the log: {estimate} records; {lost}"
-    " acknowledged ones are lost"
-)
-_ABANDONED = Cases(
-    permitted("exact", _LOST, when="estimate = lost"),
-    permitted("more than acknowledged", _LOST, when="estimate > lost"),
-    permitted("less than acknowledged", _LOST),
-    evidence="epoch, forked_at, reached, reached_by, estimate, lost",
-    offset_first="forked_at",
-    offset_last="reached - 1",
-    at="until_micros",
-)
-
-
-def loss_estimate(trace: Trace) -> CheckOutcome:
-    """An election abandoned a branch: its length, and the acknowledged values lost with it.
-
-    The length is the old log's end less the start of the newer epoch. It counts records that were
-    never acknowledged, and not those that no source saw. `lost_record` evaluates the loss.
-
-    Permitted: always.
-    Evaluates: every election that ended an epoch.
-    Source: KAFKA-10751.
-    """
-    branches = abandoned(trace)
-    by_values = (
-        lost(trace)
-        .select(*_LOG, "offset", "records", F.col("acknowledged_epoch").alias("epoch"))
-        .join(branches, on=[*_LOG, "epoch"], how="inner")
-        .where("offset >= forked_at")
-        .groupBy(*_LOG, "epoch")
-        .agg(F.sum("records").alias("lost"))
-    )
-    ended = leader_epochs(trace).where("newer_epoch is not null")
-    began = ended.groupBy(*_LOG, "epoch").agg(F.min("until_micros").alias("until_micros"))
-    found = (
-        branches.join(by_values, on=[*_LOG, "epoch"], how="left")
-        .join(began, on=[*_LOG, "epoch"], how="left")
-        .selectExpr(
-            "*",
-            "reached - forked_at as estimate",
-        )
-        .withColumn("lost", F.coalesce("lost", F.lit(0)))
-    )
-    return CheckOutcome(findings(found, _ABANDONED), count(ended))
-
-
 def _reports(trace: Trace) -> Frame:
     """Reports of truncations by clients: _RESET, is_raised, timeline, forked_at.
 
@@ -332,17 +215,5 @@ CHECKS = (
         false_truncation,
         needs=("group_events", "epoch_checkpoints", "log_starts"),
         cases=_FALSE,
-    ),
-    CheckDefinition(
-        "F10",
-        silent_revalidation,
-        needs=("polls", "epoch_checkpoints", "log_starts", "leaderships"),
-        cases=_SILENT,
-    ),
-    CheckDefinition(
-        "F11",
-        loss_estimate,
-        needs=("sends", "log_starts", "epoch_checkpoints", "leaderships"),
-        cases=_ABANDONED,
     ),
 )

@@ -3,92 +3,13 @@
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.client_offsets import client_offsets
-from analysis.facts.declared import of_table
-from analysis.facts.deliveries import client_resets
-from analysis.facts.positions import IN_LOG, PARTITION, offsets_of
+from analysis.facts.positions import PARTITION, offsets_of
 from analysis.facts.slices import given_at
-from analysis.facts.topics import of_present_topic
-from analysis.facts.trace import IS_STORED, Trace, view
-from contract.tables import MICROS_PER_SECOND
+from analysis.facts.trace import Trace
 
 _LOG = ("topic", "partition")
-_LOG_CLOCK_MICROS = 1000
-"""A line of a client's log has its time in milliseconds."""
-_LATE_MICROS = MICROS_PER_SECOND
-"""A client may write the line or raise the exception so long after it went on."""
 _RAISED = (*PARTITION, "member", "seq")
 _FAILED = (*_RAISED, "at_micros", "position", "divergent_offset")
-IS_NOTICE = "(?i)truncat|out_?of_?range|no_?offset|offset_?reset"
-"""Exceptions of clients about a position that is not valid, or that they do not have."""
-
-
-@view(*of_table("resets"))
-def resets_of(trace: Trace) -> Frame:
-    """Resets of the present topics, without those for want of a commit where none stood.
-
-    The application's seeks are none.
-    """
-    key = (*PARTITION, "member", "at_micros")
-    resets = of_present_topic(client_resets(trace), trace, "at_micros").where("cause != 'seek'")
-    stood = (
-        resets.where("cause = 'no_commit'")
-        .select(*key)
-        .distinct()
-        .join(offsets_of(trace), on=list(PARTITION), how="inner")
-        .where(f"committed_micros <= at_micros and (is_tombstone or {IS_STORED})")
-        .groupBy(*key)
-        .agg(F.max_by("is_tombstone", F.expr(IN_LOG)).alias("was_deleted"))
-    )
-    return resets.join(stood, on=list(key), how="left").where(
-        "cause != 'no_commit' or not coalesce(was_deleted, true)"
-    )
-
-
-def noticed(trace: Trace, gone: Frame) -> Frame:
-    """(group, topic, partition, first_micros, until_micros) of those whose client reported it.
-
-    A reset of that partition counts, or an exception about truncations or missing offsets that
-    names it, or no partition at all; only between first_micros and until_micros.
-
-    Args:
-        trace: the run.
-        gone: with group, topic, partition, first_micros (when the first lost record was polled),
-            until_micros (when the group went on).
-    """
-    key = (*PARTITION, "first_micros", "until_micros")
-    since = gone.select(*key).distinct()
-    is_meanwhile = F.expr(
-        f"at_micros + {_LOG_CLOCK_MICROS + trace.skew_micros} > first_micros"
-        f" and at_micros <= until_micros + {_LATE_MICROS + trace.skew_micros}"
-    )
-    reset_since = (
-        client_resets(trace)
-        .where("cause in ('truncation', 'out_of_range')")
-        .select(*PARTITION, "at_micros")
-        .join(since, on=list(PARTITION), how="inner")
-        .where(is_meanwhile)
-    )
-    raised = (
-        trace["group_events"]
-        .where("change = 'failed'")
-        .where(F.coalesce(F.rlike(F.col("exception"), F.lit(IS_NOTICE)), F.expr("false")))
-        .select(
-            "group",
-            "at_micros",
-            "message",
-            F.col("topic").alias("named_topic"),
-            F.col("partition").alias("named_partition"),
-        )
-    )
-    is_named = (F.col("named_topic") == F.col("topic")) & (
-        F.col("named_partition") == F.col("partition")
-    )
-    # An exception about several partitions has one of them in its columns, all in its message.
-    name = F.concat(F.lit(r"\b\Q"), "topic", F.lit("-"), "partition", F.lit(r"\E\b"))
-    is_in_message = F.coalesce(F.rlike(F.col("message"), name), F.lit(0).cast("boolean"))
-    names_it = (F.coalesce("named_topic", F.lit("")) == "") | is_named | is_in_message
-    raised_since = raised.join(since, on="group", how="inner").where(is_meanwhile & names_it)
-    return reset_since.select(*key).union(raised_since.select(*key))
 
 
 def with_committed_epochs(resets: Frame, trace: Trace) -> Frame:
@@ -163,27 +84,6 @@ def with_log_ends(resets: Frame, trace: Trace) -> Frame:
         )
     )
     return resets.join(sampled, on=list(key), how="left")
-
-
-def with_history(resets: Frame, trace: Trace) -> Frame:
-    """Add bytes and seconds: of the batches between from_offset and to_offset, of one replica."""
-    key = (*PARTITION, "member", "at_micros", "from_offset")
-    batches = trace["replica_batches"].select(
-        *_LOG, "broker", "base_offset", "last_offset", "size_bytes", "max_timestamp_micros"
-    )
-    passed = (
-        batches.join(resets.select(*key, "to_offset").distinct(), on=list(_LOG))
-        .where("last_offset >= least(from_offset, to_offset)")
-        .where("base_offset < greatest(from_offset, to_offset)")
-        .groupBy(*key, "broker")
-        .agg(
-            F.sum("size_bytes").alias("size"),
-            (F.max("max_timestamp_micros") - F.min("max_timestamp_micros")).alias("micros"),
-        )
-        .groupBy(*key)
-        .agg(F.max("size").alias("bytes"), (F.max("micros") / MICROS_PER_SECOND).alias("seconds"))
-    )
-    return resets.join(passed, on=list(key), how="left")
 
 
 def with_position_epochs(raised: Frame, trace: Trace) -> Frame:

@@ -36,13 +36,6 @@ _TYPES = {
     exp.DataType.Type.BOOLEAN: pa.bool_(),
     exp.DataType.Type.TEXT: pa.string(),
 }
-_WRITTEN_IN_PYTHON = {
-    "deleted_partitions": "progress._deleted",
-    "explained_skips": "progress.skips",
-    "judged_resets": "resets.resets_of",
-    "repeated_slices": "progress.repeated",
-}
-"""Facts that are no statements yet, and whose function has another name."""
 
 
 class FactHeader(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -119,8 +112,6 @@ def _in_python(name: str) -> Callable[[Trace], Frame]:
 def _fact_in_python(name: str) -> Fact:
     for module in iter_modules(facts.__path__, f"{facts.__name__}."):
         import_module(module.name)
-    if name in _WRITTEN_IN_PYTHON:
-        return FACTS[_WRITTEN_IN_PYTHON[name]]
     return {fact.name: fact for fact in FACTS.values()}[name]
 
 

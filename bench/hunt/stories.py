@@ -11,9 +11,8 @@ from analysis.checks.resets import unjustified_reset
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
 from analysis.facts.deliveries import deliveries
-from analysis.facts.progress import repeated
-from analysis.facts.resets import resets_of
 from analysis.facts.trace import Trace
+from analysis.statements.facts import fact_named
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from bench.traces import load
 from bench.verdicts import verdicts_of
@@ -183,14 +182,14 @@ def _of_rounds(trace: Trace) -> list[Row]:
 def _groups(trace: Trace) -> Iterator[GroupSum]:
     near = {row["group"]: row for row in near_misses(trace).collect()}
     resets: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in resets_of(trace).select("group", "cause").collect():
+    for row in fact_named("judged_resets")(trace).select("group", "cause").collect():
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
     for row in unjustified_reset(trace).findings.select("group", "verdict").collect():
         found[row["group"], row["verdict"]] += 1
     delivered = _by_group(deliveries(trace).groupBy("group").agg(F.sum("records").alias("number")))
     again = _by_group(
-        repeated(trace)
+        fact_named("repeated_slices")(trace)
         .groupBy("group")
         .agg(F.sum(F.expr("(deliveries - 1) * records")).alias("number"))
     )
