@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from analysis.checks.resets import unjustified_reset
+from analysis.checks.registry import CHECKS
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
 from analysis.facts.deliveries import deliveries
@@ -151,7 +151,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
 
 
 def _witnesses(trace: Trace) -> Iterator[Witness]:
-    for row in unjustified_reset(trace).findings.collect():
+    for row in CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.collect():
         yield Witness(**{name: row[name] for name in Witness.__struct_fields__})
 
 
@@ -185,7 +185,7 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
     for row in fact_named("judged_resets")(trace).select("group", "cause").collect():
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
-    for row in unjustified_reset(trace).findings.select("group", "verdict").collect():
+    for row in CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.select("group", "verdict").collect():
         found[row["group"], row["verdict"]] += 1
     delivered = _by_group(deliveries(trace).groupBy("group").agg(F.sum("records").alias("number")))
     again = _by_group(
