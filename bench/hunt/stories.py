@@ -185,7 +185,9 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
     for row in fact_named("judged_resets")(trace).select("group", "cause").collect():
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
-    for row in CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.select("group", "verdict").collect():
+    for row in (
+        CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.select("group", "verdict").collect()
+    ):
         found[row["group"], row["verdict"]] += 1
     delivered = _by_group(deliveries(trace).groupBy("group").agg(F.sum("records").alias("number")))
     again = _by_group(
