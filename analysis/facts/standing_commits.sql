@@ -24,8 +24,8 @@ with standing as (
     from_micros as stood_micros, 'at an assignment' as stood
   from commits_at_start
   union all
-  select group, topic, partition, committed_offset, committed_epoch, committed_micros, {{ forever }},
-    'at the end'
+  select group, topic, partition, committed_offset, committed_epoch, committed_micros,
+    {{ forever }}, 'at the end'
   from {{ last_commits("present_offsets") }}
 ),
 assignments_of_log as (

@@ -1,8 +1,10 @@
-{# Errors of a commit of whom the group has no more, without `Exception`, `Error` or underscores. #}
-{% set no_member = "CommitFailed|UnknownMemberId|IllegalGeneration|FencedInstanceId|FencedMemberEpoch|StaleMemberEpoch" %}
+{# A pattern: errors of a commit of whom the group has no more, without `Exception`, `Error` or
+   underscores. #}
+{% set no_member = "CommitFailed|UnknownMemberId|IllegalGeneration|FencedInstanceId"
+  ~ "|FencedMemberEpoch|StaleMemberEpoch" %}
 
-{# From when on a commit that a client asked for may have been stored, and until when. Histories that
-   do not record when it began have at most 30 s before the answer.
+{# From when on a commit that a client asked for may have been stored, and until when. In histories
+   that do not record when it began, that was at most 30 s before the answer.
    answered: the column of the time of the answer; the rows have began_micros. #}
 {% macro asked_first(answered) -%}
 coalesce(began_micros, {{ answered }} - {{ 30 * micros_per_second }})
@@ -40,11 +42,14 @@ coalesce(began_micros, {{ answered }} - {{ 30 * micros_per_second }})
       group by all) as _led using ({{ commit_key }}))
 {%- endmacro %}
 
-{# Rows of `standing_commits` with passed_by: in words, the first event by which the log start passed
-   an offset. That is a deletion that a broker logged, else the leader's first answer with such a log
-   start; empty where neither came before the commit was asked for.
+{# What names a row of `standing_commits`. #}
+{% set standing_key = "group, topic, partition, offset, committed_epoch, committed_micros"
+  ~ ", stood_micros" %}
+
+{# Rows of `standing_commits` with passed_by: in words, the first event by which the log start
+   passed an offset. That is a deletion that a broker logged, else the leader's first answer with
+   such a log start; empty where neither came before the commit was asked for.
    offset: an expression. #}
-{% set standing_key = "group, topic, partition, offset, committed_epoch, committed_micros, stood_micros" %}
 {% macro with_passing(rows, offset) -%}
 (select * except (deletion, _report), case
         when deletion.at_micros <= stood_micros then ltrim({{ deletion_in_words() }})

@@ -1,6 +1,6 @@
 {# Rows with end_before and end_after: the ends of the log in the leader's samples before and after
-   at_micros, also if clocks were apart. A sample before counts only if no newer leader came between:
-   it may have truncated the log.
+   at_micros, also if clocks were apart. A sample before counts only if no newer leader came
+   between: it may have truncated the log.
    rows: a table or step with topic, partition and at_micros; few. #}
 {% macro with_log_ends(rows) -%}
 (select _moment.*, end_before, end_after
@@ -25,10 +25,10 @@
 {%- endmacro %}
 
 {# LogTruncationExceptions with the leader epoch of the consumer's position. There are three sources
-   of it: the exception reports it; the group was delivered the record before the position; the group
-   committed the position with an epoch. known_epoch is that of the first of these sources that has
-   one, -1 if none has; asked_epoch is the largest of them, which the client may have requested at
-   most, null if none has one.
+   of it: the exception reports it; the group was delivered the record before the position; the
+   group committed the position with an epoch. known_epoch is that of the first of these sources
+   that has one, -1 if none has; asked_epoch is the largest of them, which the client may have
+   requested at most, null if none has one.
    raised: a step with rows of `group_events`. #}
 {% macro with_position_epochs(raised) -%}
 (select _raised.*, greatest(position_epoch, _read_epoch, _stored_epoch) as asked_epoch,
