@@ -2,17 +2,15 @@
 
 from typing import Any
 
-import pyarrow as pa
-
 from analysis.checks.base import CheckOutcome, Totals
 from analysis.checks.cases import Cases, findings, violation
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.faults import brokers_of, held_faults, without_majority
 from analysis.facts.leader_epochs import states
 from analysis.facts.sessions import OUTAGE_SECONDS
 from analysis.facts.trace import Trace
+from analysis.statements.facts import fact_named
 from contract.tables import MICROS_PER_SECOND
 
 OWED_SECONDS = 30
@@ -22,7 +20,7 @@ RETRY_SECONDS = 10
 """A longer pause between two attempts shows nothing about a partition's service."""
 
 _LOG = ("topic", "partition")
-_SPANS = pa.schema({"since": pa.int64(), "until": pa.int64()})
+_without_service = fact_named("service_gaps")
 
 
 def owed_seconds(trace: Trace) -> float:
@@ -219,27 +217,6 @@ def _unservable(trace: Trace, min_insync: Frame) -> Frame:
         .where("_is_poor")
         .drop("_is_poor")
     )
-
-
-def _without_service(trace: Trace) -> Frame:
-    """Return when a fault held on clients, or when the brokers without a fault were no majority.
-
-    Columns: since, until.
-    """
-    faults = held_faults(trace).where("injected_micros is not null").collect()
-    spans = [
-        (row["injected_micros"], row["ended_micros"])
-        for row in faults
-        if row["fault"] == "cut clients" or (row["target"] or "").startswith("client:")
-    ]
-    brokers = trace["broker_states"].select("broker").distinct().count()
-    on_brokers = [
-        (brokers_of(row["target"] or ""), row["injected_micros"], row["ended_micros"])
-        for row in faults
-    ]
-    spans += without_majority(on_brokers, brokers)
-    content = [{"since": since, "until": until} for since, until in spans]
-    return trace.engine.table(pa.Table.from_pylist(content, schema=_SPANS))
 
 
 def _summary(rows: list[dict[str, Any]]) -> str:

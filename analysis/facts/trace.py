@@ -38,7 +38,15 @@ _GROUPS = pa.schema(
     }
 )
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
-_CONDITIONS = pa.schema({"release": pa.int32(), "metadata_max_bytes": pa.int32()})
+_CONDITIONS = pa.schema(
+    {
+        "release": pa.int32(),
+        "metadata_max_bytes": pa.int32(),
+        "min_insync": pa.int32(),
+        "run_ended_micros": pa.int64(),
+        "has_failed": pa.bool_(),
+    }
+)
 
 PLANNED = {
     "planned_topics": _TOPICS,
@@ -196,14 +204,20 @@ class Trace:
 
     @cached_property
     def _conditions(self) -> Frame:
-        """One row: (release, metadata_max_bytes) of the brokers.
+        """One row: the brokers' release and settings, and how the run ended.
 
         `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
+        `min_insync`: of topics that the plan does not have, by `min.insync.replicas`.
+        `run_ended_micros`: when the run began, if it is not known when it ended.
+        `has_failed`: whether the scenario failed.
         """
         settings = self.run.config.get("settings", {})
         row = {
             "release": self.run.release,
             "metadata_max_bytes": int(settings.get("offset.metadata.max.bytes", 4096)),
+            "min_insync": int(settings.get("min.insync.replicas", 1)),
+            "run_ended_micros": self.run.ended_micros or self.run.started_micros,
+            "has_failed": self.run.error is not None,
         }
         return self.engine.table(pa.Table.from_pylist([row], schema=_CONDITIONS))
 
