@@ -8,6 +8,7 @@ evaluates: every partition that a request with a response asked about, and every
 source: KIP-320, Protocol Changes; the message schemas of Kafka's release.
 needs: [wire_calls]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - violation: '{rule}'
   when: verdict = 'violation'

@@ -10,6 +10,7 @@ evaluates: every partition of an OffsetForLeaderEpoch with a response, on a conn
 source: KIP-320, ACL Changes; `KafkaApis.handleOffsetForLeaderEpochRequest`.
 needs: [wire_calls, leaderships, acls]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

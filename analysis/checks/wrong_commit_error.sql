@@ -16,6 +16,7 @@ source: KIP-1319, Broker-Side; KIP-447; KIP-848; KIP-890; `ClassicGroup.validate
   `ConsumerGroup.validateOffsetCommit`.
 needs: [wire_calls, leaderships, committed_offsets]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

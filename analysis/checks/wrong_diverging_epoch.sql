@@ -9,6 +9,7 @@ evaluates: every partition of a Fetch with a last fetched epoch that a leader di
 source: KIP-595, Fetch; `Partition.readRecords`.
 needs: [wire_calls, leaderships]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

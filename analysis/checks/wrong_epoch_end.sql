@@ -11,6 +11,7 @@ source: KIP-101 and KIP-279, OffsetsForLeaderEpoch; `LeaderEpochFileCache.endOff
   KAFKA-19902, step 6.
 needs: [wire_calls, leaderships]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

@@ -11,6 +11,7 @@ evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with
 source: KIP-320, Leader Fetch Handling, API Changes; `Partition.checkCurrentLeaderEpoch`.
 needs: [wire_calls, leaderships]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

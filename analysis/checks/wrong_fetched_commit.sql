@@ -10,6 +10,7 @@ evaluates: every partition of an OffsetFetch with a response whose topic id, if 
 source: KIP-320, OffsetFetch; KIP-447, OffsetFetch; `OffsetMetadataManager.fetchOffsets`.
 needs: [wire_calls, leaderships, committed_offsets]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

@@ -12,6 +12,7 @@ evaluates: >-
 source: KIP-595; `KafkaRaftClient.handleFetchRequest` and the handlers of the other requests.
 needs: [wire_calls, metadata_batches]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

@@ -11,6 +11,7 @@ source: KIP-320, Metadata, ListOffsets and API Changes; `Partition.fetchOffsetFo
 needs: [wire_calls, leaderships]
 optional: [replica_records]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - undecided: '{rule}'
   when: verdict = 'undecided'

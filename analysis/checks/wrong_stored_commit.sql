@@ -9,6 +9,7 @@ source: KIP-320, OffsetCommit and TxnOffsetCommit, Offset Schema Changes; KIP-13
   topic IDs; `OffsetCommitValue`.
 needs: [wire_calls, leaderships, committed_offsets]
 evaluated: select count(*) as evaluated from responses
+kept: true
 cases:
 - violation: '{rule}'
   when: verdict = 'violation'

@@ -50,6 +50,8 @@ class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
         source: what the promise rests on: a KIP, a JIRA, a configuration, a class.
         needs: tables that must have rows; without any there is nothing to judge.
         evaluated: SQL of that count, by the tables and steps of the statement.
+        kept: whether its rows are computed once, since a verdict counts them by rules too. Then
+            `evaluated` reads nothing else, by the name `responses`.
         cases: what it finds, in order: of each row the first case that holds.
         explanation: further sentences.
         permitted: when a finding is permitted; empty if never.
@@ -71,6 +73,7 @@ class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
     needs: tuple[str, ...]
     evaluated: str
     cases: list[CaseHeader]
+    kept: bool = False
     explanation: str = ""
     permitted: str = ""
     undecided: str = ""
@@ -107,7 +110,7 @@ def _definition(source: Source) -> CheckDefinition:
             rows = trace.engine.materialized(rows)
         return CheckOutcome(
             findings(rows, cases),
-            _rows(source, with_final(source, header.evaluated), ["evaluated"], trace),
+            _evaluated(source, header, rows, trace),
             summary=_summary(expanded(header.summary, source.path), decided(rows, cases)),
         )
 
@@ -129,11 +132,25 @@ def judged_rows(check: Check, trace: Trace) -> Frame:
         TableError: a table is missing or unreadable.
     """
     source = sources("checks")[check]
-    return _rows(source, source.text, list(output_columns(source)), trace)
-
-
-def _rows(source: Source, text: str, columns: list[str], trace: Trace) -> Frame:
     header = source.header_as(CheckHeader)
+
+    def rows() -> Frame:
+        return _rows(source, header, source.text, list(output_columns(source)), trace)
+
+    return trace.shared(f"rows of {check}", rows) if header.kept else rows()
+
+
+def _evaluated(source: Source, header: CheckHeader, rows: Frame, trace: Trace) -> Frame:
+    if header.kept:
+        counting = Text(expanded(header.evaluated, source.path), (("responses", rows),))
+        return Frame(trace.engine, ("evaluated",), counting)
+    counting_rows = with_final(source, header.evaluated)
+    return _rows(source, header, counting_rows, ["evaluated"], trace)
+
+
+def _rows(
+    source: Source, header: CheckHeader, text: str, columns: list[str], trace: Trace
+) -> Frame:
     how = {"optional": header.optional, "regardless": header.regardless}
     return stated(text, source.path, trace, columns, **how)
 
