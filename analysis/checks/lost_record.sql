@@ -20,7 +20,7 @@ source: Kafka's documentation, Replication; KIP-101; KIP-966.
 needs: [sends, log_starts, epoch_checkpoints, leaderships]
 evaluated: >-
   select coalesce(sum(records), 0) as evaluated
-  from (select records from acknowledged_sends union all select records from unplaced)
+  from (select records from acknowledged_sends union all select records from unplaced_sends)
 cases:
 - permitted: deleted with its topic
   cause: '{loss}, created again at metadata offset {created_at}'
@@ -68,25 +68,25 @@ cases:
 evidence: records, acks, acknowledged_epoch, broker, known_by, held_by, producer, truncated_to,
   truncated_micros, later_epoch, later_start, groups_missed, permitted_by, deletion
 summary: |
-  with parts as (
-    select verdict, acks, sum(records) as lost,
-      if(kind = 'truncated' and later_epoch is not null,
+  with named as (
+    select verdict, acks, records, if(kind = 'truncated' and later_epoch is not null,
         format_string('truncated at epoch %s start %,d%s', later_epoch, later_start,
           if(logs > 1, format_string(' of %s-%s', topic, partition), '')),
-        replace(kind, '_', ' ')) as part
+        replace(kind, '_', ' ')) as name
     from findings
-    cross join (select count(distinct topic, partition) as logs from findings
-      where kind != 'without an offset')
-    where kind != 'without an offset'
-    group by all
+    cross join (
+      select count(distinct topic, partition) as logs from findings where acks is not null)
+    where acks is not null
   ),
   ranked as (
-    select *, row_number() over (partition by verdict, acks order by lost desc, part) as rank
-    from parts
+    select verdict, acks, name, sum(records) as lost,
+      row_number() over (partition by verdict, acks order by sum(records) desc, name) as rank
+    from named
+    group by verdict, acks, name
   ),
   of_acks as (
     select verdict, acks, sum(lost) as lost, sum(lost) filter (where rank > 4) as more,
-      collect_list(struct(rank, format_string('%,d %s', lost, part) as words))
+      collect_list(struct(rank, format_string('%,d %s', lost, name) as words))
         filter (where rank <= 4) as largest
     from ranked
     group by all
@@ -102,117 +102,52 @@ summary: |
   from lines
   having count(*) > 0
 */
-with deleted as (
-  select topic, partition, value from lost_acknowledged where offset < log_start
-),
-had as (
-  select topic, partition, value, count(distinct group) as groups_had
-  from sliced_polls
-  left semi join planned_groups using (group)
-  left semi join deleted using (topic, partition, value)
-  group by all
-),
--- Below the log start a record is missing anyway: an assumed epoch must be certain. A truncation
--- counts there if no newer epoch is known to have started above all that was deleted since.
-lost as (
-  select * except (truncated_to),
-    if(coalesce(offset >= log_start, true) or known_by != 'guess'
-      or answered_micros + :clock_micros < until_micros,
-      {{ took_over("acknowledged_epoch", "offset") }}, null) as later,
-    if(coalesce(offset >= log_start, true) or exists(timeline,
-      one -> one.leader_epoch > acknowledged_epoch and coalesce(one.start_low, 0) <= offset),
-      truncated_to, null) as truncated_to
-  from lost_acknowledged
-  left join had using (topic, partition, value)
-  left join timelines using (topic, partition)
-),
-ended as (
-  select *, coalesce(later.leader_epoch, array_max(filter(timeline,
-    one -> one.from_micros <= truncated_micros + :clock_micros)).leader_epoch) as ended_by
-  from lost
-),
-permitted as (
-  select * from {{ with_permit("ended", "acknowledged_epoch", "ended_by", "offset") }}
-),
-created_again as (
-  select topic, partition, created_micros, created_at
-  from creations
-  where is_last and creation > 0
-),
--- A slice is divided where a log lacks records and where a fault truncated all tails.
-divided as (
-  select *, subscribed - coalesce(groups_had, 0) as missed,
-    array_distinct(concat(array(offset), filter(
-      concat(array(unmatched_first, unmatched_last + 1),
-        coalesce(transform(tails, one -> one.log_end), array())),
-      one -> one > offset and one <= last_offset))) as starts
-  from {{ with_deletion("permitted", "offset") }}
-  left join planned_topics using (topic)
-  left join created_again using (topic, partition)
-  left join deletion_orders using (topic)
-  left join logs_without_records using (topic, partition)
-  cross join tails_cut
-),
-parts as (
-  select * except (offset), explode(starts) as offset from divided
-),
-explained as (
-  select * except (last_offset),
-    coalesce(array_min(filter(starts, one -> one > offset)) - 1, last_offset) as last_offset,
-    case
+with explained as (
+  select *, case
       when answered_micros <= created_micros + :clock_micros then 'deleted with its topic'
-      when later is not null or truncated_to is not null then 'truncated'
-      when exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
-        and answered_micros <= one.injected_micros + :clock_micros
-        and offset >= coalesce(one.log_end, 0)) then 'tail truncated'
-      when coalesce(offset >= log_start, true) then 'unexplained'
-      when not coalesce(subscribed > 0 and missed <= 0, false) then 'expired_unread'
+      when later_epoch is not null or truncated_to is not null then 'truncated'
+      when is_tail then 'tail truncated'
+      when is_unread then 'expired_unread'
+      when is_unread is null then 'unexplained'
     end as kind
-  from parts
+  from divided_losses
 ),
 judged as (
   select topic, partition, offset, last_offset, kind, acks, acknowledged_epoch,
-    acknowledged_by as broker, known_by, held_by, truncated_to, later.leader_epoch as later_epoch,
-    later.start_high as later_start, producer, answered_micros, truncated_micros,
-    if(kind = 'expired_unread', missed, null) as groups_missed,
+    acknowledged_by as broker, known_by, held_by, truncated_to, later_epoch, later_start, producer,
+    answered_micros, truncated_micros,
+    if(kind = 'expired_unread', groups_missed, null) as groups_missed,
     if(kind = 'truncated', permit, null) as permitted_by,
     if(kind = 'expired_unread', deletion, null) as deletion,
     if(kind = 'deleted with its topic', created_at, null) as created_at,
     case
+      when kind in ('deleted with its topic', 'tail truncated') then null
       when kind = 'truncated' and permit is not null then 'election'
       when kind = 'truncated' and acks != 'all' then 'acks'
       when kind = 'truncated' and is_unreported then 'unknown election'
-      when kind = 'expired_unread' and (retention_ms is not null or deletes
-        or ordered_micros <= coalesce(deletion.at_micros, ordered_micros)) then 'retention'
-      -- The old topic, or a leader that was deposed and then truncated them, may have acknowledged.
-      when kind = 'unexplained' and (
-        answered_micros <= created_micros + {{ heard_micros }}
-        or known_by = 'guess' and acks != 'all' and exists(timeline,
-          one -> one.leader_epoch = acknowledged_epoch and one.leader_epoch > 0
-            and coalesce(one.start_low, 0) <= offset)) then 'unknown leader'
-      when kind in ('truncated', 'expired_unread', 'unexplained')
-        and offset between unmatched_first and unmatched_last then 'not decoded'
+      when kind = 'expired_unread' and is_planned then 'retention'
+      when kind = 'unexplained' and (is_maybe_deposed
+        or answered_micros <= created_micros + {{ heard_micros }}) then 'unknown leader'
+      when is_unmatched then 'not decoded'
     end as reason
   from explained
   where kind is not null
 ),
 found as (
   select *, format_string('%s records acknowledged (acks=%s) under epoch %s%s: %s%s%s', records,
-    acks, acknowledged_epoch, if(known_by = 'guess', ' (assumed: the epoch at that time)', ''), kind,
+    acks, acknowledged_epoch, if(known_by = 'guess', ' (assumed: the epoch at that time)', ''),
+    kind,
     if(truncated_to is null, '',
       format_string(' when broker %s truncated its log to %s', broker, truncated_to)),
     {{ deletion_in_words() }}) as loss
-  from {{ spans("judged", "topic, partition, kind, reason, acks, acknowledged_epoch, broker, known_by,
-    held_by, truncated_to, later_epoch, later_start, groups_missed, permitted_by, deletion, created_at",
-    "min(answered_micros) as at, min(producer) as producer,
+  from {{ spans("judged", "topic, partition, kind, reason, acks, acknowledged_epoch, broker,
+    known_by, held_by, truncated_to, later_epoch, later_start, groups_missed, permitted_by,
+    deletion, created_at", "min(answered_micros) as at, min(producer) as producer,
     min(truncated_micros) as truncated_micros,") }}
-),
-unplaced as (
-  select * from sliced_unacknowledged where outcome = 'ok' and offset is null and acks = 'all'
 ),
 gone as (
   select topic, partition, producer, min(answered_micros) as at, sum(records) as records
-  from unplaced left anti join surviving_records using (topic, partition, value)
+  from unplaced_sends left anti join surviving_records using (topic, partition, value)
   group by all
 ),
 gone_and_why as (

@@ -76,9 +76,10 @@ skipped as (
   left join timelines using (topic, partition)
 ),
 judged as (
-  select * from {{ with_permit("skipped", "read_epoch", "array_max(timeline).leader_epoch", "offset") }}
+  select *
+  from {{ with_permit("skipped", "read_epoch", "array_max(timeline).leader_epoch", "offset") }}
 )
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
-  committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs, is_replaced,
-  read_epoch, is_unseen, permit, is_unreported, is_gapped, leader_epoch") }}
+  committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
+  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, leader_epoch") }}

@@ -44,11 +44,8 @@ columns: |
   truncated_to bigint: where that leader logged that it truncated it
   truncated_micros bigint
 */
-with gone as (
-  select * from sliced_acknowledged left anti join surviving_records using (topic, partition, value)
-),
-leaders as (
-  -- These structs sort by when a leadership began.
+-- The structs sort by when a leadership began.
+with leaders as (
   select topic, partition,
     collect_list(struct(from_micros, epoch, broker, until_micros, newer_epoch)) as led
   from leader_epochs
@@ -59,32 +56,18 @@ cut as (
   from truncations join leader_epochs using (topic, partition, broker)
   group by all
 ),
-held as (
-  select topic, partition, offset, value, leader_epoch, cast(null as int) as broker
-  from sliced_polls
-  union all
-  select topic, partition, offset, value, leader_epoch, null from sliced_replica_records
-  union all
-  select topic, partition, offset, value, leader_epoch, broker from sliced_cut_records
-),
-seen as (
-  select topic, partition, offset, value, max(leader_epoch) as seen_epoch,
-    if(count(broker) > 0, sort_array(collect_set(broker)), null) as held_by
-  from held left semi join gone using (topic, partition, offset, value)
-  group by all
-),
 taken as (
   select topic, partition, offset, max(leader_epoch) as taken_epoch
-  from surviving_records left semi join gone using (topic, partition, offset)
+  from surviving_records left semi join not_surviving using (topic, partition, offset)
   group by all
 ),
 sent as (
   select *, coalesce(intended_micros, answered_micros) - :clock_micros as sent_micros
-  from gone
+  from not_surviving
   left join log_bounds using (topic, partition)
   left join leaders using (topic, partition)
   left join cut using (topic, partition)
-  left join seen using (topic, partition, offset, value)
+  left join seen_epochs using (topic, partition, offset, value)
   left join taken using (topic, partition, offset)
 ),
 cut_since as (
@@ -134,9 +117,9 @@ lost as (
     and first_cut.at_micros >= leader.until_micros - :clock_micros, first_cut, null) as its_cut
   from led_by
 )
-select worker, topic, partition, acks, outcome, error, intended_micros, answered_micros, transaction,
-  is_idempotent, in_flight_max, offset, last_offset, records, producer, sequence, value, log_start,
-  known_by, held_by, coalesce(seen_epoch, leader.epoch) as acknowledged_epoch,
+select worker, topic, partition, acks, outcome, error, intended_micros, answered_micros,
+  transaction, is_idempotent, in_flight_max, offset, last_offset, records, producer, sequence,
+  value, log_start, known_by, held_by, coalesce(seen_epoch, leader.epoch) as acknowledged_epoch,
   leader.broker as acknowledged_by, leader.newer_epoch as newer_epoch,
   leader.until_micros as until_micros, its_cut.to_offset as truncated_to,
   its_cut.at_micros as truncated_micros

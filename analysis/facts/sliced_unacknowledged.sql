@@ -27,8 +27,8 @@ with single as (
   from sends
   where not coalesce({{ is_acknowledged }}, false)
 )
-select worker, topic, partition, acks, outcome, error, intended_micros, answered_micros, transaction,
-  is_idempotent, in_flight_max, first_offset + sequence - first_sequence as offset,
+select worker, topic, partition, acks, outcome, error, intended_micros, answered_micros,
+  transaction, is_idempotent, in_flight_max, first_offset + sequence - first_sequence as offset,
   first_offset + sequence - first_sequence as last_offset, cast(1 as bigint) as records, producer,
   sequence, {{ value_at("sequence") }} as value
 from single

@@ -3,10 +3,10 @@
    Sends, deliveries and replicas come as ranges (`contract.ranges`), and each source has ranges of
    its own. The facts of slices have all of them split at the same offsets (`slice_edges`): where a
    range of any source begins or ends, and at every offset that the run names otherwise. So what
-   holds for the first record of a slice holds for all of it, and a statement may treat a slice as it
-   would treat one record: equal records are equal in topic, partition, offset and value. It only has
-   to count `records`, and to go on after `last_offset`. A value that lies at several offsets is a
-   slice of its own at each of them, so that slices with equal values are equal too. #}
+   holds for the first record of a slice holds for all of it, and a statement may treat a slice as
+   it would treat one record: equal records are equal in topic, partition, offset and value. It only
+   has to count `records`, and to go on after `last_offset`. A value that lies at several offsets is
+   a slice of its own at each of them, so that slices with equal values are equal too. #}
 
 {# Of a row of `sends`. #}
 {% set is_acknowledged = "outcome = 'ok' and first_offset is not null" %}
@@ -16,7 +16,7 @@
 coalesce(concat('"', value, '"'), concat(producer, ':', cast({{ sequence }} as string)))
 {%- endmacro %}
 
-{# Rows of ranges of offsets as rows of slices: with slice_first, slice_last (inclusive) and records.
+{# Rows of ranges of offsets as rows of slices: with slice_first, slice_last (inclusive), records.
    rows: a table or step with topic, partition and the columns `first` and `last` (inclusive), at
    which `slice_edges` has to have an edge. #}
 {% macro sliced(rows, first, last) -%}
