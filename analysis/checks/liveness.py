@@ -315,9 +315,7 @@ def _is_all() -> Column:
 
 
 CHECKS = (
-    CheckDefinition("H1", produce_unavailable, needs=("sends", "leaderships"), cases=UNAVAILABLE),
     CheckDefinition(
         "H2", fetch_unavailable, needs=("polls", "sends", "leaderships"), cases=UNAVAILABLE
     ),
-    CheckDefinition("H3", commit_unavailable, needs=("commits", "leaderships"), cases=UNAVAILABLE),
 )

@@ -14,6 +14,7 @@ import pyarrow as pa
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Engine, Frame
 from analysis.facts.declared import FACTS, Fact
+from analysis.facts.hashes import abs_java_hash
 from analysis.facts.memo import Memo
 from contract.errors import TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
@@ -35,6 +36,7 @@ _GROUPS = pa.schema(
         "is_by_client": pa.bool_(),
         "is_static": pa.bool_(),
         "has_rack": pa.bool_(),
+        "hash": pa.int32(),
     }
 )
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
@@ -161,6 +163,7 @@ class Trace:
         `is_by_client`: whether the group's client commits by itself, and reports no commit.
         `is_static`: whether a member that is started again keeps its partitions (KIP-345).
         `has_rack`: whether it has a `client.rack`, and so may read from a follower.
+        `hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
         """
         rows = [
             msgspec.structs.asdict(group)
@@ -168,6 +171,7 @@ class Trace:
                 "is_by_client": group.commits_by_itself,
                 "is_static": group.is_static,
                 "has_rack": "client.rack" in group.settings,
+                "hash": abs_java_hash(group.group),
             }
             for group in self.plan.groups
         ]
