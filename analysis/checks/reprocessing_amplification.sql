@@ -22,7 +22,7 @@ with bounds as (
   select min(polled_micros) as first, max(polled_micros) + 1 as end from polls
 ),
 times as (
-  select 0L as time, 'whole run' as during, first as since, end as until from bounds
+  select 0L as began_micros, 'whole run' as during, first as since, end as until from bounds
   union all
   select injected_micros, concat(fault, ' ', target),
     greatest(injected_micros, first), least(ended_micros, end)
@@ -30,22 +30,22 @@ times as (
 ),
 intervals as (
   select *, explode(sequence(
-      since div {{ interval_micros }}, (until - 1) div {{ interval_micros }})) as interval
+      since div {{ interval_micros }}, (until - 1) div {{ interval_micros }})) as slot
   from times
   where since < until
 ),
 repeats as (
-  select group, time, during,
+  select group, began_micros, during,
     sum(if(during = 'whole run', deliveries - 1, 1) * records) as again
-  from repeated_slices join intervals on interval = last_micros div {{ interval_micros }}
+  from repeated_slices join intervals on slot = last_micros div {{ interval_micros }}
   where last_micros >= since and last_micros < until
   group by all
 ),
 totals as (
-  select group, time, during, sum(records) as delivered
-  from deliveries join intervals on interval = at_micros div {{ interval_micros }}
+  select group, began_micros, during, sum(records) as delivered
+  from deliveries join intervals on slot = at_micros div {{ interval_micros }}
   where at_micros >= since and at_micros < until
   group by all
 )
 select *, round(delivered / nullif(delivered - again, 0), 3) as amplification
-from repeats join totals using (group, time, during)
+from repeats join totals using (group, began_micros, during)
