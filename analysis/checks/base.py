@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.checks.cases import Case
 from analysis.checks.described import Description, described
@@ -14,32 +13,17 @@ from contract.checks import Check
 
 
 @dataclass(frozen=True)
-class Totals:
-    """Numbers over all findings of a check, and their summary in one line.
-
-    Attributes:
-        rows: `records` of each finding, by whatever columns distinguish them; they are summed.
-        tell: the line, from the summed rows by their columns.
-    """
-
-    rows: Frame
-    tell: Callable[[list[dict[str, Any]]], str]
-
-
-@dataclass(frozen=True)
 class CheckOutcome:
     """What a check found.
 
     Attributes:
         findings: one row each, as `analysis.checks.cases.findings` makes them.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
-        totals: the summary of all findings in one line, if there is one.
-        summary: likewise, of a check that is a statement: at most one row with it named `summary`.
+        summary: all findings in one line, if there is one: at most one row with it named `summary`.
     """
 
     findings: Frame
     evaluated: Frame | int
-    totals: Totals | None = None
     summary: Frame | None = None
 
 
@@ -90,11 +74,6 @@ class CheckDefinition:
 def count(rows: Frame) -> Frame:
     """How many rows there are, as one row named `evaluated`."""
     return rows.agg(F.count(F.lit(1)).alias("evaluated"))
-
-
-def count_records(rows: Frame) -> Frame:
-    """The sum of `records`, as one row named `evaluated`."""
-    return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 
 def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:

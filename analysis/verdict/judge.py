@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from analysis.checks.base import CheckOutcome, Totals
+from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.trace import Trace
 from analysis.verdict import resumption
@@ -222,15 +221,9 @@ def _collected(
 
 def _summary(outcome: CheckOutcome) -> str:
     """All findings of a check in one line; empty if it has none."""
-    if outcome.summary is not None:
-        return "".join(row["summary"] for row in outcome.summary.collect())
-    return _told(outcome.totals) if outcome.totals is not None else ""
-
-
-def _told(totals: Totals) -> str:
-    keys = [name for name in totals.rows.columns if name != "records"]
-    summed = totals.rows.groupBy(*keys).agg(F.sum("records").alias("records")).collect()
-    return totals.tell([dict(row) for row in summed])
+    if outcome.summary is None:
+        return ""
+    return "".join(row["summary"] for row in outcome.summary.collect())
 
 
 def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
