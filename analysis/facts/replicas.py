@@ -2,7 +2,6 @@
 
 from analysis.statements.facts import fact_named
 
-
 unmatched = fact_named("unmatched_replicas")
 ends_of_replicas = fact_named("ends_of_replicas")
 survivors_above = fact_named("survivors_above")
