@@ -15,11 +15,8 @@ from analysis.statements.facts import fact_named
 
 _LOG = ("topic", "partition")
 
-changes = fact_named("leadership_changes")
 creations = fact_named("creations")
-created_once = fact_named("created_once")
 created_again = fact_named("created_again")
-log_start_reports = fact_named("log_start_reports")
 
 
 def of_present_topic(rows: Frame, trace: Trace, at: str) -> Frame:
@@ -47,48 +44,3 @@ def with_former_topic(rows: Frame, trace: Trace, at: str) -> Frame:
 
 def _is_each_created_once(trace: Trace) -> bool:
     return trace.once("no topic was created again", created_again(trace).isEmpty)
-
-
-def with_log_starts(moments: Frame, trace: Trace) -> Frame:
-    """Add start_low and start_high: the bounds of the leader's log start at `at_micros`.
-
-    start_low is the highest that was reported until then. start_high is the lowest that was
-    reported since then, or at the end. It is also the highest of all replicas until then, where
-    the servers' logs have every advance up to the end.
-
-    Args:
-        moments: with topic, partition, at_micros; few.
-        trace: the run.
-    """
-    key = (*_LOG, "at_micros")
-    then = moments.select(*key).distinct()
-    known = (
-        then.join(log_start_reports(trace), on=list(_LOG), how="left")
-        .groupBy(*key)
-        .agg(
-            F.expr("max(log_start) filter (where is_low and first_micros <= at_micros)").alias(
-                "_low"
-            ),
-            F.expr(
-                "min(log_start) filter (where is_high"
-                f" and last_micros >= at_micros + {trace.clock_micros})"
-            ).alias("_high"),
-            F.expr(
-                "max(log_start) filter (where is_logged"
-                f" and first_micros <= at_micros + {trace.clock_micros})"
-            ).alias("_logged"),
-            F.expr("max(log_start) filter (where is_logged)").alias("_logged_last"),
-        )
-        .join(
-            trace.log_bounds.select(*_LOG, F.col("log_start").alias("_end")),
-            on=list(_LOG),
-            how="left",
-        )
-        .selectExpr(
-            *key,
-            "coalesce(_low, 0) as start_low",
-            "greatest(coalesce(_low, 0), least(_high, _end,"
-            " if(_logged_last >= _end, coalesce(_logged, 0), null))) as start_high",
-        )
-    )
-    return moments.join(known, on=list(key), how="left")

@@ -66,8 +66,6 @@ IS_ACKNOWLEDGED = "outcome = 'ok' and first_offset is not null"
 """Of a row of `sends`."""
 IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
 """Its contrary."""
-IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
-"""Of a row of `committed_offsets` that took effect."""
 
 
 @dataclass(frozen=True)
