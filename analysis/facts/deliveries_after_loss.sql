@@ -51,7 +51,7 @@ given_on as (
 )
 select group, topic, partition, member, other, last_told.by as told_by,
   last_told.at_micros as told_micros, min(delivery.first_offset) as offset_first,
-  max(delivery.last_offset) as offset_last, sum(delivery.records) as records,
+  max(delivery.last_offset) as offset_last, cast(sum(delivery.records) as bigint) as records,
   min(delivery.at_micros) as first_micros, max(delivery.at_micros) as last_micros
 from given_on
 group by group, topic, partition, member, other, last_told
