@@ -25,15 +25,16 @@ with failed as (
   where change = 'failed' and position is not null and exception rlike '(?i)log_?truncation'
 ),
 reset as (
-  select group, topic, partition, member, policy, from_offset, from_epoch, to_offset, at_micros
+  select group, topic, partition, member, from_offset, policy, from_epoch, to_offset, at_micros
   from {{ of_present_topic("client_resets", "at_micros") }}
   where cause = 'truncation' and from_offset is not null
 ),
 raised as (
-  select group, topic, partition, member, 'none' as policy, position as from_offset,
+  select group, topic, partition, member, position as from_offset, 'none' as policy,
     known_epoch as from_epoch, divergent_offset as to_offset, at_micros
   from {{ with_position_epochs("failed") }}
 ),
+-- USING puts its columns first, so they are first in both.
 reported as (
   select *, false as is_raised from reset
   union all
