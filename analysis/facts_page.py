@@ -1,19 +1,26 @@
 """The facts in docs/facts.md, from their declarations (`make facts-page`)."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 
+import msgspec
 import pyarrow as pa
 
 from analysis import facts
 from analysis.facts.declared import FACTS, Fact
+from analysis.statements.facts import fact_named
+from analysis.statements.source import sources
 from contract.made_pages import MadePage
 
 _MADE = MadePage("facts.md", "make facts-page")
 PAGE = _MADE.path
 _WIDTH = 100
+_SUBJECTS = Path(__file__).resolve().parent / "facts" / "subjects.yml"
+"""What the facts of each subject are about, as Markdown."""
 _HEAD = "| column | type | |\n|---|---|---|"
 
 
@@ -21,6 +28,8 @@ def declared() -> dict[str, Fact]:
     """Every fact, by its key; those of one subject stand together."""
     for module in iter_modules(facts.__path__, f"{facts.__name__}."):
         import_module(module.name)
+    for name in sources("facts"):
+        fact_named(name)
     return dict(sorted(FACTS.items(), key=lambda item: item[1].subject))
 
 
@@ -34,22 +43,29 @@ def with_tables(page: str) -> str:
 
 
 def _sections() -> Iterator[str]:
-    subject = ""
+    subject, about = "", msgspec.yaml.decode(_SUBJECTS.read_bytes(), type=dict[str, str])
     for one in declared().values():
         if one.name.startswith("_"):
             continue
         if one.subject != subject:
             subject = one.subject
-            module = import_module(f"{facts.__name__}.{subject}")
-            yield f"## {subject}\n\n{_filled(module.__doc__ or '')}"
+            yield f"## {subject}\n\n{_filled(about[subject])}"
         yield "\n\n".join([f"### {one.name}", _filled(one.about), _table(one)])
 
 
 def _filled(text: str) -> str:
-    paragraphs = (" ".join(one.split()) for one in text.strip().split("\n\n"))
-    return "\n\n".join(
-        textwrap.fill(one, _WIDTH, break_long_words=False, break_on_hyphens=False)
+    """Paragraphs as wide as the page; items of lists stay apart."""
+    paragraphs = re.split(r"\n\n|\n(?=- )", text.strip())
+    return "\n".join(
+        ("" if one.startswith("- ") else "\n") + _wrapped(" ".join(one.split()))
         for one in paragraphs
+    ).strip()
+
+
+def _wrapped(text: str) -> str:
+    indent = "  " if text.startswith("- ") else ""
+    return textwrap.fill(
+        text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 

@@ -28,19 +28,11 @@ def with_tables(page: str) -> str:
 
 def _tables() -> Iterator[str]:
     """One section a family."""
-    functions = {check: (one.id, one.judge) for check, one in CHECKS.items()} | OTHERS
-    rows = sorted(
-        (
-            (
-                ids,
-                str(check),
-                kinds(CHECKS[check].cases if check in CHECKS else ()),
-                described(made),
-            )
-            for check, (ids, made) in functions.items()
-        ),
-        key=lambda row: in_order(row[0]),
-    )
+    rows = [
+        (one.id, str(check), kinds(one.cases), one.description) for check, one in CHECKS.items()
+    ]
+    rows += [(ids, str(check), "", described(made)) for check, (ids, made) in OTHERS.items()]
+    rows.sort(key=lambda row: in_order(row[0]))
     for letter, title in FAMILIES.items():
         of_family = (_row(*row) for row in rows if row[0].startswith(letter))
         yield "\n".join([f"## {letter}. {title}\n", _HEAD, *of_family])

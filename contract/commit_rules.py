@@ -52,8 +52,8 @@ FIRST_WITH_MEMBER_EPOCHS = 4
 """The first major release whose brokers have groups of the consumer protocol by default."""
 FIRST_WITH_STABLE = 7
 """The first version of OffsetFetch that can ask for stable offsets."""
-FIRST_VALUE_WITH_EPOCH, FIRST_VALUE_WITH_TOPIC_ID = 3, 4
-"""Versions of `OffsetCommitValue`."""
+FIRST_VALUE_WITH_TOPIC_ID = 4
+"""A version of `OffsetCommitValue`."""
 
 _KIP_1319, _KIP_320 = "KIP-1319", "KIP-320"
 _ERRORS = Source(_KIP_1319, "Broker-Side, Error mapping")

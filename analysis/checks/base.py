@@ -2,27 +2,14 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from analysis.checks.cases import Case
+from analysis.checks.described import Description, described
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from contract.checks import Check
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Numbers over all findings of a check, and their summary in one line.
-
-    Attributes:
-        rows: `records` of each finding, by whatever columns distinguish them; they are summed.
-        tell: the line, from the summed rows by their columns.
-    """
-
-    rows: Frame
-    tell: Callable[[list[dict[str, Any]]], str]
 
 
 @dataclass(frozen=True)
@@ -32,12 +19,12 @@ class CheckOutcome:
     Attributes:
         findings: one row each, as `analysis.checks.cases.findings` makes them.
         evaluated: how much there was to judge: a count, or one row with it named `evaluated`.
-        totals: the summary of all findings in one line, if there is one.
+        summary: all findings in one line, if there is one: at most one row with it named `summary`.
     """
 
     findings: Frame
     evaluated: Frame | int
-    totals: Totals | None = None
+    summary: Frame | None = None
 
 
 @dataclass(frozen=True)
@@ -54,12 +41,21 @@ class CheckDefinition:
         judge: the check.
         needs: tables that must have rows; without any there is nothing to judge.
         cases: what it finds: see `analysis.checks.cases`.
+        stated_name: of a check that is a statement.
+        stated_description: likewise.
     """
 
     id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
     cases: Iterable[Case]
+    stated_name: Check | None = None
+    stated_description: Description | None = None
+
+    @property
+    def description(self) -> Description:
+        """The check in words."""
+        return self.stated_description or described(self.judge)
 
     @property
     def name(self) -> Check:
@@ -68,7 +64,7 @@ class CheckDefinition:
         Raises:
             ValueError: `contract.checks` has no check of the function's name.
         """
-        return Check(self.judge.__name__)
+        return self.stated_name or Check(self.judge.__name__)
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
@@ -78,11 +74,6 @@ class CheckDefinition:
 def count(rows: Frame) -> Frame:
     """How many rows there are, as one row named `evaluated`."""
     return rows.agg(F.count(F.lit(1)).alias("evaluated"))
-
-
-def count_records(rows: Frame) -> Frame:
-    """The sum of `records`, as one row named `evaluated`."""
-    return rows.agg(F.coalesce(F.sum("records"), F.lit(0)).alias("evaluated"))
 
 
 def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:

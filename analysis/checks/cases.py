@@ -66,6 +66,7 @@ class Case:
             already, the case is only for those with its kind.
         permitted_if: when it is permitted all the same, in SQL.
         undecided_if: when it is undecided all the same, unless it is permitted.
+        evidence: the columns of its JSON evidence, where they are others than those of all cases.
     """
 
     kind: str
@@ -74,6 +75,7 @@ class Case:
     when: str = ""
     permitted_if: str = ""
     undecided_if: str = ""
+    evidence: str = ""
 
     @property
     def verdicts(self) -> set[FindingVerdict]:
@@ -151,8 +153,9 @@ def findings(rows: Frame, cases: Cases) -> Frame:
     values = {name: F.col(name) for name in WHERE if name in rows.columns}
     values |= {name: _value(text) for name, text in cases.where.items()}
     values["cause"] = _chosen(conditions, [in_words(case.cause) for case in cases])
-    evidence = cases.evidence.split(", ") if cases.evidence else [F.lit(1)]
-    values["evidence"] = F.to_json(F.struct(*evidence))
+    values["evidence"] = _chosen(
+        conditions, [_evidence(case.evidence or cases.evidence) for case in cases]
+    )
     if _NUMBER in rows.columns:
         values |= {"kind": F.col("kind"), "verdict": F.col("verdict")}
     else:
@@ -188,6 +191,11 @@ def in_words(text: str) -> Column:
         return _value(places[0][1])
     pattern = _PLACE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
     return F.format_string(pattern, *(_rounded(place) for place in places))
+
+
+def _evidence(columns: str) -> Column:
+    """Columns, separated by commas, as JSON."""
+    return F.to_json(F.struct(*columns.split(", ") if columns else [F.lit(1)]))
 
 
 def _rounded(place: re.Match[str]) -> Column:

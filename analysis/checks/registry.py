@@ -6,6 +6,7 @@ from pkgutil import iter_modules
 from analysis import checks
 from analysis.checks.base import CheckDefinition
 from analysis.checks.described import in_order
+from analysis.statements.checks import stated_checks
 from contract.checks import Check
 
 _DEFINED = (
@@ -15,6 +16,6 @@ _DEFINED = (
     for one in getattr(import_module(module.name), "CHECKS", ())
 )
 CHECKS: dict[Check, CheckDefinition] = {
-    one.name: one for one in sorted(_DEFINED, key=lambda one: in_order(one.id))
+    one.name: one for one in sorted([*_DEFINED, *stated_checks()], key=lambda one: in_order(one.id))
 }
 """In the order of their ids."""

@@ -45,7 +45,7 @@ class DuckDBEngine(PlanningEngine):
     def fetched(self, frame: Frame) -> pa.Table:
         """The rows of a frame, in Python."""
         rows = self._conn.sql(in_duckdb(statement(frame))).to_arrow_table()
-        return rows.rename_columns(list(frame.columns))
+        return rows.rename_columns(list(frame.columns)) if frame.columns else rows
 
     def table(self, content: pa.Table) -> Frame:
         """Rows from Python."""

@@ -124,6 +124,14 @@ class Union:
     parts: tuple["Frame", ...]
 
 
+@dataclass(frozen=True)
+class Text:
+    """A statement in Spark's SQL, and the frames that it names."""
+
+    sql: str
+    named: tuple[tuple[str, "Frame"], ...]
+
+
 @dataclass(eq=False)
 class Shared:
     """Rows that several frames may use: see `analysis.engine.sharing`.
@@ -157,7 +165,7 @@ class Frame:
 
     engine: Engine
     columns: tuple[str, ...]
-    body: View | Select | Union | Shared
+    body: View | Select | Union | Text | Shared
     is_empty: bool = False
 
     @property
@@ -165,6 +173,8 @@ class Frame:
         """The frames that it is made of directly."""
         if isinstance(self.body, Union):
             yield from self.body.parts
+        elif isinstance(self.body, Text):
+            yield from (frame for _, frame in self.body.named)
         elif isinstance(self.body, Select):
             yield self.body.source
             yield from (one.frame for one in self.body.joined)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from analysis.engine.columns import text_of
 from analysis.engine.flattening import GENERATOR, words_of
-from analysis.engine.frames import Frame, Select, Union
+from analysis.engine.frames import Frame, Select, Text, Union
 
 _ALL = re.compile(r"(?:^|[(,.])\s*\*")
 _PLACES = re.compile(r"GROUP BY 1(?:, \d+)*$")
@@ -63,6 +63,9 @@ def _read_by(frame: Frame, needed: set[str]) -> Iterator[tuple[Frame, set[str]]]
         places = [place for place, name in enumerate(frame.columns) if name in needed]
         for part in body.parts:
             yield part, {part.columns[place] for place in places}
+    elif isinstance(body, Text):
+        for part in frame.inputs:
+            yield part, set(part.columns)
     elif isinstance(body, Select):
         kept = [sql for _, sql in pruned(body, frame.columns, needed).items]
         texts = [*kept, *body.where, *(one.on for one in body.joined), body.tail]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from analysis.engine.frames import Frame, Select, Shared, Union, View
+from analysis.engine.frames import Frame, Select, Shared, Text, Union, View
 
 Compute = Callable[[Frame], Frame]
 _NEEDS_BOTH = ("inner", "left_semi", "cross")
@@ -96,6 +96,9 @@ class _Resolving:
             return self._of_union(frame, body)
         if isinstance(body, Select):
             return self._of_select(frame, body)
+        if isinstance(body, Text):
+            named = tuple((name, self.of(one)) for name, one in body.named)
+            return replace(frame, body=replace(body, named=named))
         return frame
 
     def _of_union(self, frame: Frame, union: Union) -> Frame:

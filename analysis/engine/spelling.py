@@ -29,7 +29,7 @@ MACROS = (
 """
 
 _TYPES = ("bigint", "int", "string", "boolean")
-_SPECIFIER = re.compile(r"%(?:\.([0-9]+))?([a-z])")
+_SPECIFIER = re.compile(r"%(?:(,)|\.([0-9]+))?([a-z])")
 _TABLE = re.compile(r"\bt[0-9]+\b")
 """The name of a table, as `analysis.engine.duckdb` numbers them."""
 _KEPT_MAX = 2048
@@ -85,11 +85,14 @@ def _format(node: exp.Expression) -> exp.Expression:
 
 def _printed(specifier: re.Match[str], value: exp.Expression) -> exp.Expression:
     """A value as text; as a precision also limits the characters of null."""
-    if specifier[2] != "f":
-        text, null = exp.cast(value, "text"), "null"
+    null = "null"
+    if specifier[1]:
+        text = _call("format", exp.Literal.string("{:,}"), value)
+    elif specifier[3] != "f":
+        text = exp.cast(value, "text")
     else:
-        text = _call("in_places", value, exp.Literal.number(specifier[1]))
-        null = "null"[: int(specifier[1])]
+        text = _call("in_places", value, exp.Literal.number(specifier[2]))
+        null = null[: int(specifier[2])]
     return exp.Coalesce(this=text, expressions=[exp.Literal.string(null)])
 
 

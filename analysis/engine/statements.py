@@ -4,7 +4,7 @@ from collections import Counter
 
 from analysis.engine.columns import text_of
 from analysis.engine.flattening import flattened
-from analysis.engine.frames import JOINS, Frame, Select, Shared, Union, View
+from analysis.engine.frames import JOINS, Frame, Select, Shared, Text, Union, View
 from analysis.engine.pruning import needed_columns, pruned
 
 
@@ -42,6 +42,11 @@ class _Writer:
                 return "\nUNION ALL ".join(self._part(one, places) for one in parts)
             case Select() as select:
                 return self._select(pruned(select, frame.columns, self._needed(frame)), frame)
+            case Text(sql=sql, named=named):
+                steps = ", ".join(
+                    f"{name} AS (SELECT * FROM {self._named(one)} AS _0)" for name, one in named
+                )
+                return f"WITH {steps} SELECT * FROM ({sql}) AS _0" if steps else sql
             case Shared():
                 raise ValueError("what is shared has to be resolved first")
 

@@ -1,111 +1,19 @@
-"""When faults held, which brokers, when these were too many, and restarts that none explains."""
+"""When faults held, and restarts of brokers that none explains."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame, Row
-from analysis.facts.declared import of_table
-from analysis.facts.trace import Trace, view
-from contract.table_columns import boolean, int64
+from analysis.engine.frames import Row
+from analysis.facts.trace import Trace
+from analysis.statements.facts import fact_named
 from contract.tables import MICROS_PER_SECOND
 
-INSTANT = (
-    "bounce",
-    "delete records",
-    "elect preferred",
-    "elect unclean",
-    "expire by order",
-    "expire transaction",
-    "fence",
-    "reassign",
-    "rebalance",
-    "recreate",
-    "take over",
-    "upgrade",
-)
-"""Verbs of faults that are over when they are proved. Their heal undoes nothing; that of a
-reassignment is another one. So is the kill of a client, which does not return."""
-
-_BROKERS = re.compile(r"\(brokers? ([\d, ]+)\)")
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
 _OF_ALL_BROKERS = "replicas:"
 
-
-@view(
-    *of_table("faults", "fault", "target", "injected_micros"),
-    int64("ended_micros", "when it was over; null: it held to the end"),
-    boolean("is_instant", "it was over when its effect was seen"),
-)
-def held_faults(trace: Trace) -> Frame:
-    """When each fault held; a reassignment also while it was undone."""
-    verbs = ", ".join(f"'{verb}'" for verb in INSTANT)
-    is_instant = f"fault in ({verbs}) or (fault = 'kill' and target like 'client:%')"
-    faults = trace["faults"].selectExpr("*", f"coalesce({is_instant}, false) as is_instant")
-    ended = "if(is_instant, coalesce(proved_micros, healed_micros), healed_micros)"
-    held = faults.selectExpr(
-        "fault", "target", "injected_micros", f"{ended} as ended_micros", "is_instant"
-    )
-    undone = faults.where("fault = 'reassign' and heal_began_micros is not null").selectExpr(
-        "fault", "target", "heal_began_micros", "healed_micros", "is_instant"
-    )
-    return held.union(undone)
-
-
-def with_faults(rows: Frame, trace: Trace, *, since: str, until: str) -> Frame:
-    """Add `faults`: how many held at a time between two columns; those that are alike are one row.
-
-    Args:
-        rows: of any kind.
-        trace: the run.
-        since: the column of the earlier time; null: at any time before `until`.
-        until: the column of the later time.
-    """
-    held = held_faults(trace).selectExpr("injected_micros as _injected", "ended_micros as _ended")
-    return (
-        rows.join(
-            held,
-            on=F.expr(f"_injected <= {until} and coalesce(_ended >= {since}, true)"),
-            how="left",
-        )
-        .groupBy(*rows.columns)
-        .agg(F.count("_injected").alias("faults"))
-    )
-
-
-def brokers_of(target: str) -> frozenset[int]:
-    """The brokers that a fault's target names, such as `all (brokers 1, 2, 3)`."""
-    named = _BROKERS.search(target)
-    return frozenset(map(int, named[1].split(", "))) if named else frozenset()
-
-
-def without_majority(
-    faults: Sequence[tuple[frozenset[int], int, int | None]], brokers: int
-) -> list[tuple[int, int | None]]:
-    """The times in which the brokers that no fault held were no majority.
-
-    Args:
-        faults: the brokers of each, and when it was injected and healed (None: never).
-        brokers: how many there are.
-    """
-    moments = sorted(
-        {moment for _, since, until in faults for moment in (since, until) if moment is not None}
-    )
-    spans: list[tuple[int, int | None]] = []
-    for moment, following in zip(moments, [*moments, None][1:], strict=True):
-        held = frozenset[int]().union(
-            *(
-                on
-                for on, since, until in faults
-                if since <= moment and (until is None or until > moment)
-            )
-        )
-        if held and brokers and 2 * (brokers - len(held)) <= brokers:
-            spans.append((moment, following))
-    return spans
+held_faults = fact_named("held_faults")
 
 
 def unexplained_restarts(trace: Trace) -> Iterator[str]:
@@ -131,11 +39,12 @@ def _is_explained(faults: Sequence[Row], broker: int, before: int, at: int) -> b
         fault["injected_micros"] is not None
         and fault["injected_micros"] <= at
         and (fault["ended_micros"] is None or fault["ended_micros"] + _STARTING_MICROS >= before)
-        and _is_on(fault["target"] or "", broker)
+        and _is_on(fault, broker)
         for fault in faults
     )
 
 
-def _is_on(target: str, broker: int) -> bool:
-    named = brokers_of(target)
-    return broker in named if named else target.startswith(_OF_ALL_BROKERS)
+def _is_on(fault: Row, broker: int) -> bool:
+    if fault["brokers"]:
+        return broker in fault["brokers"]
+    return (fault["target"] or "").startswith(_OF_ALL_BROKERS)

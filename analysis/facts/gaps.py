@@ -9,14 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
+import pyarrow as pa
+
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
 from analysis.facts.client_offsets import client_offsets
+from analysis.facts.declared import FACTS
 from analysis.facts.faults import unexplained_restarts
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Trace, fact
+from analysis.statements.facts import fact_named
+from contract.errors import TableError
 from contract.run_folder import GENERATED
+from contract.table_columns import int32, int64, string
 from contract.tables import DECLARED, MICROS_PER_SECOND, TABLES
 
+_incomplete = fact_named("incomplete_histories")
+_stored_otherwise = fact_named("stored_otherwise")
 ALL_TABLES = tuple(TABLES)
 """Of a gap after which nothing of the run can be relied on."""
 
@@ -64,8 +72,6 @@ _OF_TOPICS = {
     "__cluster_metadata": ("leaderships", "broker_states", "metadata_batches"),
 }
 """What the segments of Kafka's own topics say."""
-INCOMPLETE = "missing_seqs > 0 or malformed_lines > 0 or (torn_lines > 0 and ended_by_itself)"
-"""Of a row of `histories`: it has a gap. A last line that SIGKILL left incomplete is no gap."""
 _KEPT_BY_GAPS = {"histories": ALL_TABLES, "servers": _OF_REPLICAS, "unread_segments": _OF_REPLICAS}
 """Tables from which gaps are known, and what can't be relied on without them."""
 _CLIENTS = "clients"
@@ -130,6 +136,41 @@ def gaps(trace: Trace) -> list[Gap]:
     return trace.once("gaps", lambda: list(_found(trace)))
 
 
+@fact(string("source"), string("reason", "in words"))
+def missing_sources(trace: Trace) -> Frame:
+    """What a run should have left and did not; of histories that are there see `histories`.
+
+    Also what its description, its manifest and the absence of tables show, so it is found in
+    Python.
+    """
+    content = [
+        {"source": gap.source, "reason": gap.reason} for gap in gaps(trace) if not gap.is_in_history
+    ]
+    schema = pa.schema({name: pa.string() for name in ("source", "reason")})
+    return trace.engine.table(pa.Table.from_pylist(content, schema=schema))
+
+
+@fact(
+    string("group"),
+    string("topic"),
+    int32("partition"),
+    int64("stored_offset"),
+    int32("stored_epoch"),
+    int64("stored_micros"),
+)
+def unreported_commits(trace: Trace) -> Frame:
+    """Stored commits that no client reports: rows of `stored_otherwise`.
+
+    None where a table is missing from which these are found: what else a run lacks can be told all
+    the same. No statement can ask whether a table is there.
+    """
+    try:
+        return _stored_otherwise(trace).where("kind is null")
+    except TableError:
+        columns = FACTS["gaps.unreported_commits"].schema
+        return trace.engine.table(columns.empty_table())
+
+
 def doubts(trace: Trace) -> list[str]:
     """Why the run as a whole is undecided, in words."""
     reported = {gap.reason for gap in gaps(trace) if gap.tables == ALL_TABLES}
@@ -150,9 +191,8 @@ def _found(trace: Trace) -> Iterator[Gap]:
     if trace.run.cluster == GENERATED and not trace.is_generated:
         reason = "run.json says that the history was generated, but the run has files of a cluster"
         yield Gap("run.json", ALL_TABLES, reason)
-    histories = trace.present("histories").withColumn("is_incomplete", F.expr(INCOMPLETE))
-    rows = histories.collect()
-    yield from _in_histories(rows)
+    rows = trace.present("histories").collect()
+    yield from _in_histories(_incomplete(trace).collect())
     yield from _without_end(trace, rows)
     yield from _missing_histories(trace, rows)
     yield from _client_logs(trace, rows)
@@ -167,8 +207,6 @@ def _found(trace: Trace) -> Iterator[Gap]:
 
 def _in_histories(rows: list[Row]) -> Iterator[Gap]:
     for row in rows:
-        if not row["is_incomplete"]:
-            continue
         lost = f"{row['missing_seqs']} events missing, {row['malformed_lines']} lines malformed"
         if row["malformed_at"]:
             lost += f" (the first: {row['malformed_at']})"

@@ -6,11 +6,12 @@ while this one was away, if this one is elected later from where its own log end
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-EPOCHS_MIN = 3
-"""With fewer epochs, a leader can't lack one that began between two others."""
+from analysis.statements.facts import computed
+from contract.table_columns import PARTITION, int32, int32s
 
 
 @dataclass
@@ -35,6 +36,26 @@ class LogsOfPartition:
     in_sync: list[tuple[int, list[int]]] = field(default_factory=list)
     truncated: dict[int, list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
     began: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "LogsOfPartition":
+        """By a row of `forked_logs`."""
+        known = cls()
+        for one in row["starts"]:
+            known.starts[one["leader_epoch"]] = one["start_high"]
+            if one["from_micros"] is not None:
+                known.began[one["leader_epoch"]] = one["from_micros"]
+        for one in row["logs"] or []:
+            known.logs[one["broker"], one["at_micros"]][one["leader_epoch"]] = one["reached"]
+        for one in row["leaders_reached"] or []:
+            known.reached[one["leader_epoch"]] = one["reached"]
+        for one in row["states"] or []:
+            known.in_sync.append((one["leader_epoch"], one["isr"] or []))
+            if one["leader"] >= 0:
+                known.leaders[one["leader_epoch"]] = one["leader"]
+        for one in row["cuts"] or []:
+            known.truncated[one["broker"]].append((one["at_micros"], one["to_offset"]))
+        return known
 
     def lineages(self) -> dict[int, tuple[set[int], set[int]]]:
         """By epoch: the older ones that its leader's log surely lacked, and may have lacked."""
@@ -77,3 +98,31 @@ class LogsOfPartition:
             for one, broker in self.leaders.items()
             if broker == leader and one < epoch and one in self.began
         }
+
+
+@computed(
+    *PARTITION,
+    int32("leader_epoch"),
+    int32s("lacked", "older epochs of which the leader's log had nothing, though they had begun"),
+    int32s("may_lack", "those of which that is not known"),
+    proved_by=("truncations",),
+    logs="select * from forked_logs",
+)
+def lineages(logs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The leader epochs whose leader's log lacks some older epoch, or may lack it.
+
+    An epoch is lacked if the log has an older one behind its start. That is known of a log that a
+    replica holds at the end, or held before a fault ended; and of a leader that led before, and was
+    not in sync and truncated nothing since. Each epoch's log has what the log before it had, so it
+    is computed in Python, epoch by epoch.
+    """
+    for row in logs:
+        for epoch, (lacked, may_lack) in LogsOfPartition.of(row).lineages().items():
+            if lacked or may_lack:
+                yield {
+                    "topic": row["topic"],
+                    "partition": row["partition"],
+                    "leader_epoch": epoch,
+                    "lacked": sorted(lacked),
+                    "may_lack": sorted(may_lack),
+                }

@@ -12,13 +12,13 @@ import msgspec
 import pyarrow as pa
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
 from analysis.engine.frames import Engine, Frame
-from analysis.facts.declared import FACTS, Fact, structs
+from analysis.facts.declared import FACTS, Fact
+from analysis.facts.hashes import abs_java_hash
 from analysis.facts.memo import Memo
 from contract.errors import TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
-from contract.table_columns import PARTITION, Column, int32, int64
+from contract.table_columns import Column
 
 _TOPICS = pa.schema(
     {
@@ -30,8 +30,33 @@ _TOPICS = pa.schema(
         "subscribed": pa.int32(),
     }
 )
-_GROUPS = pa.schema({name: pa.string() for name in ("group", "client", "commit_epoch", "reset")})
+_GROUPS = pa.schema(
+    {
+        **{name: pa.string() for name in ("group", "client", "commit_epoch", "reset", "isolation")},
+        "is_by_client": pa.bool_(),
+        "is_static": pa.bool_(),
+        "has_rack": pa.bool_(),
+        "hash": pa.int32(),
+    }
+)
 _READERS = pa.schema({name: pa.string() for name in ("group", "topic", "isolation")})
+_CONDITIONS = pa.schema(
+    {
+        "release": pa.int32(),
+        "metadata_max_bytes": pa.int32(),
+        "min_insync": pa.int32(),
+        "run_ended_micros": pa.int64(),
+        "has_failed": pa.bool_(),
+    }
+)
+
+PLANNED = {
+    "planned_topics": _TOPICS,
+    "planned_groups": _GROUPS,
+    "planned_readers": _READERS,
+    "run_conditions": _CONDITIONS,
+}
+"""What statements read of the plan and of the run's description, with the schema of each."""
 
 _T = TypeVar("_T")
 _LOG = ("topic", "partition")
@@ -41,8 +66,6 @@ IS_ACKNOWLEDGED = "outcome = 'ok' and first_offset is not null"
 """Of a row of `sends`."""
 IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
 """Its contrary."""
-IS_STORED = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')"
-"""Of a row of `committed_offsets` that took effect."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +156,23 @@ class Trace:
 
     @cached_property
     def groups(self) -> Frame:
-        """(group, client, commit_epoch, reset) of the plan."""
-        rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
+        """The groups of the plan.
+
+        `is_by_client`: whether the group's client commits by itself, and reports no commit.
+        `is_static`: whether a member that is started again keeps its partitions (KIP-345).
+        `has_rack`: whether it has a `client.rack`, and so may read from a follower.
+        `hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
+        """
+        rows = [
+            msgspec.structs.asdict(group)
+            | {
+                "is_by_client": group.commits_by_itself,
+                "is_static": group.is_static,
+                "has_rack": "client.rack" in group.settings,
+                "hash": abs_java_hash(group.group),
+            }
+            for group in self.plan.groups
+        ]
         return self.engine.table(pa.Table.from_pylist(rows, schema=_GROUPS))
 
     @property
@@ -156,6 +194,41 @@ class Trace:
     def skew_micros(self) -> int:
         """What `clock_micros` is above CLOCK_MICROS: 0 where all clocks were close and steady."""
         return self.clock_micros - CLOCK_MICROS
+
+    def planned(self, name: str) -> Frame:
+        """What statements read of the plan, by its name of PLANNED."""
+        return {
+            "planned_topics": self.topics,
+            "planned_groups": self.groups,
+            "planned_readers": self.readers,
+            "run_conditions": self._conditions,
+        }[name]
+
+    @cached_property
+    def _conditions(self) -> Frame:
+        """One row: the brokers' release and settings, and how the run ended.
+
+        `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
+        `min_insync`: of topics that the plan does not have, by `min.insync.replicas`.
+        `run_ended_micros`: when the run began, if it is not known when it ended.
+        `has_failed`: whether the scenario failed.
+        """
+        settings = self.run.config.get("settings", {})
+        row = {
+            "release": self.run.release,
+            "metadata_max_bytes": int(settings.get("offset.metadata.max.bytes", 4096)),
+            "min_insync": int(settings.get("min.insync.replicas", 1)),
+            "run_ended_micros": self.run.ended_micros or self.run.started_micros,
+            "has_failed": self.run.error is not None,
+        }
+        return self.engine.table(pa.Table.from_pylist([row], schema=_CONDITIONS))
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The parameters of statements."""
+        return {
+            name: getattr(self, name) for name in ("clock_micros", "skew_micros", "jump_micros")
+        }
 
     @property
     def _clocks(self) -> tuple[int, int]:
@@ -183,17 +256,17 @@ class Trace:
     @property
     def epoch_starts(self) -> Frame:
         """The fact of that name."""
-        return epoch_starts(self)
+        return _fact_named("epoch_starts")(self)
 
     @property
     def log_bounds(self) -> Frame:
         """The fact of that name."""
-        return log_bounds(self)
+        return _fact_named("log_bounds")(self)
 
     @property
     def survivors(self) -> Frame:
         """The fact of that name."""
-        return survivors(self)
+        return _fact_named("survivors")(self)
 
     def kept(self, records: Frame) -> Frame:
         """Those of survivors that are not deleted.
@@ -250,17 +323,21 @@ def _declaring(columns: tuple[Column, ...], *, is_kept: bool) -> Callable[[_Buil
     def declare(build: _Build) -> _Build:
         subject = build.__module__.rpartition(".")[2]
         one = Fact(subject, build.__name__, getdoc(build) or "", columns, is_kept)
-        FACTS[one.key] = one
-
-        @wraps(build)
-        def declared(trace: Trace) -> Frame:
-            if is_kept:
-                return trace.shared(one.key, lambda: _as_declared(build(trace), one))
-            return _as_declared(build(trace), one)
-
-        return declared
+        return wraps(build)(declaring(one, build))
 
     return declare
+
+
+def declaring(one: Fact, build: _Build) -> _Build:
+    """What builds the rows of a fact, which is known from now on by its declaration."""
+    FACTS[one.key] = one
+
+    def declared(trace: Trace) -> Frame:
+        if one.is_kept:
+            return trace.shared(one.key, lambda: _as_declared(build(trace), one))
+        return _as_declared(build(trace), one)
+
+    return declared
 
 
 def _as_declared(rows: Frame, one: Fact) -> Frame:
@@ -278,65 +355,12 @@ def _as_declared(rows: Frame, one: Fact) -> Frame:
     return rows if list(rows.columns) == names else rows.select(*names)
 
 
-@fact(*PARTITION, int32("broker"))
-def survivors(trace: Trace) -> Frame:
-    """The replicas that speak for their partition at the end: those in its last ISR.
+def _fact_named(name: str) -> _Build:
+    from analysis.statements.facts import fact_named  # noqa: PLC0415 - it imports this module
 
-    A broker that never came back keeps records that the partition has lost, so its replica proves
-    nothing. All replicas count where the last ISR is unknown, empty, or left no replica at all.
-    """
-    # Every replica has a row in `log_starts`; only a trace without that asks the records.
-    replicas = trace["log_starts" if trace.rows["log_starts"] else "replica_records"]
-    isrs = trace["leaderships"].groupBy(*_LOG).agg(F.max_by("isr", "metadata_offset").alias("isr"))
-    return (
-        replicas.select(*_LOG, "broker")
-        .distinct()
-        .join(isrs, on=list(_LOG), how="left")
-        .withColumn("in_sync", F.expr("coalesce(array_contains(isr, broker), false)"))
-        .withColumn("any_in_sync", F.max("in_sync").over(Window.partitionBy(*_LOG)))
-        .where("in_sync or not any_in_sync")
-    )
+    return fact_named(name)
 
 
 def of_survivors(rows: Frame, trace: Trace) -> Frame:
     """The rows of replicas that come from surviving ones."""
     return rows.join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")
-
-
-@fact(*PARTITION, int64("log_start"), int64("log_end", "exclusive"))
-def log_bounds(trace: Trace) -> Frame:
-    """Where the surviving log begins and ends at the end of the run.
-
-    A server that is killed may not have written its log start yet (it does so once in
-    `log.flush.start.offset.checkpoint.interval.ms`), so the log start that the last leader
-    reported counts too.
-    """
-    last = trace["leaderships"].groupBy(*_LOG)
-    reported = (
-        trace["samples"]
-        .where("log_start_offset >= 0 and broker = leader")
-        .join(last.agg(F.max_by("leader_epoch", "metadata_offset").alias("e")), on=list(_LOG))
-        .where("leader_epoch = e")
-        .groupBy(*_LOG)
-        .agg(F.max_by("log_start_offset", "at_micros").alias("reported_start"))
-    )
-    return (
-        of_survivors(trace["log_starts"], trace)
-        .groupBy(*_LOG)
-        .agg(F.min("log_start_offset").alias("start"), F.max("log_end_offset").alias("log_end"))
-        .join(reported, on=list(_LOG), how="left")
-        .select(*_LOG, F.greatest("start", "reported_start").alias("log_start"), "log_end")
-    )
-
-
-@fact(
-    *PARTITION,
-    structs("epochs", int32("leader_epoch"), int64("start_offset"), about="of the surviving log"),
-)
-def epoch_starts(trace: Trace) -> Frame:
-    """The leader epochs in the checkpoints of the surviving replicas."""
-    return (
-        of_survivors(trace["epoch_checkpoints"], trace)
-        .groupBy(*_LOG)
-        .agg(F.collect_set(F.struct("leader_epoch", "start_offset")).alias("epochs"))
-    )

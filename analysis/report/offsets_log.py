@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.checks.liveness import abs_java_hash
 from analysis.checks.registry import CHECKS
 from analysis.facts.client_offsets import OFFSETS_TOPIC
+from analysis.facts.hashes import abs_java_hash
 from analysis.report.figures import with_noun
 from analysis.report.moments import (
     Kind,

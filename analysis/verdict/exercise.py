@@ -4,7 +4,7 @@ Most checks can fail in everything that they evaluate. Those here evaluate more:
 leader change evaluates all its records, and yet proves nothing about what a leader change loses.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import reduce
 
@@ -13,167 +13,64 @@ import pyarrow as pa
 
 from analysis.checks.base import count
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
 from analysis.engine.frames import Frame
-from analysis.facts.client_offsets import client_offsets
-from analysis.facts.deliveries import deliveries
-from analysis.facts.leader_epochs import leader_epochs, small_isrs
 from analysis.facts.trace import Trace
+from analysis.statements.facts import fact_named
 from contract.checks import Check
 from contract.errors import TableError
+from contract.tables import TABLES
 from contract.verdicts import CheckResult
 
-_LOG = ("topic", "partition")
-_OFFSETS_TOPIC = "__consumer_offsets"
 _COUNTS = pa.schema({"name": pa.string(), "evaluated": pa.int64()})
 
 
-def _leader_changes(trace: Trace) -> Frame:
-    return leader_epochs(trace).where(f"newer_epoch is not null and topic != '{_OFFSETS_TOPIC}'")
-
-
-def _coordinator_changes(trace: Trace) -> Frame:
-    return leader_epochs(trace).where(f"newer_epoch is not null and topic = '{_OFFSETS_TOPIC}'")
-
-
-def _expired_logs(trace: Trace) -> Frame:
-    """Partitions whose log start moved."""
-    at_end = trace["log_starts"].where("log_start_offset > 0").select(*_LOG)
-    sampled = trace["samples"].where("log_start_offset > 0").select(*_LOG)
-    return at_end.union(sampled).distinct()
-
-
-def _changed_logs(trace: Trace) -> Frame:
-    """Partitions whose leader changed, or whose log start moved."""
-    return _leader_changes(trace).select(*_LOG).union(_expired_logs(trace)).distinct()
-
-
-def _commits_across_epochs(trace: Trace) -> Frame:
-    """Stored commits of partitions that had several leader epochs."""
-    led = _leader_changes(trace).select(*_LOG)
-    return client_offsets(trace).join(led, on=list(_LOG), how="left_semi")
-
-
-def _resumptions(trace: Trace) -> Frame:
-    """Resets from a position, and assignments that went on at one."""
-    resets = trace["resets"].where("cause != 'no_commit'").select("member")
-    events = trace["group_events"].where("change = 'assigned' and position > 0")
-    return resets.union(events.select("member"))
-
-
-def _shared_partitions(trace: Trace) -> Frame:
-    """(group, topic, partition): assigned to several members, one after the other or together."""
-    return (
-        trace["group_events"]
-        .where("change = 'assigned'")
-        .groupBy("group", *_LOG)
-        .agg(F.count_distinct("member").alias("members"))
-        .where("members > 1")
-    )
-
-
-def _commits_of_shared_partitions(trace: Trace) -> Frame:
-    shared = _shared_partitions(trace).select("group", *_LOG)
-    return trace["commits"].join(shared, on=["group", *_LOG], how="left_semi")
-
-
-def _truncated_readers(trace: Trace) -> Frame:
-    """(group, topic, partition): given records that a server truncated afterwards."""
-    truncated = trace["truncations"].selectExpr(*_LOG, "to_offset", "at_micros as _truncated")
-    return (
-        deliveries(trace)
-        .select("group", *_LOG, "last_offset", "at_micros")
-        .join(truncated, on=list(_LOG), how="inner")
-        .where(f"last_offset >= to_offset and at_micros <= _truncated + {trace.clock_micros}")
-        .select("group", *_LOG)
-        .distinct()
-    )
-
-
-def _truncations(trace: Trace) -> Frame:
-    return trace["truncations"]
-
-
-def _fencings(trace: Trace) -> Frame:
-    """Brokers that were fenced, or shut down, after they had been in service."""
-    in_turn = Window.partitionBy("broker").orderBy("metadata_offset")
-    is_out = F.expr("is_fenced or in_controlled_shutdown")
-    return (
-        trace["broker_states"]
-        .withColumn("_is_out", is_out)
-        .withColumn("_was_out", F.lag("_is_out").over(in_turn))
-        .where("_is_out and not _was_out")
-    )
-
-
-def _shrinkings(trace: Trace) -> Frame:
-    """Changes of a partition by which its ISR became smaller."""
-    in_log = Window.partitionBy(*_LOG).orderBy("metadata_offset")
-    return (
-        trace["leaderships"]
-        .withColumn("_size", F.size("isr"))
-        .withColumn("_before", F.lag("_size").over(in_log))
-        .where("_size < _before")
-    )
-
-
-def _eligible(trace: Trace) -> Frame:
-    return trace["leaderships"].where("size(elr) > 0")
-
-
-def _controllers(trace: Trace) -> Frame:
-    """Elections among the controllers, but the first."""
-    epochs = trace["metadata_batches"].where("leader is not null").select("metadata_epoch")
-    first = epochs.agg(F.min("metadata_epoch").alias("_first"))
-    return epochs.distinct().crossJoin(first).where("metadata_epoch > _first")
-
-
-CASES: Mapping[Check, Callable[[Trace], Frame]] = {
-    Check.LOST_RECORD: _changed_logs,
-    Check.LEADER_COMPLETENESS: _leader_changes,
-    Check.LOG_DIVERGENCE: _leader_changes,
-    Check.HIGH_WATERMARK_REGRESSED: _leader_changes,
-    Check.EPOCH_REGRESSED: _leader_changes,
-    Check.SERVED_UNDER_FENCED_EPOCH: _leader_changes,
-    Check.UNCLEAN_ELECTION_UNCONFIGURED: _leader_changes,
-    Check.LOSS_ESTIMATE: _leader_changes,
-    Check.RECORD_EPOCH_REGRESSED: _leader_changes,
-    Check.COMMITTED_EPOCH_STALE: _commits_across_epochs,
-    Check.COMMITTED_EPOCH_AHEAD: _commits_across_epochs,
-    Check.COMMITTED_EPOCH_REGRESSED: _commits_across_epochs,
-    Check.COMMITTED_EPOCH_UNKNOWN: _commits_across_epochs,
-    Check.COMMITTED_EPOCH_BEHIND_LEADER: _commits_across_epochs,
-    Check.ORPHAN_COMMIT: _commits_across_epochs,
-    Check.LOST_COMMIT: _coordinator_changes,
-    Check.COMMIT_EXPIRED: _expired_logs,
-    Check.COMMITTED_EPOCH_EXPIRED: _expired_logs,
-    Check.EXPIRED_READ: _expired_logs,
-    Check.RETENTION_OVERREACH: _expired_logs,
-    Check.UNJUSTIFIED_RESET: _resumptions,
-    Check.START_MISMATCH: _resumptions,
-    Check.DOUBLE_OWNERSHIP: _shared_partitions,
-    Check.COMMIT_FROM_OLD_GENERATION: _commits_of_shared_partitions,
-    Check.TRUNCATION_UNDETECTED: _truncated_readers,
-    Check.TRUNCATION_DETECTED: _truncated_readers,
-    Check.SILENT_REVALIDATION: _truncated_readers,
-    Check.OVER_TRUNCATION: _truncations,
-    Check.FENCED_IN_ISR: _fencings,
-    Check.NEVER_CAUGHT_UP: _shrinkings,
-    Check.MIN_INSYNC_BREACHED: small_isrs,
-    Check.ELIGIBLE_LEADER_REPLICAS: _eligible,
-    Check.METADATA_DIVERGENCE: _controllers,
+CASES: Mapping[Check, str] = {
+    Check.LOST_RECORD: "changed_logs",
+    Check.LEADER_COMPLETENESS: "leader_changes",
+    Check.LOG_DIVERGENCE: "leader_changes",
+    Check.HIGH_WATERMARK_REGRESSED: "leader_changes",
+    Check.EPOCH_REGRESSED: "leader_changes",
+    Check.SERVED_UNDER_FENCED_EPOCH: "leader_changes",
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: "leader_changes",
+    Check.LOSS_ESTIMATE: "leader_changes",
+    Check.RECORD_EPOCH_REGRESSED: "leader_changes",
+    Check.COMMITTED_EPOCH_STALE: "commits_across_epochs",
+    Check.COMMITTED_EPOCH_AHEAD: "commits_across_epochs",
+    Check.COMMITTED_EPOCH_REGRESSED: "commits_across_epochs",
+    Check.COMMITTED_EPOCH_UNKNOWN: "commits_across_epochs",
+    Check.COMMITTED_EPOCH_BEHIND_LEADER: "commits_across_epochs",
+    Check.ORPHAN_COMMIT: "commits_across_epochs",
+    Check.LOST_COMMIT: "coordinator_changes",
+    Check.COMMIT_EXPIRED: "expired_logs",
+    Check.COMMITTED_EPOCH_EXPIRED: "expired_logs",
+    Check.EXPIRED_READ: "expired_logs",
+    Check.RETENTION_OVERREACH: "expired_logs",
+    Check.UNJUSTIFIED_RESET: "resumed_positions",
+    Check.START_MISMATCH: "resumed_positions",
+    Check.DOUBLE_OWNERSHIP: "shared_partitions",
+    Check.COMMIT_FROM_OLD_GENERATION: "commits_of_shared_partitions",
+    Check.TRUNCATION_UNDETECTED: "truncated_readers",
+    Check.TRUNCATION_DETECTED: "truncated_readers",
+    Check.SILENT_REVALIDATION: "truncated_readers",
+    Check.OVER_TRUNCATION: "truncations",
+    Check.FENCED_IN_ISR: "fencings",
+    Check.NEVER_CAUGHT_UP: "isr_shrinkings",
+    Check.MIN_INSYNC_BREACHED: "small_isrs",
+    Check.ELIGIBLE_LEADER_REPLICAS: "eligible_states",
+    Check.METADATA_DIVERGENCE: "controller_elections",
 }
+"""The facts whose rows are counted."""
 
 
 def cases_of(judged: Collection[Check], trace: Trace) -> dict[str, Frame]:
-    """The counts of the cases of checks, by the name of their function.
+    """The counts of the cases of checks, by the name of their fact.
 
     Where the cases can't be counted, as a table is missing, there is none.
     """
     frames: dict[str, Frame] = {}
     for of in {of for check, of in CASES.items() if check in judged}:
         with suppress(TableError):
-            frames[of.__name__] = count(of(trace))
+            frames[of] = count(trace[of] if of in TABLES else fact_named(of)(trace))
     return frames
 
 
@@ -184,7 +81,7 @@ def with_exercised(
 
     Args:
         results: of all checks.
-        cases: their numbers, by the name of the function of CASES.
+        cases: their numbers, by the name of the fact.
         known: whether they could be counted; else no check has any.
     """
     if not known:
@@ -192,7 +89,7 @@ def with_exercised(
     return {
         check: msgspec.structs.replace(
             result,
-            exercised=cases.get(CASES[check].__name__, 0)
+            exercised=cases.get(CASES[check], 0)
             if check in CASES and result.evaluated
             else result.evaluated,
         )

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from analysis.checks.base import CheckOutcome, Totals
+from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.trace import Trace
 from analysis.verdict import resumption
@@ -212,18 +211,19 @@ def _collected(
         evaluated = counted(counts({str(check): outcome.evaluated}, trace).toArrow())[str(check)]
     examples = collected.rows.slice(0, EXAMPLES_MAX).to_pylist()
     result = result_of(found, evaluated, [finding_of(check, row, clients) for row in examples])
-    if outcome.totals is not None and result.findings:
-        result = msgspec.structs.replace(result, summary=_summary(outcome.totals))
+    if result.findings:
+        result = msgspec.structs.replace(result, summary=_summary(outcome))
     if keep is not None:
         rows = every(outcome.findings, collected)
         keep(str(check), doubted_rows(rows) if asked.unreliable else rows, clients)
     return doubted(found, result, asked.unreliable) if asked.unreliable else (found, result)
 
 
-def _summary(totals: Totals) -> str:
-    keys = [name for name in totals.rows.columns if name != "records"]
-    summed = totals.rows.groupBy(*keys).agg(F.sum("records").alias("records")).collect()
-    return totals.tell([dict(row) for row in summed])
+def _summary(outcome: CheckOutcome) -> str:
+    """All findings of a check in one line; empty if it has none."""
+    if outcome.summary is None:
+        return ""
+    return "".join(row["summary"] for row in outcome.summary.collect())
 
 
 def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:

@@ -1,39 +1,29 @@
 """Which rules of the protocol a run has responses for, and whether these fulfil them."""
 
 import enum
-from collections.abc import Iterable, Iterator
-from functools import reduce
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from analysis.checks.authorization import judged_authorizations
-from analysis.checks.commit_errors import judged_commits
-from analysis.checks.fetched_commits import judged_fetched
-from analysis.checks.protocol import judged_errors, judged_exceptions, judged_schemas
-from analysis.checks.quorum_wire import judged_quorum
-from analysis.checks.reported_epochs import judged_divergences, judged_ends, judged_reports
-from analysis.checks.stored_commits import judged_stored
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame
+from analysis.engine.frames import Frame, Text
 from analysis.facts.trace import Trace
+from analysis.statements.checks import judged_rows
+from analysis.statements.facts import stated
+from contract.checks import Check
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Versions
 from contract.verdicts import RuleRow
 
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"
-_JUDGED = (
-    judged_errors,
-    judged_exceptions,
-    judged_ends,
-    judged_divergences,
-    judged_reports,
-    judged_schemas,
-    judged_quorum,
-    judged_commits,
-    judged_stored,
-    judged_fetched,
-)
+_COUNTED = """
+    select rule, api, count(*) as responses, min(version) as first, max(version) as last,
+      count_if(verdict = 'violation') as violations, count_if(verdict = 'undecided') as undecided
+    from ({responses})
+    group by rule, api
+"""
+_SUPPORTED = "select response from wire_calls where api = 'API_VERSIONS' and response is not null"
 
 
 def rule_rows(trace: Trace) -> list[RuleRow]:
@@ -41,22 +31,11 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     if not trace.rows["wire_calls"]:
         return []
     try:
-        judged = reduce(Frame.union, _judged(trace))
-        counted = (
-            judged.groupBy("rule", "api")
-            .agg(
-                F.count(F.lit(1)).alias("responses"),
-                F.min("version").alias("first"),
-                F.max("version").alias("last"),
-                F.count_if(F.expr("verdict = 'violation'")).alias("violations"),
-                F.count_if(F.expr("verdict = 'undecided'")).alias("undecided"),
-            )
-            .collect()
-        )
+        counted = _counted(trace)
         supported = _supported(trace)
     except TableError:
         return []
-    found = {(row["rule"], row["api"]): dict(row) for row in counted}
+    found = {(row["rule"], row["api"]): row for row in counted}
     return [
         _row(rule, api, found.get((str(rule), api)), supported, release=trace.run.release)
         for rule, declared in RULES.items()
@@ -64,11 +43,18 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     ]
 
 
-def _judged(trace: Trace) -> Iterator[Frame]:
-    """Yield the judged responses of each check, but for those of a table that a run may lack."""
-    judges = (*_JUDGED, *(() if trace.problem("acls") else (judged_authorizations,)))
-    for one in judges:
-        yield one(trace).select("rule", "api", "version", "verdict")
+def _counted(trace: Trace) -> list[dict[str, Any]]:
+    """The responses that the checks judged, but for those of a table that a run may lack."""
+    checks = dict.fromkeys(one.check for one in RULES.values())
+    if trace.problem("acls"):
+        checks.pop(Check.WRONG_AUTHORIZATION)
+    judged = tuple((str(check), judged_rows(check, trace)) for check in checks)
+    responses = " union all ".join(
+        f"select rule, api, version, verdict from {name}" for name, _ in judged
+    )
+    columns = ("rule", "api", "responses", "first", "last", "violations", "undecided")
+    text = Text(_COUNTED.format(responses=responses), judged)
+    return [dict(row) for row in Frame(trace.engine, columns, text).collect()]
 
 
 def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
@@ -127,9 +113,8 @@ class _ApiVersions(msgspec.Struct):
 
 def _supported(trace: Trace) -> dict[int, Versions]:
     """By API key: the versions that all brokers support, by their ApiVersions responses."""
-    responses = trace["wire_calls"].where("api = 'API_VERSIONS' and response is not null")
     found: dict[int, Versions] = {}
-    for row in responses.select("response").collect():
+    for row in stated(_SUPPORTED, Path(__file__), trace, ["response"]).collect():
         try:
             response = msgspec.json.decode(row["response"], type=_ApiVersions)
         except msgspec.DecodeError:

@@ -1,16 +1,13 @@
 """Each resumption from a committed offset, and how near it came to what KAFKA-19902 reports."""
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame
-from analysis.facts.assignments import ASSIGNMENT, commits_at_start
-from analysis.facts.commits import stored_commits
-from analysis.facts.positions import PARTITION
-from analysis.facts.state import timelines
-from analysis.facts.topics import with_log_starts
-from analysis.facts.trace import Trace
+from pathlib import Path
 
-_LOG = ("topic", "partition")
-_COMMIT = (*PARTITION, "committed_offset", "committed_epoch", "committed_micros")
+from analysis.engine.frames import Frame
+from analysis.facts.trace import Trace
+from analysis.statements.facts import stated
+from analysis.statements.source import expanded
+
+_STATEMENT = Path(__file__).with_name("near_misses.sql")
 NEAR_MISSES = {
     "new leader": "the leader had changed since the commit",
     "at the log start": "the committed offset was the log start",
@@ -28,75 +25,11 @@ def near_misses(trace: Trace) -> Frame:
     A resumption is an assignment of a partition to a member that began with a commit. Where
     the sources leave open what held then, it is not counted as near.
     """
-    return (
-        _resumed(trace)
-        .groupBy("group")
-        .agg(
-            F.count("from_seq").alias("resumptions"),
-            *(
-                F.sum(F.expr(f"cast({column_of(one)} as bigint)")).alias(column_of(one))
-                for one in NEAR_MISSES
-            ),
-        )
-    )
+    text = expanded(_STATEMENT.read_text(encoding="utf-8"), _STATEMENT)
+    columns = ["group", *map(column_of, NEAR_MISSES), "resumptions"]
+    return stated(text, _STATEMENT, trace, columns)
 
 
 def column_of(near: str) -> str:
     """Return the column of a near miss."""
     return near.replace(" ", "_")
-
-
-def _resumed(trace: Trace) -> Frame:
-    began = commits_at_start(trace).select(
-        *ASSIGNMENT, *(name for name in _COMMIT if name not in ASSIGNMENT), "from_micros"
-    )
-    moments = began.selectExpr(*_LOG, "from_micros as at_micros").distinct()
-    starts = with_log_starts(moments, trace).selectExpr(
-        *_LOG, "at_micros as from_micros", "start_low", "start_high"
-    )
-    stored = (
-        stored_commits(trace)
-        .selectExpr(
-            *PARTITION,
-            "offset as committed_offset",
-            "committed_epoch",
-            "committed_micros",
-            "record_epoch",
-        )
-        .groupBy(*_COMMIT)
-        .agg(F.max("record_epoch").alias("record_epoch"))
-    )
-    led = trace["leaderships"].selectExpr(*_LOG, "at_micros as led_micros")
-    newer = (
-        began.join(led, on=list(_LOG), how="inner")
-        .where("led_micros > committed_micros and led_micros <= from_micros")
-        .select(*ASSIGNMENT)
-        .distinct()
-        .withColumn("_is_newer", F.expr("true"))
-    )
-    return (
-        began.join(starts, on=[*_LOG, "from_micros"], how="left")
-        .join(stored, on=list(_COMMIT), how="left")
-        .join(timelines(trace), on=list(_LOG), how="left")
-        .join(newer, on=list(ASSIGNMENT), how="left")
-        .withColumn(
-            "oldest_epoch",
-            F.expr(
-                "array_max(filter(timeline, one -> one.is_kept and one.start_high <= start_low"
-                " and coalesce(one.from_micros <= from_micros, true))).leader_epoch"
-            ),
-        )
-        .selectExpr(
-            "group",
-            "from_seq",
-            "coalesce(_is_newer, false) as new_leader",
-            "coalesce(start_low = committed_offset and start_low > 0, false) as at_the_log_start",
-            "coalesce(committed_epoch >= 0 and start_low > 0 and committed_epoch < oldest_epoch,"
-            " false) as epoch_gone",
-            "coalesce(committed_epoch >= 0 and committed_epoch < record_epoch, false)"
-            " as epoch_older",
-            "coalesce(committed_epoch >= 0 and committed_epoch > record_epoch, false)"
-            " as epoch_newer",
-            "committed_epoch < 0 as no_epoch",
-        )
-    )

@@ -7,13 +7,10 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from analysis.checks.resets import unjustified_reset
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame, Row
-from analysis.facts.deliveries import deliveries
-from analysis.facts.progress import repeated
-from analysis.facts.resets import resets_of
+from analysis.checks.registry import CHECKS
+from analysis.engine.frames import Row
 from analysis.facts.trace import Trace
+from analysis.statements.facts import stated
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from bench.traces import load
 from bench.verdicts import verdicts_of
@@ -152,7 +149,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
 
 
 def _witnesses(trace: Trace) -> Iterator[Witness]:
-    for row in unjustified_reset(trace).findings.collect():
+    for row in _unjustified(trace):
         yield Witness(**{name: row[name] for name in Witness.__struct_fields__})
 
 
@@ -177,22 +174,23 @@ def _seconds(faults: Sequence[Row]) -> float:
 
 
 def _of_rounds(trace: Trace) -> list[Row]:
-    return trace["phases"].where("doing like 'round %'").collect()
+    return _rows(trace, "select doing from phases where doing like 'round %'")
 
 
 def _groups(trace: Trace) -> Iterator[GroupSum]:
     near = {row["group"]: row for row in near_misses(trace).collect()}
     resets: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in resets_of(trace).select("group", "cause").collect():
+    for row in _rows(trace, "select group, cause from judged_resets"):
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
-    for row in unjustified_reset(trace).findings.select("group", "verdict").collect():
+    for row in _unjustified(trace):
         found[row["group"], row["verdict"]] += 1
-    delivered = _by_group(deliveries(trace).groupBy("group").agg(F.sum("records").alias("number")))
+    delivered = _by_group(
+        trace, "select group, sum(records) as number from deliveries group by all"
+    )
     again = _by_group(
-        repeated(trace)
-        .groupBy("group")
-        .agg(F.sum(F.expr("(deliveries - 1) * records")).alias("number"))
+        trace,
+        "select group, sum((deliveries - 1) * records) as number from repeated_slices group by all",
     )
     for plan in sorted(trace.plan.groups, key=lambda one: one.group):
         group = plan.group
@@ -212,5 +210,13 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
         )
 
 
-def _by_group(counted: Frame) -> dict[str, int]:
-    return {row["group"]: int(row["number"] or 0) for row in counted.collect()}
+def _unjustified(trace: Trace) -> list[Row]:
+    return CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.collect()
+
+
+def _by_group(trace: Trace, statement: str) -> dict[str, int]:
+    return {row["group"]: int(row["number"]) for row in _rows(trace, statement)}
+
+
+def _rows(trace: Trace, statement: str) -> list[Row]:
+    return stated(statement, Path(__file__), trace, []).collect()

@@ -1,6 +1,7 @@
 """What clients did and saw, as rows of a history."""
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from contract.values import make_value
@@ -201,8 +202,16 @@ class ClientRows(HistoryRows):
     ) -> None:
         """A record of `__consumer_offsets`; brokers: whose replicas hold it at the end.
 
-        offsets_partition: of `__consumer_offsets`; else one that is this history's own.
+        offsets_partition: of `__consumer_offsets`; else one that is this history's own. The offset
+            in it is the first that is free from the time in milliseconds on.
         """
+        place = self.index if offsets_partition is None else offsets_partition
+        taken = {
+            row["offsets_offset"]
+            for row in self.rows["committed_offsets"]
+            if row["offsets_partition"] == place
+        }
+        free = (one for one in count(self.at(at) // 1000 % 10**9) if one not in taken)
         self.add(
             "committed_offsets",
             group=self.own(group),
@@ -212,8 +221,8 @@ class ClientRows(HistoryRows):
             committed_epoch=epoch,
             metadata="",
             is_tombstone=is_tombstone,
-            offsets_partition=self.index if offsets_partition is None else offsets_partition,
-            offsets_offset=self.at(at) // 1000 % 10**9,
+            offsets_partition=place,
+            offsets_offset=next(free),
             committed_micros=self.at(at) // 1000 * 1000,
             producer_id=-1,
             producer_epoch=-1,

@@ -1,7 +1,12 @@
 """Rows of micro-histories: one topic `t`, one partition, one group `g`."""
 
+from pathlib import Path
 from typing import Any
 
+from analysis.engine.frames import Row as Answer
+from analysis.facts.trace import Trace
+from analysis.statements.facts import stated
+from analysis.statements.source import expanded
 from contract.values import make_value
 
 Row = dict[str, Any]
@@ -288,3 +293,9 @@ def log_started(start: int, *, at: int, broker: int = 1, reason: str = "segment 
         "at_micros": at,
         "log_line": "line",
     }
+
+
+def asked(trace: Trace, statement: str) -> list[Answer]:
+    """The rows of a statement, which may use macros."""
+    place = Path("micro.sql")
+    return stated(expanded(statement, place), place, trace, []).collect()

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 from conftest import TraceMaker
-from micro import Row, epoch_started, led, registered
+from micro import Row, asked, epoch_started, led, registered
 
 from analysis.facts.elections import elections
-from analysis.facts.permits import with_permit
 
 SECOND = 1_000_000
 
@@ -191,10 +190,18 @@ def test_a_loss_is_permitted_by_an_election(
 ) -> None:
     started = [] if start is None else [epoch_started(1, start, at=10 * SECOND)]
     trace = make_trace({"leaderships": leaderships, "leader_epoch_starts": started})
-    lost = trace["leaderships"].limit(1).selectExpr("topic", "partition", f"{offset} as offset")
-    judged = with_permit(lost, trace, after="0", to="1", offset="offset")
-    (row,) = judged.select("permit", "is_unreported", "permit.words").collect()
-    assert (row["permit"] is not None, row["is_unreported"]) == (permitted, is_unreported)
+    (row,) = asked(
+        trace,
+        f"""
+        with lost as (
+          select distinct topic, partition, {offset} as offset, timeline
+          from leaderships left join timelines using (topic, partition)
+        )
+        select permit is not null as is_permitted, is_unreported, permit.words as words
+        from {{{{ with_permit("lost", "0", "1", "offset") }}}}
+        """,
+    )
+    assert (row["is_permitted"], row["is_unreported"]) == (permitted, is_unreported)
     if permitted:
         assert row["words"] == (
             "unclean election by configuration: broker 2, epoch 1, metadata offset 10000000"

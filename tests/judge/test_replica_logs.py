@@ -7,7 +7,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
-from analysis.checks.consistency import batches_against_records
+from analysis.statements.facts import fact_named
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 
@@ -108,16 +108,16 @@ def test_batches_without_their_records_are_named(make_trace: TraceMaker) -> None
     rows = two_replicas() | {
         "replica_records": [*survived(0, 1, 2, 3), *survived(0, 1, broker=2)],
     }
-    (one,) = batches_against_records(make_trace(rows)).collect()
-    assert (one["verdict"], one["partition"], one["offset_first"]) == ("undecided", 0, 0)
-    assert one["cause"] == (
-        "broker 2, epoch 0: replica_batches has 4 records between 0 and 3, replica_records has 2"
-    )
+    unmatched = fact_named("unmatched_replicas")
+    (one,) = unmatched(make_trace(rows)).collect()
+    assert (one["broker"], one["leader_epoch"], one["partition"]) == (2, 0, 0)
+    assert (one["offset_first"], one["offset_last"]) == (0, 3)
+    assert (one["batched"], one["recorded"]) == (4, 2)
     rows["replica_records"] += survived(2, 3, broker=2)
-    assert batches_against_records(make_trace(rows)).isEmpty()
+    assert unmatched(make_trace(rows)).isEmpty()
     rows["replica_batches"] = rows["replica_batches"][1:]
-    (one,) = batches_against_records(make_trace(rows)).collect()
-    assert one["cause"].startswith("broker 1, epoch 0: replica_batches has 2 records between 0")
+    (one,) = unmatched(make_trace(rows)).collect()
+    assert (one["broker"], one["batched"], one["offset_first"]) == (1, 2, 0)
 
 
 def test_one_replica_alone_agrees_with_nobody(make_trace: TraceMaker) -> None:

@@ -2,11 +2,7 @@
 
 import pytest
 from conftest import Rows, TraceMaker
-from micro import epoch_started, epochs, led, log_bounds, log_started, polled, sampled
-
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.facts.state import is_overwritten, may_be_overwritten, timelines
-from analysis.facts.topics import of_present_topic, with_log_starts
+from micro import asked, epoch_started, epochs, led, log_bounds, log_started, polled, sampled
 
 MS = 1000
 MOMENT_MICROS = 500 * MS
@@ -71,11 +67,15 @@ ANEW = {**led(0, at=700 * MS), "metadata_offset": 900, "topic_id": "second"}
 def test_the_log_start_at_a_time_has_two_bounds(
     make_trace: TraceMaker, rows: Rows, bounds: tuple[int, int]
 ) -> None:
-    trace = make_trace({**ENDED_AT_400, **rows})
-    moments = trace.log_bounds.select(
-        "topic", "partition", F.lit(MOMENT_MICROS).cast("bigint").alias("at_micros")
+    (row,) = asked(
+        make_trace({**ENDED_AT_400, **rows}),
+        f"""
+        with moments as (
+          select topic, partition, {MOMENT_MICROS}L as at_micros from log_bounds
+        )
+        select * from {{{{ with_log_starts("moments") }}}}
+        """,
     )
-    (row,) = with_log_starts(moments, trace).collect()
     assert (row["start_low"], row["start_high"]) == bounds
 
 
@@ -145,14 +145,14 @@ EVICTED: Rows = {
 def test_a_position_is_overwritten_where_a_newer_epoch_starts_below_it(
     make_trace: TraceMaker, rows: Rows, epoch: int, offset: int, overwritten: tuple[bool, bool]
 ) -> None:
-    until = str(MOMENT_MICROS)
-    (row,) = (
-        timelines(make_trace(rows))
-        .select(
-            is_overwritten(str(epoch), str(offset), until).alias("surely"),
-            may_be_overwritten(str(epoch), str(offset), until).alias("perhaps"),
-        )
-        .collect()
+    position = f"({epoch}, {offset}, {MOMENT_MICROS})"
+    (row,) = asked(
+        make_trace(rows),
+        f"""
+        select {{{{ is_overwritten{position} }}}} as surely,
+          {{{{ may_be_overwritten{position} }}}} as perhaps
+        from timelines
+        """,
     )
     assert (row["surely"], row["perhaps"]) == overwritten
 
@@ -178,4 +178,5 @@ def test_only_rows_of_the_present_topic_are_kept(
     trace = make_trace(
         {"leaderships": leaderships, "samples": [sampled(1, at=400), sampled(1, at=600)]}
     )
-    assert of_present_topic(trace["samples"], trace, "at_micros").count() == rows
+    present = asked(trace, 'select * from {{ of_present_topic("samples", "at_micros") }}')
+    assert len(present) == rows

@@ -122,9 +122,15 @@ def test_names_that_mean_nothing_are_refused(build: object, problem: str) -> Non
 def test_duckdb_spells_what_it_has_otherwise() -> None:
     spelled = spelling.in_duckdb(
         "SELECT struct(a, b AS c), filter(xs, x -> x.id > 1).id, bigint(a), xxhash64(a),"
-        " last_value(a) IGNORE NULLS OVER (ORDER BY b) FROM t AS _0"
+        " last_value(a) IGNORE NULLS OVER (ORDER BY b), format_string('%,d', a) FROM t AS _0"
     )
-    for part in ("{'a': a, 'c': b}", "LIST_TRANSFORM(", "CAST(a AS BIGINT)", "HASH(a)"):
+    for part in (
+        "{'a': a, 'c': b}",
+        "LIST_TRANSFORM(",
+        "CAST(a AS BIGINT)",
+        "HASH(a)",
+        "FORMAT('{:,}', a)",
+    ):
         assert part in spelled
     assert "LAST_VALUE(a IGNORE NULLS)" in spelled
     assert "ORDER BY b NULLS FIRST" in spelled

@@ -17,6 +17,8 @@ from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
 from analysis.facts.trace import Trace, fact
 from analysis.facts_page import PAGE, declared, with_tables
+from analysis.statements.facts import fact_named
+from analysis.statements.source import sources
 from bench.mutation import universes
 from contract.run_folder import RunFolder
 from contract.table_columns import int32, int64
@@ -45,7 +47,10 @@ def types_of_facts(engine: Any, folder: RunFolder) -> Iterator[tuple[Fact, Frame
     """Every fact of a run, as one statement over views of what it is made of."""
     trace = trace_of(engine, folder, table_files(folder))
     for one in declared().values():
-        rows = getattr(import_module(f"analysis.facts.{one.subject}"), one.name)(trace)
+        if one.name in sources("facts"):
+            rows = fact_named(one.name)(trace)
+        else:
+            rows = getattr(import_module(f"analysis.facts.{one.subject}"), one.name)(trace)
         made_of = rows.body.frame if isinstance(rows.body, Shared) else rows
         found = resolved(made_of, engine.computed, frozenset())
         assert found, one.key

@@ -1,21 +1,21 @@
 """What permits a loss is one fact, which every check of a loss asks."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import analysis.facts.permits
 from analysis.checks.registry import CHECKS
 from analysis.engine.frames import Frame
 from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
 from analysis.facts.trace import Trace
+from analysis.statements.source import sources
 from bench.mutation import universes
 from contract.checks import Check
 from contract.run_folder import RunFolder
 from simulator.history import description, write_history
 
-ROOT = Path(__file__).resolve().parents[2]
 LOSSES = {
     Check.ABORTED_READ,
     Check.COMMITTED_EPOCH_REGRESSED,
@@ -50,19 +50,19 @@ def test_each_check_of_a_loss_asks_what_permits_it(
     folder = RunFolder(tmp_path)
     write_history(folder, universes(1), description(1, "test", "0", {}))
     files = table_files(folder)
-    asked: list[Trace] = []
+    asked = set()
+    shared = Trace.shared
 
-    def permits(trace: Trace) -> Frame:
-        asked.append(trace)
-        return known(trace)
+    def recorded(trace: Trace, name: str, build: Callable[[], Frame]) -> Frame:
+        asked.add(name)
+        return shared(trace, name, build)
 
-    known = analysis.facts.permits.permits
-    monkeypatch.setattr(analysis.facts.permits, "permits", permits)
+    monkeypatch.setattr(Trace, "shared", recorded)
     without = set()
     for check in LOSSES:
         engine = duckdb.DuckDBEngine(threads=1, memory="1GB", spill=tmp_path)
         CHECKS[check].judge(trace_of(engine, folder, files))
-        if not asked:
+        if "permits.permits" not in asked:
             without.add(check)
         asked.clear()
     assert without == set()
@@ -79,9 +79,5 @@ def test_each_check_that_names_a_permit_is_one_of_a_loss() -> None:
 
 def test_no_check_has_permits_of_its_own() -> None:
     """Elections are asked for by the check that judges them; wiped tails are no election."""
-    asking = {
-        path.stem
-        for path in (ROOT / "analysis" / "checks").glob("*.py")
-        if "facts.elections import elections" in path.read_text()
-    }
-    assert asking == {"metadata"}
+    asking = {name for name, source in sources("checks").items() if "elections" in source.tables}
+    assert asking == {"eligible_leader_replicas", "unclean_election_unconfigured"}

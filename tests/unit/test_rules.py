@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from analysis.report.terminal import show
+from analysis.statements.source import sources
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
 from contract.checks import Check
 from contract.described import SCHEMA
@@ -74,3 +75,8 @@ def test_the_terminal_counts_the_rules() -> None:
 def test_versions_are_written_as_in_kafkas_schemas() -> None:
     assert [str(one) for one in RULES[Rule.OLDER_EPOCH].versions.values()] == ["9+", "4+", "2+"]
     assert str(Versions(0, 8)) == "0-8"
+
+
+def test_a_statement_judges_each_rule() -> None:
+    texts = [one.text for folder in ("checks", "facts") for one in sources(folder).values()]
+    assert [rule for rule in RULES if not any(f"'{rule}'" in text for text in texts)] == []

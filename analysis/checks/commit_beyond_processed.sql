@@ -1,0 +1,81 @@
+/*
+id: D2
+definition: The record before the committed offset is in the log, and the group was never
+  delivered it.
+explanation: A first commit at the position where the group started without a commit goes past
+  nothing. Records of transactions are left out if the group reads committed values.
+permitted: a reset had led to exactly that offset; or by an election since that permits the loss
+  of the record before. It may have been a control record.
+undecided: the group's client commits by itself, and the record was delivered later. Such a
+  commit can be stored while the poll that delivers the record returns.
+evaluates: every commit whose previous record is known, and is no control record.
+source: >-
+  `KafkaConsumer.commitSync`: the committed offset is that of the next record to be consumed.
+needs: [committed_offsets]
+evaluated: select count(*) as evaluated from known
+cases:
+- permitted: reset
+  when: reset_cause is not null
+  cause: a reset ({reset_cause}) moved the position there
+- violation: of another topic
+  when: is_of_former
+  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group, but record
+    {offset - 1} of the topic that had this name before
+- undecided: delivering
+  when: is_by_client and delivered_micros is not null
+  cause: record {offset - 1} was delivered to the group {seconds:.1f} s after its client
+    committed by itself
+- permitted: truncated
+  when: replaced_by is not null and permit is not null
+  cause: record {offset - 1} was not delivered to the group; the log has another one there since,
+    of epoch {replaced_by}; {permit.words}
+- undecided: truncated
+  when: replaced_by is not null
+  cause: record {offset - 1} was not delivered to the group; the log has another one there since,
+    of epoch {replaced_by}
+- violation: unread
+  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group
+evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit
+place:
+  offset_first: offset
+  offset_last: offset
+  at: committed_micros
+*/
+with known as (
+  select * from stored_commits
+  where coalesce(record_epoch, replaced_by) is not null and not is_after_control
+),
+beyond as (
+  select * from known
+  where polled_at is null and (previous_offset is null or previous_offset != offset)
+),
+points as (
+  select {{ commit_key }}, offset - 1 as offset, committed_micros from beyond
+),
+transactional as (
+  select value from sliced_sends where transaction is not null
+),
+hidden as (
+  select {{ commit_key }}
+  from points
+  left semi join committed_readers using (group)
+  join surviving_records using (topic, partition, offset)
+  left semi join transactional using (value)
+),
+delivered as (
+  select {{ commit_key }}, min(polled_micros) as delivered_micros
+  from points join sliced_polls using (group, topic, partition, offset)
+  where polled_micros > committed_micros
+  group by all
+),
+judged as (
+  select c.*, timeline, delivered_micros, is_by_client,
+    (delivered_micros - committed_micros) / {{ micros_per_second }} as seconds
+  from {{ with_reset_to("beyond") }} as c
+  left anti join hidden using ({{ commit_key }})
+  left join delivered using ({{ commit_key }})
+  left join timelines using (topic, partition)
+  left join planned_groups using (group)
+  where previous_offset is not null or not reset_cause <=> 'no_commit'
+)
+select * from {{ with_permit_since("judged", "offset - 1") }}

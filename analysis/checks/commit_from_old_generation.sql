@@ -1,0 +1,90 @@
+/*
+id: D4
+definition: A member's commit was stored after another member had been assigned the partition.
+explanation: The other member was assigned it under a newer generation (or member epoch), whether
+  or not it still held it. If a generation is not known, the other member was assigned it after the
+  committer, and had not given it back. Whatever the generations, a member may not commit any more
+  (`in turn`) once the commit of a member that was assigned the partition later was acknowledged.
+undecided: the other member committed the same offset too, and not before the commit began.
+evaluates: acknowledged commits on partitions that several members of the group owned in turn.
+source: >-
+  KIP-848; `ConsumerGroup.validateOffsetCommit`: the coordinator must answer ILLEGAL_GENERATION,
+  UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
+needs: [group_events, commits, committed_offsets]
+evaluated: select count(*) as evaluated from judged
+cases:
+- violation: in turn
+  when: is_in_turn
+  cause: >-
+    {member} committed after {owner}, which was assigned the partition later, had committed
+    {owner_offset}
+- violation: not the owner
+  cause: '{member} committed while {owner} owned the partition'
+  undecided_if: committed_by_owner > 0
+evidence: member, generation, owner, owned_micros, owner_offset, committed_epoch,
+  committed_by_owner
+place:
+  offset_first: offset
+  offset_last: offset
+  at: committed_micros
+*/
+with answered as (
+  select group, topic, partition, member, seq, coalesce(generation, -1) as generation, offset,
+    committed_epoch, coalesce(began_micros, committed_micros) as began_micros, committed_micros
+  from commits
+  where outcome = 'ok'
+),
+-- took_micros: of the owner's first commit since.
+owners as (
+  select a.group, a.topic, a.partition, a.member as owner, a.generation as owner_generation,
+    from_micros as owned_micros, left_micros as given_micros,
+    min(committed_micros) filter (where committed_micros > from_micros) as took_micros,
+    min_by(offset, committed_micros) filter (where committed_micros > from_micros) as owner_offset
+  from assignments as a left join answered using (group, topic, partition, member)
+  group by all
+),
+shared as (
+  select group, topic, partition
+  from owners
+  group by group, topic, partition
+  having count(distinct owner) > 1
+),
+judged as (
+  select * from answered left semi join shared using (group, topic, partition)
+),
+own as (
+  select group, topic, partition, member, from_seq, from_micros from assignments
+),
+of_assignment as (
+  select judged.*, max(from_micros) as own_micros
+  from judged join own using (group, topic, partition, member)
+  where from_seq <= seq
+  group by all
+),
+against_owners as (
+  select *,
+    coalesce(owned_micros > own_micros + :clock_micros
+      and took_micros + :clock_micros < began_micros, false) as is_in_turn,
+    if(generation >= 0 and owner_generation >= 0, owner_generation > generation,
+      owned_micros > own_micros and coalesce(given_micros > committed_micros, true)) as is_newer
+  from of_assignment join owners using (group, topic, partition)
+  where owner != member and owned_micros + :clock_micros < committed_micros
+),
+overtaken as (
+  select group, topic, partition, member, seq, generation, offset, committed_epoch, began_micros,
+    committed_micros, max(owned_micros) as owned_micros, max(owner) as owner,
+    max(is_in_turn) as is_in_turn,
+    max_by(owner_offset, took_micros) filter (where is_in_turn) as owner_offset
+  from against_owners
+  where is_in_turn or is_newer
+  group by all
+)
+select o.*, count_if(w.committed_micros > owned_micros) as committed_by_owner
+from overtaken as o
+join all_offsets as s on (s.group, s.topic, s.partition, s.offset)
+  = (o.group, o.topic, o.partition, o.offset)
+left join judged as w on (w.group, w.topic, w.partition, w.offset, w.member)
+  = (o.group, o.topic, o.partition, o.offset, o.owner)
+where s.committed_micros > owned_micros + :clock_micros
+  and s.committed_micros <= o.committed_micros + :clock_micros
+group by all

@@ -1,0 +1,67 @@
+/*
+id: D1
+definition: A group's committed offset went back on a partition, though nothing had reset its
+  position.
+permitted: since the previous commit, a reset or a reported truncation of the partition led to
+  the offset or below it.
+undecided: a commit of unknown outcome, which this group had begun by then on this partition, has
+  one of the two offsets; or the group's client commits by itself, so that no outcome is known.
+evaluates: every commit that has a predecessor, except those of transactions, which may have been
+  aborted.
+source: >-
+  `OffsetMetadataManager` stores the commits of the current generation; `ConsumerCoordinator`: only
+  a seek or a reset moves a position back (KIP-320).
+needs: [committed_offsets, commits]
+evaluated: select count(*) as evaluated from pairs
+cases:
+- permitted: '{reset_cause}'
+  when: reset_cause is not null
+  cause: the committed offset went back from {previous_offset} to {offset} after a reset
+- undecided: silent
+  when: is_unknown
+  cause: the committed offset went back from {previous_offset} to {offset}; the outcome of a
+    commit is unknown
+- violation: silent
+  cause: the committed offset went back from {previous_offset} to {offset} without a reset
+evidence: previous_offset, records, committed_epoch, reset_cause
+place:
+  offset_first: offset
+  offset_last: previous_offset
+  at: committed_micros
+*/
+with pairs as (
+  select * from stored_commits where not is_transactional and previous_offset is not null
+),
+led as (
+  select group, topic, partition, to_offset, at_micros, cause from client_resets
+  union all
+  select group, topic, partition, coalesce(divergent_offset, 0), at_micros, exception
+  from group_events
+  where change = 'failed' and exception rlike {{ is_notice }}
+),
+unknown as (
+  select group, topic, partition, offset as unknown_offset,
+    coalesce(began_micros, committed_micros) - :clock_micros as begun_micros
+  from commits
+  where outcome = 'unknown'
+),
+back as (
+  select {{ commit_key }}, offset, committed_epoch, committed_micros, previous_offset,
+    max_by(cause, at_micros) filter (where to_offset <= offset
+      and at_micros >= previous_micros - {{ commit_clock_micros }} - :skew_micros
+      and at_micros <= committed_micros + {{ commit_clock_micros }} + :skew_micros) as reset_cause
+  from pairs left join led using (group, topic, partition)
+  where offset < previous_offset
+  group by all
+),
+may_be as (
+  select distinct {{ commit_key }}, true as may_be_stored
+  from back join unknown using (group, topic, partition)
+  where unknown_offset in (offset, previous_offset)
+    and begun_micros <= committed_micros + {{ commit_clock_micros }}
+)
+select *, previous_offset - offset as records,
+  coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown
+from back
+left join may_be using ({{ commit_key }})
+left join planned_groups using (group)

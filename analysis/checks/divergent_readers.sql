@@ -1,0 +1,84 @@
+/*
+id: B5
+definition: Two groups went past one offset and were not delivered the same record there.
+explanation: Either both were delivered a record, and some value by one group only. Or within a
+  session a group went past a record that another group of the same isolation level was delivered,
+  in an epoch between those around it.
+permitted: different values, as in `inconsistent_offset`.
+undecided: different values, as in `inconsistent_offset`.
+evaluates: deliveries of partitions that several groups read.
+source: "Kafka's documentation, Replication: only committed records are given to consumers."
+needs: [polls, group_events, leaderships]
+evaluated: |
+  select coalesce(sum(records), 0) as evaluated
+  from (
+    select sum(records) as records, count(distinct group) as readers
+    from deliveries
+    group by topic, partition)
+  where readers > 1
+cases:
+- permitted: different values
+  when: explanation = 'the topic was created again'
+  cause: >-
+    {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation}
+- violation: different values
+  when: explanation = 'under one epoch'
+  cause: >-
+    {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation}
+  undecided_if: epoch_first < 0
+- permitted: different values
+  when: permit is not null
+  cause: >-
+    {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation};
+    {permit.words}
+  undecided_if: epoch_first < 0
+- undecided: different values
+  when: is_unreported
+  cause: >-
+    {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation};
+    how the leader was elected is not known
+  permitted_if: is_unowed
+- violation: different values
+  cause: >-
+    {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation}
+  permitted_if: is_unowed
+- violation: delivered to one
+  cause: group {group} skipped {records} records that group {other} received
+  evidence: records, other
+evidence: records, epoch_first, epoch_last, readers, permit
+*/
+with delivered as (
+  select * from rival_values where groups is not null
+),
+readings as (
+  select topic, partition, offset, value, explode(groups) as reader from delivered
+),
+apart as (
+  select topic, partition, offset
+  from readings
+  group by all
+  -- Some value was delivered to some of the groups only.
+  having count(distinct struct(value, reader)) < count(distinct value) * count(distinct reader)
+),
+different as (
+  select * from delivered left semi join apart using (topic, partition, offset)
+),
+others as (
+  select s.*, d.group as other
+  from passed_slices as s
+  join sliced_polls as d
+    on (d.topic, d.partition, d.offset) = (s.topic, s.partition, s.offset) and d.group != s.group
+  join planned_groups as own on own.group = s.group
+  join planned_groups as its on its.group = d.group and its.isolation = own.isolation
+  where {{ is_on_branch }}
+),
+-- What came later in the same poll, in the wrong order, was given to both.
+given_to_one as (
+  select * from others left anti join sliced_polls using (group, topic, partition, offset)
+)
+select 'different values' as kind, null as group, null as other, *
+from {{ several_values("different") }}
+union all
+select 'delivered to one', group, other, topic, partition, null, null, null, null, null, null, null,
+  at, offset_first, offset_last, records
+from {{ spans("given_to_one", "topic, partition, group, other", "min(at_micros) as at,") }}

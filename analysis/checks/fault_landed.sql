@@ -1,0 +1,16 @@
+/*
+id: M1
+definition: A fault has no evidence of its effect.
+undecided: always.
+evaluates: every fault.
+source: 'CONTRIBUTING.md, A fault: the evidence is measured on the cluster.'
+needs: [faults]
+evaluated: select count(*) as evaluated from faults
+cases:
+- undecided: not landed
+  cause: the fault {fault} {target} showed no effect
+evidence: fault, target, evidence
+place:
+  at: injected_micros
+*/
+select * from faults where not landed

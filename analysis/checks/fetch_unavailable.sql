@@ -1,0 +1,65 @@
+/*
+id: H2
+definition: A member got nothing for 2 s or more, though its next record was below the high
+  watermark.
+explanation: >-
+  The wait begins when that record was acknowledged. It does not count if the member was asked to
+  stop in between or had come to the end, nor while it did not own the partition or had paused it.
+  A violation if the partition could serve for more than 30 s of an outage, as in
+  `produce_unavailable`. The ISR counts only while no source proves that the high watermark was
+  beyond the record: a leader's report, a delivery to any group, or an acknowledgement with
+  acks=all. A new leader that reports it later could not serve before the first proof. Groups that
+  read committed values wait for transactions and are left out.
+permitted: it could serve for 30 s or less.
+evaluates: every pause between two polls of a member that returned records.
+source: 'KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.'
+needs: [polls, sends, leaderships]
+evaluated: select count(*) as evaluated from poll_pauses
+cases:
+- violation: unavailable
+  cause: >-
+    {records} operations waited for {seconds:.1f} s in total; no service was possible for
+    {unservable_seconds:.1f} s of it
+  permitted_if: seconds - unservable_seconds <= owed_seconds
+summary: '{{ summary_of_outages }}'
+evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
+*/
+with owed as (
+  select group, member, topic, partition, seq, offset, at, ended,
+    min(owed_micros) filter (where not is_unknown) as reported_micros,
+    min(since) filter (where is_unknown and owed_micros is not null) as proved_micros
+  from leaders_of_waits
+  group by all
+),
+waits as (
+  select group, topic, partition, ended, 1 as records, 0 as unanswered,
+    if(reported_micros is null, at, least(reported_micros, proved_micros)) as at,
+    reported_micros is null and proved_micros is null as needs_insync
+  from fetch_waits left join owed using (group, member, topic, partition, seq, offset, at, ended)
+),
+outages as (
+  select * from {{ outages_of("waits", "group, topic, partition, needs_insync") }}
+),
+-- After an election the new leader's high watermark may be lower, until it is proved beyond. The
+-- leader reports none until it has reached the start of its epoch (KIP-207): then only a small ISR
+-- excuses it.
+not_owed as (
+  select group, topic, partition, since, coalesce(owed_micros, until) as until, is_unknown
+  from leaders_of_waits
+  where owed_micros is null or owed_micros > since
+),
+excused as (
+  select group, topic, partition, since, until from not_owed where not is_unknown
+  union all
+  select group, topic, partition, greatest(n.since, u.since), least(n.until, u.until)
+  from not_owed as n join unservable as u using (topic, partition)
+  where is_unknown and is_small
+),
+excuses as (
+  select * from {{ with_excuses("outages") }}
+  union all
+  select outages.*, since, until
+  from outages join excused using (group, topic, partition)
+  where not needs_insync
+)
+select * from {{ with_service("outages", "excuses", "group, topic, partition, needs_insync") }}

@@ -1,0 +1,96 @@
+/*
+id: C5
+definition: The log has writes of a transaction and no marker that ends them.
+explanation: The last stable offset stays before these writes, so read_committed groups can't
+  read beyond it. A transaction has ended if its client or its coordinator reports that, or if
+  another producer of its transactional.id was initialized.
+permitted: by an election since it ended that permits the loss of its marker, unless a record
+  that was sent 10 s after it ended lies below where the leader's epoch started, so that the marker
+  was to be before it; or it has not ended, and it began 900 s ago or less (the default of
+  `transaction.max.timeout.ms`).
+undecided: it ended 10 s ago or less.
+evaluates: each partition of each transaction whose writes the log has.
+source: KIP-664; KIP-890.
+needs: [transactions, sends, replica_records, replica_batches]
+evaluated: >-
+  select count(*) as evaluated
+  from (select distinct topic, partition, producer, transaction from held_writes)
+cases:
+- permitted: ended without a marker
+  when: closed_micros is not null and permit is not null
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was ended; {permit.words}
+- violation: ended without a marker
+  when: closed_micros is not null and seconds > 10
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was ended
+- undecided: ended without a marker
+  when: closed_micros is not null
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was ended
+- violation: open
+  when: seconds > 900
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it began
+- permitted: open
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it began
+evidence: records, producer, transaction, seconds, closed_micros, permit
+place:
+  at: begun_micros
+*/
+with unended as (
+  select topic, partition, producer, transaction, min(offset) as offset_first,
+    max(last_offset) as offset_last, sum(records) as records, max(answered_micros) as written_micros
+  from held_writes
+  where marker is null and outcome != 'failed'
+  group by all
+),
+begun as (
+  select producer, transaction, transactional_id, began_micros as begun_micros
+  from transactions
+  where change = 'begun'
+),
+closings as (
+  select transactional_id, step, producer as by_producer, transaction as of_transaction, at_micros
+  from transactions
+  where outcome = 'ok' and (step in ('commit', 'abort', 'initialize')
+    or step = 'describe' and state in ('Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'))
+),
+ended as (
+  select unended.*, begun_micros,
+    min(at_micros) filter (where at_micros > coalesce(written_micros, begun_micros)
+      and if(step in ('commit', 'abort'), by_producer = producer and of_transaction = transaction,
+        by_producer != producer)) as closed_micros
+  from unended
+  left join begun using (producer, transaction)
+  left join closings using (transactional_id)
+  group by all
+),
+last_seen as (
+  select max(at_micros) as last_micros
+  from (select at_micros from samples union all select at_micros from transactions)
+),
+later as (
+  select topic, partition, offset as later_offset, intended_micros
+  from sliced_acknowledged left semi join surviving_records using (topic, partition, offset, value)
+),
+-- The marker was to be before the first record that was sent when every marker is written.
+owed as (
+  select ended.*,
+    min(later_offset) filter (where later_offset > offset_last
+      and intended_micros >= closed_micros + 10 * {{ micros_per_second }}) as owed_before
+  from ended left join later using (topic, partition)
+  group by all
+),
+placed as (
+  select owed.*, timeline,
+    (last_micros - coalesce(closed_micros, begun_micros)) / {{ micros_per_second }} as seconds
+  from owed cross join last_seen left join timelines using (topic, partition)
+)
+select * from {{ with_later_permit("placed", since="closed_micros", offset="owed_before") }}

@@ -1,0 +1,64 @@
+/*
+id: G4
+definition: A leader reported a high watermark below one that was reported before it was asked.
+permitted: across epochs, by an election in between that permits the loss.
+undecided: across epochs, and an election in between is not known.
+evaluates: every high watermark that a leader reported, of partitions that were created once.
+source: 'KIP-207: a new leader reports none until it has reached the start of its epoch.'
+needs: [samples, leaderships]
+evaluated: select count(*) as evaluated from reported
+cases:
+- violation: within an epoch
+  cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report
+    of {offset_last} ({kind})
+- permitted: across epochs
+  when: permit is not null
+  cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report
+    of {offset_last} ({kind}); {permit.words}
+- undecided: across epochs
+  when: is_unreported
+  cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report
+    of {offset_last} ({kind}); how the leader was elected is not known
+- violation: across epochs
+  cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report
+    of {offset_last} ({kind})
+evidence: leader_epoch, epoch_before, permit
+*/
+with reported as (
+  select * from samples left semi join created_once using (topic, partition)
+  where broker = leader and log_end_offset >= 0
+),
+lower as (
+  select topic, partition, leader_epoch,
+    min(value) as offset_first, max(before) as offset_last, min(at_micros) as at
+  from {{ in_order("reported", "topic, partition, leader_epoch", "log_end_offset") }}
+  where value < before
+  group by all
+),
+of_epochs as (
+  select topic, partition, leader_epoch,
+    min(log_end_offset) as lowest, max(log_end_offset) as highest,
+    min_by(at_micros, struct(log_end_offset, at_micros)) as at
+  from reported
+  group by all
+),
+followed as (
+  select *, max(struct(highest, leader_epoch)) over (
+      partition by topic, partition order by leader_epoch
+      rows between unbounded preceding and 1 preceding) as earlier
+  from of_epochs
+),
+regressed as (
+  select topic, partition, leader_epoch, leader_epoch as epoch_before,
+    offset_first, offset_last, at, 'within an epoch' as kind
+  from lower
+  union all
+  select topic, partition, leader_epoch, earlier.leader_epoch,
+    lowest, earlier.highest, at, 'across epochs'
+  from followed
+  where lowest < earlier.highest
+),
+known as (
+  select * from regressed left join timelines using (topic, partition)
+)
+select * from {{ with_permit("known", "epoch_before", "leader_epoch", "offset_last - 1") }}

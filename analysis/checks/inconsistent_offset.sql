@@ -1,0 +1,43 @@
+/*
+id: B1
+definition: One offset has several values, among those that groups were delivered and the log at
+  the end.
+explanation: Several values under one leader epoch are a violation. Under several epochs the log
+  was truncated and rewritten.
+permitted: by an election in between that permits the loss; the overwritten value was not
+  acknowledged with acks=all; one value is of the topic before it was created again.
+undecided: a client reports no epoch; an election in between is not known.
+evaluates: every delivery.
+source: 'KIP-101: an epoch has one leader, which writes each offset once.'
+needs: [polls, leaderships]
+evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+cases:
+- permitted: the topic was created again
+  cause: >-
+    {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
+    the topic was created again
+- violation: under one epoch
+  cause: >-
+    {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
+    under one epoch
+  undecided_if: epoch_first < 0
+- permitted: rewritten by a truncation
+  when: permit is not null
+  cause: >-
+    {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
+    rewritten by a truncation; {permit.words}
+  undecided_if: epoch_first < 0
+- undecided: rewritten by a truncation
+  when: is_unreported
+  cause: >-
+    {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
+    rewritten by a truncation; how the leader was elected is not known
+  permitted_if: is_unowed
+- violation: rewritten by a truncation
+  cause: >-
+    {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
+    rewritten by a truncation
+  permitted_if: is_unowed
+evidence: records, epoch_first, epoch_last, readers, permit
+*/
+select *, explanation as kind from {{ several_values("rival_values") }}

@@ -1,0 +1,28 @@
+/*
+id: B4
+definition: Within a session, a record was delivered after one with a higher offset.
+permitted: from one poll to the next the member returned to an offset that its group had
+  committed, as in a rebalance that is over within one poll.
+evaluates: every delivery.
+source: '`KafkaConsumer`: the position moves past each record that poll returns.'
+needs: [polls, group_events]
+evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+cases:
+- violation: within a poll
+  when: seq = prev_seq
+  cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
+  permitted_if: is_permitted
+- violation: back to its commit
+  when: is_commit
+  cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
+  permitted_if: is_permitted
+- violation: between polls
+  cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
+  permitted_if: is_permitted
+evidence: member, prev_offset, prev_epoch, first_epoch
+place:
+  offset_first: first_offset
+  offset_last: prev_offset
+  at: at_micros
+*/
+select * from jumps_back

@@ -1,0 +1,71 @@
+/*
+id: B2
+definition: Of two values that a producer sent to a partition in turn, the later has the lower
+  offset.
+explanation: >-
+  An idempotent producer keeps the order when it retries, and so does one with
+  `max.in.flight.requests.per.connection=1`. It is no reordering if the earlier value is lost, so
+  that its offset was free again, or if the log in which the later one was written did not have it:
+  `lost_record` evaluates that.
+permitted: the producer is not idempotent and has several requests in flight; or these settings
+  are not known, and acks is not all.
+undecided: the earlier value is below the log start; or acks=all, without a transaction, and
+  these settings are not known.
+evaluates: every acknowledged value, with the value that was acknowledged before it in the order
+  of sending.
+source: '`enable.idempotence`; `max.in.flight.requests.per.connection`.'
+needs: [sends, log_starts]
+evaluated: select coalesce(sum(records), 0) as evaluated from acknowledged_sends
+cases:
+- violation: within a transaction
+  when: is_within
+  cause: value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before
+    it, is at offset {prev_offset}
+  permitted_if: promise = 'permitted'
+  undecided_if: promise = 'undecided' or not is_kept
+- violation: between sends
+  cause: value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before
+    it, is at offset {prev_offset}
+  permitted_if: promise = 'permitted'
+  undecided_if: promise = 'undecided' or not is_kept
+evidence: producer, sequence, prev_sequence, prev_offset, acks, is_idempotent, in_flight_max
+place:
+  offset_first: offset
+  offset_last: prev_offset
+*/
+with in_turn as (
+  select *, lag(struct(sequence + last_offset - offset as sequence, last_offset as offset, value,
+    transaction)) over (partition by producer, topic, partition order by sequence) as before
+  from sliced_acknowledged
+),
+-- `value` is the first of the earlier slice, and stands for all of it.
+turned as (
+  select producer, topic, partition, sequence, offset, acks, is_idempotent, in_flight_max,
+    answered_micros as at, value as own_value, before.sequence as prev_sequence,
+    before.offset as prev_offset, before.value as value,
+    coalesce(transaction = before.transaction, false) as is_within,
+    case
+      when is_idempotent or in_flight_max = 1 then 'owed'
+      when in_flight_max > 1 and not is_idempotent or acks != 'all' then 'permitted'
+      when transaction is not null then 'owed'
+      else 'undecided'
+    end as promise
+  from in_turn
+  where offset <= before.offset
+),
+own as (
+  select topic, partition, value as own_value, leader_epoch as own_epoch from surviving_records
+  union all
+  select topic, partition, value, acknowledged_epoch from lost_acknowledged
+),
+-- Below the log start it is not known whether the earlier value had been truncated.
+placed as (
+  select turned.*, coalesce(prev_offset < log_start, false) as is_expired,
+    leader_epoch is not null and {{ had("own_epoch", "leader_epoch", "prev_offset") }} as is_kept
+  from turned
+  left join surviving_records using (topic, partition, value)
+  left join own using (topic, partition, own_value)
+  left join timelines using (topic, partition)
+  left join log_bounds using (topic, partition)
+)
+select distinct * from placed where is_kept or is_expired

@@ -1,0 +1,19 @@
+/*
+id: M7
+definition: A phase of the run took longer than the limit of its stage.
+undecided: 'always: the machine is too slow, which shows nothing about Kafka.'
+evaluates: every phase.
+source: '`contract/stages.py`.'
+needs: [phases]
+evaluated: select count(*) as evaluated from phases
+cases:
+- undecided: overrun
+  cause: '{stage}: {doing} took {seconds:.0f} s; its limit is {limit_seconds} s'
+evidence: stage, doing, seconds, limit_seconds
+place:
+  at: began_micros
+*/
+with took as (
+  select *, (ended_micros - began_micros) / {{ micros_per_second }} as seconds from phases
+)
+select * from took where seconds > limit_seconds

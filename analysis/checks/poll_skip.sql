@@ -1,0 +1,47 @@
+/*
+id: B3
+definition: Within a session, a record between two deliveries in turn was not delivered.
+explanation: Within a poll or between polls. A record counts if the surviving log had it at that
+  time (some were deleted later and are still in a segment) and its epoch lies between those of the
+  deliveries. Control records, aborted batches and records of another branch are not expected. A
+  group that reads committed values is to get a transaction's records only if it was committed.
+undecided: it is not known how the record's transaction ended.
+evaluates: every delivery.
+source: '`KafkaConsumer`: records of a partition are returned in order.'
+needs: [polls, group_events]
+evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+cases:
+- violation: within a poll
+  cause: '{member} skipped {records} records of the log within a session'
+  undecided_if: ended_as = 'unknown'
+- violation: between polls
+  cause: '{member} skipped {records} records of the log within a session'
+  undecided_if: ended_as = 'unknown'
+evidence: records, member
+*/
+with in_log as (
+  select p.*, leader_epoch, value from passed_slices as p join surviving_records as r
+    on (r.topic, r.partition, r.offset) = (p.topic, p.partition, p.offset)
+),
+deleted_since as (
+  select p.*, leader_epoch, value from passed_slices as p join deleted_records as r
+    on (r.topic, r.partition, r.offset) = (p.topic, p.partition, p.offset)
+),
+skipped as (
+  select * from in_log
+  union all
+  select * except (start_low, start_high) from {{ with_log_starts("deleted_since") }}
+  where offset >= start_high
+),
+judged as (
+  select skipped.*, if(c.group is null, 'owed', coalesce(ended_as, 'owed')) as ended_as
+  from skipped
+  left join committed_readers as c using (group, topic)
+  left join transactional_writes using (topic, partition, value)
+  where {{ is_on_branch }}
+),
+owed as (
+  select * from judged where ended_as not in ('aborted', 'failed')
+)
+select *
+from {{ spans("owed", "group, topic, partition, member, kind, ended_as", "min(at_micros) as at,") }}

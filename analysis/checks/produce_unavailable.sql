@@ -1,0 +1,55 @@
+/*
+id: H1
+definition: A partition did not respond to producers for 2 s or more.
+explanation: >-
+  Waits that overlap are one outage, and so are those within 10 s of each other between which no
+  producer got a response; those with acks=all are apart. A value without a response waited until
+  the run ended, or until the last report of its worker if that was killed. A violation if the
+  partition could serve for more than 30 s of an outage: it had a leader, faults held no majority
+  of the brokers, clients could reach a broker and, with acks=all, enough replicas were in sync.
+permitted: it could serve for 30 s or less.
+evaluates: every send.
+source: '`min.insync.replicas`; decision 8.'
+needs: [sends, leaderships]
+optional: [histories]
+evaluated: select coalesce(sum(records), 0) as evaluated from intended
+cases:
+- violation: unavailable
+  cause: >-
+    {records} operations waited for {seconds:.1f} s in total; no service was possible for
+    {unservable_seconds:.1f} s of it
+  permitted_if: seconds - unservable_seconds <= owed_seconds
+summary: '{{ summary_of_outages }}'
+evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
+*/
+with intended as (
+  select *, {{ is_for_all }} as needs_insync from counted_sends where intended_micros is not null
+),
+killed as (
+  select worker from histories where not ended_by_itself
+),
+last_reports as (
+  select worker, max(greatest(intended_micros, answered_micros)) as reported_micros
+  from intended left semi join killed using (worker)
+  group by all
+),
+waits as (
+  select topic, partition, needs_insync, intended_micros as at,
+    coalesce(answered_micros, reported_micros, run_ended_micros) as ended,
+    records, if(answered_micros is null, records, 0) as unanswered
+  from intended
+  left join last_reports using (worker)
+  cross join run_conditions
+),
+answers as (
+  select topic, partition, {{ is_for_all }} as needs_insync, intended_micros as began_micros,
+    answered_micros
+  from acknowledged_sends
+),
+outages as (
+  select * from {{ outages_of("waits", "topic, partition, needs_insync", answers="answers") }}
+),
+excuses as (
+  select * from {{ with_excuses("outages") }}
+)
+select * from {{ with_service("outages", "excuses", "topic, partition, needs_insync") }}

@@ -1,0 +1,85 @@
+/*
+id: A1s
+definition: A group's position went past a record of the surviving log that it was never delivered.
+explanation: >-
+  Counted from where the group began, not from its first delivery. What a transaction wrote is left
+  out for groups that read committed values: `torn_transaction` evaluates that.
+permitted: >-
+  a reset by `auto.offset.reset`, `latest` or `by_duration`, or an administrator led past it; the
+  group commits no epochs, began beyond a truncated record that it had read at that offset, and had
+  not left commits out meanwhile; it had read such a record, and an election that permits its loss
+  brought back a log that lacks its epoch, which no client can notice: the end that the leader
+  returns is above the position; or the group commits the epochs of its records, and after several
+  unclean elections a truncation led it past records of older epochs, to the offset that the
+  protocol requires of the leader: the end of the largest epoch that is not above the requested
+  one.
+undecided: the history of a member lacks events; a group that commits the epochs of its records
+  noticed a truncation, but was led elsewhere above the divergence.
+evaluates: every delivery.
+source: >-
+  KIP-320: after several unclean elections in a row the exact offset of a truncation may not be
+  found.
+needs: [polls, group_events, log_starts]
+evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+cases:
+- permitted: skipped by a reset
+  when: jumped_to is not null
+  cause: auto.offset.reset={policy} skipped the records
+- violation: skipped behind its commit
+  when: withheld_at is not null
+  cause: the client stood at {withheld_at} and left its commits out, so that the group resumed at
+    what it had committed before
+- permitted: skipped by an administrator
+  when: set_to is not null
+  cause: an administrator set the group's offset to {set_to}, past the records
+- permitted: divergent offset too high
+  when: is_replaced and is_unvalidated and commit_epoch = 'none' and truncated_to is not null
+  cause: the offset was committed without a leader epoch, so it could not be validated
+- permitted: skipped without an error
+  when: is_replaced and is_unvalidated and commit_epoch = 'none'
+  cause: the offset was committed without a leader epoch, so it could not be validated
+- permitted: skipped without an error
+  when: is_replaced and is_unseen and permit is not null
+  cause: the group had read other records there, of epoch {read_epoch}; {permit.words}
+- permitted: divergent offset too high
+  when: truncated_to is not null and unclean_epochs is not null
+    and coalesce(commit_epoch, 'record') in ('record', 'application')
+  cause: the leader answered {truncated_to}, the end of its largest epoch not above the requested
+    one; after the unclean elections of epochs {unclean_epochs} the exact divergence is not known
+- violation: divergent offset too high
+  when: truncated_to is not null
+  cause: the client truncated its position to the end of committed epoch {committed_epoch} in
+    this log, {truncated_to}, which is above the divergence
+  undecided_if: is_gapped or coalesce(commit_epoch, 'record') in ('record', 'application')
+- violation: skipped without an error
+  when: is_replaced
+  cause: the client accepted committed offset {committed_offset} with epoch {committed_epoch},
+    but at these offsets the log has other records, of epoch {leader_epoch}, than the group had
+    read
+  undecided_if: is_gapped or is_unseen and is_unreported
+- violation: skipped without an error
+  cause: neither a truncation nor a reset explains the skip
+  undecided_if: is_gapped
+evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
+  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit
+*/
+with began as (
+  select group, topic, partition, max(committed_offset) as unvalidated_below
+  from commits_at_start
+  where committed_epoch < 0
+  group by all
+),
+skipped as (
+  select *, coalesce(offset < unvalidated_below, false) as is_unvalidated
+  from explained_skips
+  left join began using (group, topic, partition)
+  left join timelines using (topic, partition)
+),
+judged as (
+  select *
+  from {{ with_permit("skipped", "read_epoch", "array_max(timeline).leader_epoch", "offset") }}
+)
+select *
+from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
+  committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
+  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, leader_epoch") }}

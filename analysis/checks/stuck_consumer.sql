@@ -1,0 +1,89 @@
+/*
+id: H4
+definition: A member polled and did not reach the log end before the timeout of its command.
+explanation: >-
+  Of its partitions, those count where a record lay at its position or above that it was to be
+  delivered: below the high watermark that the leader reported last, or delivered to another group
+  or acknowledged with acks=all by then; for a read_committed group of no aborted transaction. A
+  fault that takes an instant, such as an election or a rebalance, is over when it is proved.
+permitted: a fault held at the timeout; or one that takes an instant was over for no more than 30
+  s, or 45 s for a member without a partition; or a transaction was open at the member's position,
+  and the group has `isolation.level=read_committed` (`hanging_transaction` evaluates how long a
+  transaction stays open); or an administrator had set the position with an epoch that no leader
+  had.
+undecided: no leader reported a high watermark, and nothing else proves that the record was below
+  it.
+evaluates: each read to the log end, which ends as caught_up, stalled or failed.
+source: >-
+  KIP-98: read_committed ends at the last stable offset; KIP-320; `request.timeout.ms`;
+  `session.timeout.ms`.
+needs: [group_events]
+evaluated: >-
+  select count(*) as evaluated from group_events
+  where change in ('caught_up', 'stalled', 'failed')
+cases:
+- violation: '{kind}'
+  when: partition < 0
+  cause: the member was assigned no partition
+  permitted_if: kind != 'no fault'
+- violation: '{kind}'
+  when: position is null
+  cause: the member had no position to read from
+  permitted_if: kind != 'no fault'
+- permitted: at an epoch of an administrator
+  cause: the member stopped at {position}, which an administrator had set with epoch {set_epoch};
+    no leader had that epoch
+- permitted: at an open transaction
+  cause: the member stopped at {position}; the transaction that began at {open_at} was open; the
+    log ends at {log_end}
+- permitted: while a fault held
+  cause: the member stopped at {position}; the log ends at {log_end}
+- permitted: soon after a fault
+  cause: the member stopped at {position}; the log ends at {log_end}
+- violation: no fault
+  cause: the member stopped at {position}; the log ends at {log_end}
+  undecided_if: not is_owed
+evidence: member, position, log_end, open_at, set_epoch
+place:
+  offset_first: position
+  at: at_micros
+*/
+with stalls as (
+  select * from group_events where change = 'stalled'
+),
+-- After a change that took an instant, Kafka's own limits allow a member so long; without a
+-- partition its group may wait for the session.timeout.ms of a member that was killed.
+excused as (
+  select member, topic, partition, seq,
+    max(coalesce(ended_micros > at_micros, true)) as is_held,
+    max(is_instant and ended_micros <= at_micros
+      and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }} >= at_micros) as is_recent
+  from stalls join held_faults on injected_micros <= at_micros
+  group by all
+),
+-- A client waits for metadata of an epoch that no leader had yet (KIP-320).
+set_ahead as (
+  select member, topic, partition, seq, max(committed_epoch) as set_epoch
+  from stalls as s
+  join administered using (group, topic, partition)
+  join leaderships as l using (topic, partition)
+  where committed_micros <= s.at_micros and l.at_micros <= s.at_micros
+    and coalesce(position = offset, true)
+  group by all
+  having max(committed_epoch) > max(leader_epoch)
+)
+select member, group, topic, partition, position, at_micros, log_end, open_at, set_epoch, is_owed,
+  case
+    when is_held then 'while a fault held'
+    when open_at is not null then 'at an open transaction'
+    when set_epoch is not null then 'at an epoch of an administrator'
+    when is_recent then 'soon after a fault'
+    else 'no fault'
+  end as kind
+from stalls
+left join excused using (member, topic, partition, seq)
+left join stalls_at_transactions using (group, topic, partition, position, at_micros)
+left join stalls_below_records using (group, topic, partition, position, at_micros)
+left join set_ahead using (member, topic, partition, seq)
+left join log_bounds using (topic, partition)
+where position is null or open_at is not null or is_owed is not null

@@ -1,0 +1,69 @@
+/*
+id: F7
+definition: A client reset a position that was within the log and on its branch at that time.
+explanation: This is KAFKA-19902's symptom. The position is compared with the leader's log start,
+  its log end and the start of each newer epoch at that time.
+undecided: neither the position nor the group's commit of that offset has an epoch; the log start
+  of that time, or the start of a newer epoch, has bounds on both sides of the position; or no
+  sample of the leader before the reset shows that the log reached so far.
+evaluates: every member that was opened.
+source: KAFKA-19902; KIP-320.
+needs: [group_events, log_starts, epoch_checkpoints]
+evaluated: select count(*) as evaluated from group_events where change = 'opened'
+cases:
+- undecided: '{cause}'
+  when: has_no_epoch
+  cause: the position was within the log, but had no leader epoch to compare
+- undecided: '{cause}'
+  when: coalesce(from_offset < start_high, true)
+  cause: the log start at that time may have been below or above the position
+- undecided: '{cause}'
+  when: timeline is null or may_be_off
+  cause: the start of a newer leader epoch is not known
+- undecided: '{cause}'
+  when: end_before is null
+  cause: no sample of the leader before the reset has the log end
+- undecided: '{cause}'
+  when: from_offset > end_before
+  cause: the position was above the log end in the last sample before, but not in a later one
+- violation: '{cause}'
+  cause: the position was on the surviving branch; no reset was expected
+evidence: policy, from_offset, from_epoch, to_offset, start_low, start_high, end_before,
+  end_after, log_line
+place:
+  offset_first: from_offset
+  offset_last: to_offset
+  at: at_micros
+*/
+with committed as (
+  select r.group, r.topic, r.partition, member, at_micros, from_offset,
+    max_by(committed_epoch, committed_micros) as stored_epoch
+  from judged_resets as r
+  join client_offsets as c
+    on (c.group, c.topic, c.partition, c.offset) = (r.group, r.topic, r.partition, r.from_offset)
+  where not is_tombstone and committed_epoch >= 0 and committed_micros <= at_micros
+  group by all
+),
+left_positions as (
+  select * except (from_epoch),
+    if(from_epoch < 0, coalesce(stored_epoch, from_epoch), from_epoch) as from_epoch
+  from judged_resets
+  left join committed using (group, topic, partition, member, at_micros, from_offset)
+),
+sampled as (
+  select * from {{ with_log_ends("left_positions") }}
+),
+bounded as (
+  select * except (end_after), coalesce(end_after, log_end) as end_after,
+    from_epoch < 0 as has_no_epoch
+  from {{ with_log_starts("sampled") }}
+  join log_bounds using (topic, partition)
+  left join timelines using (topic, partition)
+)
+select *,
+  {{ may_be_overwritten("from_epoch", "from_offset", "at_micros + :clock_micros") }} as may_be_off
+from bounded
+where from_offset >= start_low and from_offset <= greatest(end_before, end_after)
+  and if(has_no_epoch, coalesce(from_offset <= end_before, true),
+    (timeline is null or {{ has_begun("from_epoch", "at_micros + :clock_micros") }})
+      and not {{ is_overwritten("from_epoch", "from_offset", "at_micros + :clock_micros") }})

@@ -1,0 +1,70 @@
+/*
+id: P12
+definition: An OffsetFetch response has another commit than the last that is stored, or another
+  epoch.
+explanation: The kind is the rule of docs/protocol.md. While a transaction ends, both its commits
+  and those before are possible, and the response may be unstable or not.
+undecided: the coordinator returned an error of its own state or of authorization.
+evaluates: every partition of an OffsetFetch with a response whose topic id, if it has one, is
+  known.
+source: KIP-320, OffsetFetch; KIP-447, OffsetFetch; `OffsetMetadataManager.fetchOffsets`.
+needs: [wire_calls, leaderships, committed_offsets]
+evaluated: select count(*) as evaluated from responses
+kept: true
+cases:
+- undecided: '{rule}'
+  when: verdict = 'undecided'
+  cause: >-
+    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
+    {got}
+- violation: '{rule}'
+  when: verdict = 'violation'
+  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
+evidence: worker, seq, broker, api, version, expected, got
+place:
+  at: at_micros
+*/
+with fetches as (
+  select *, is_stable and coalesce(is_open, false) as must_wait,
+    is_stable and is_open is not null as may_wait,
+    error_code in (14, 15, 16, 29, 30) as is_not_read,
+    {{ commit_error_in_words() }} as error
+  from commit_requests
+  join requested_topics using ({{ commit_call }})
+  join due_fetched_commits using ({{ commit_call }})
+  where asked_id = '' or is_present
+),
+read as (
+  select *,
+    if(error_code = 0, {{ commit_in_words("offset", "metadata") }}, error) as got_commit,
+    if(error_code = 0, {{ commit_epoch_in_words("offset", "epoch") }}, error) as got_epoch
+  from fetches
+  where error_code != 88 and not must_wait
+),
+responses as (
+  select {{ response }}, 'fetched commit' as rule, array_join(due_commits, ' or ') as expected,
+    got_commit as got,
+    case
+      when is_not_read then 'undecided'
+      when error_code != 0 or not array_contains(due_commits, got_commit) then 'violation'
+    end as verdict
+  from read
+  union all
+  select {{ response }}, 'epoch of a commit', array_join(due_epochs, ' or '), got_epoch,
+    case
+      when is_not_read then 'undecided'
+      when error_code != 0 or not array_contains(due_epochs, got_epoch) then 'violation'
+    end
+  from read
+  where version >= 5
+  union all
+  select {{ response }}, 'pending commit',
+    if(may_wait, 'error 88 (UNSTABLE_OFFSET_COMMIT)', 'no error'), error,
+    case
+      when is_not_read then 'undecided'
+      when not may_wait or error_code != 88 then 'violation'
+    end
+  from fetches
+  where version >= 7 and (must_wait or error_code = 88)
+)
+select * from responses

@@ -1,0 +1,31 @@
+/*
+about: Commits as clients report them, and when they may have been stored.
+subject: commits
+columns: |
+  group string
+  topic string
+  partition int
+  member string
+  seq bigint
+  offset bigint
+  committed_epoch int
+  outcome string
+  took_micros bigint
+  asked_first bigint: from when on it may have been stored
+  asked_last bigint: until when
+  is_kept boolean: whether the coordinators' log has it as it was asked for
+*/
+with asked as (
+  select group, topic, partition, member, seq, offset, committed_epoch, outcome,
+    committed_micros - began_micros as took_micros,
+    {{ asked_first("committed_micros") }} as asked_first,
+    {{ asked_last("committed_micros") }} as asked_last
+  from {{ of_present_topic("commits", "committed_micros") }}
+),
+kept as (
+  select distinct group, topic, partition, member, seq, true as is_kept
+  from asked join member_commits using (group, topic, partition, offset, committed_epoch)
+  where committed_micros between asked_first and asked_last
+)
+select asked.*, coalesce(is_kept, false) as is_kept
+from asked left join kept using (group, topic, partition, member, seq)

@@ -1,0 +1,67 @@
+/*
+about: |
+  Rows of `committed_offsets`, without those of groups that only single requests commit for.
+
+  A group of the plan has clients. Its commits are theirs, but for those of administrators.
+subject: client_offsets
+optional: [commits, wire_calls]
+columns: |
+  group string
+  topic string
+  partition int
+  offset bigint: null in a tombstone
+  committed_epoch int: null in a tombstone
+  metadata string: of the commit; null in a tombstone
+  is_tombstone boolean: the commit was deleted, as with its topic, or expired
+  offsets_partition int: of `__consumer_offsets`
+  offsets_offset bigint: in that partition
+  committed_micros bigint: the record's timestamp, to the millisecond
+  producer_id bigint: of the transaction that it belongs to; -1 outside of one
+  producer_epoch int: the same
+  marker string: of the transaction: commit, abort; null outside of one, or where none ends it
+  brokers array<int>: whose replicas hold the record at the end; null where not known
+  value_version int: of `OffsetCommitValue`; null in a tombstone
+  topic_id string: in the value; null where it has none
+  marker_micros bigint: the marker's timestamp, to the millisecond; null without a marker
+  actor string: member: its client reported the commit; transaction; administrator: a single
+    request of the run; null: no source reports it
+  by_member string: that reported it
+  by_seq bigint: of the report in its history
+*/
+with requests as (
+  select * from wire_calls
+  where api in ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT') and group is not null
+),
+unplanned as (
+  select distinct group from requests left anti join planned_groups using (group)
+),
+stored as (
+  select * from committed_offsets left anti join unplanned using (group)
+),
+asked as (
+  select group, topic, partition, offset, committed_epoch, member as by_member, seq as by_seq,
+    {{ asked_first("committed_micros") }} as asked_first,
+    {{ asked_last("committed_micros") }} as asked_last
+  from commits
+  where outcome in ('ok', 'unknown')
+  union all
+  select group, topic, partition, asked_offset, coalesce(asked_epoch, -1), null, null,
+    {{ asked_first("at_micros") }}, {{ asked_last("at_micros") }}
+  from requests
+  where error_code = 0
+),
+reported as (
+  select {{ commit_key }}, true as is_reported,
+    min_by(struct(by_member, by_seq), struct(by_member is not null,
+      abs(asked_last - committed_micros), by_member, by_seq)) as report
+  from stored join asked using (group, topic, partition, offset, committed_epoch)
+  where committed_micros between asked_first and asked_last
+  group by all
+)
+select stored.*, case
+    when producer_id >= 0 then 'transaction'
+    when report.by_member is not null then 'member'
+    when is_reported then 'administrator'
+  end as actor,
+  report.by_member as by_member, report.by_seq as by_seq
+from stored left join reported using ({{ commit_key }})

@@ -1,0 +1,43 @@
+/*
+about: |
+  Rows of `resets`, with the offset to which the client went; and the application's seeks.
+
+  librdkafka may log the offset that it left as the target. Then it is the first one that the
+  member was delivered since. Of a seek the cause is `seek`; it has no policy and no line.
+subject: deliveries
+columns: |
+  worker string: whose history or log has it
+  group string
+  member string: `group#incarnation`: `orders#2` is the second one of its group
+  topic string
+  partition int
+  cause string: truncation, out_of_range, no_commit
+  policy string: `auto.offset.reset` of the group
+  from_offset bigint: null without a commit
+  from_epoch int
+  to_offset bigint: null where the client raised an exception instead
+  to_epoch int
+  log_line string: the whole line
+  at_micros bigint
+optional: [group_events]
+*/
+with unmoved as (
+  select distinct group, member, topic, partition, at_micros
+  from resets
+  where cause != 'no_commit' and to_offset = from_offset
+),
+fetched as (
+  select group, member, topic, partition, u.at_micros,
+    min_by(first_offset, struct(seq, first_place)) as fetched
+  from unmoved as u join deliveries as d using (group, member, topic, partition)
+  where d.at_micros >= u.at_micros
+  group by all
+)
+select worker, group, member, topic, partition, cause, policy, from_offset, from_epoch,
+  coalesce(fetched, to_offset) as to_offset, to_epoch, log_line, at_micros
+from resets left join fetched using (group, member, topic, partition, at_micros)
+union all
+select worker, group, member, topic, partition, 'seek', null, null, null, position, null, null,
+  at_micros
+from group_events
+where change = 'sought'

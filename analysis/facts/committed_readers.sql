@@ -1,0 +1,9 @@
+/*
+about: The plan's groups that read committed values only.
+subject: transactions
+kept: false
+columns: |
+  group string
+  topic string
+*/
+select group, topic from planned_readers where isolation = 'read_committed'

@@ -1,0 +1,15 @@
+/*
+about: Acknowledged writes of committed transactions, in slices.
+subject: transactions
+kept: false
+columns: |
+  topic string
+  partition int
+  offset bigint: the first one
+  writer struct<producer:string,transaction:int>
+*/
+with committed as (
+  select producer, transaction from transaction_ends where reported = 'committed'
+)
+select topic, partition, offset, struct(producer, transaction) as writer
+from sliced_acknowledged left semi join committed using (producer, transaction)

@@ -1,0 +1,14 @@
+/*
+about: Elections among the controllers, but the first.
+subject: exercise
+kept: false
+columns: |
+  metadata_epoch int
+*/
+with epochs as (
+  select distinct metadata_epoch from metadata_batches where leader is not null
+),
+first as (
+  select min(metadata_epoch) as first_epoch from epochs
+)
+select metadata_epoch from epochs cross join first where metadata_epoch > first_epoch

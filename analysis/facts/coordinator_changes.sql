@@ -1,0 +1,11 @@
+/*
+about: The leader epochs of committed offsets that a newer one followed.
+subject: exercise
+kept: false
+columns: |
+  partition int
+  epoch int
+*/
+select partition, epoch
+from leader_epochs
+where newer_epoch is not null and topic = {{ offsets_topic }}

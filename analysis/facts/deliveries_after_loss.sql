@@ -1,0 +1,57 @@
+/*
+about: |
+  What members were delivered of a partition after it was taken from them.
+
+  A callback or the refusal of a commit had told them, and another member was assigned it.
+subject: assignments
+optional: [commits]
+columns: |
+  group string
+  topic string
+  partition int
+  member string
+  other string: who was assigned it
+  told_by string: what had told the member, in words
+  told_micros bigint
+  offset_first bigint
+  offset_last bigint: inclusive
+  records bigint
+  first_micros bigint: of the first delivery since
+  last_micros bigint
+*/
+with moments as (
+  select group, topic, partition, member, seq,
+    struct(at_micros, if(change = 'assigned', null, 'it was revoked') as by) as told,
+    null as delivery
+  from group_events
+  where change in ('assigned', 'revoked', 'lost')
+  union all
+  select group, topic, partition, member, seq,
+    struct(committed_micros as at_micros, concat('its commit was refused: ', error) as by), null
+  from commits
+  where replace(error, '_', '') rlike '(?i)^({{ no_member }})'
+  union all
+  select group, topic, partition, member, seq, null,
+    struct(at_micros, first_offset, last_offset, records)
+  from deliveries
+),
+informed as (
+  select *, last_value(told) ignore nulls over (
+      partition by group, topic, partition, member order by seq) as last_told
+  from moments
+),
+given_on as (
+  select m.group, m.topic, m.partition, m.member, delivery, last_told, max(a.member) as other
+  from informed as m
+  join assignments as a on (a.group, a.topic, a.partition) = (m.group, m.topic, m.partition)
+  where delivery is not null and last_told.by is not null
+    and a.member != m.member and a.from_micros + :clock_micros < delivery.at_micros
+    and coalesce(a.left_micros > delivery.at_micros, true)
+  group by all
+)
+select group, topic, partition, member, other, last_told.by as told_by,
+  last_told.at_micros as told_micros, min(delivery.first_offset) as offset_first,
+  max(delivery.last_offset) as offset_last, cast(sum(delivery.records) as bigint) as records,
+  min(delivery.at_micros) as first_micros, max(delivery.at_micros) as last_micros
+from given_on
+group by group, topic, partition, member, other, last_told

@@ -1,0 +1,88 @@
+/*
+about: |
+  Rows of `lost_acknowledged`, divided where a log lacks records and where a fault truncated tails,
+  with what may have removed them.
+subject: acknowledgements
+kept: false
+columns: |
+  topic string
+  partition int
+  offset bigint
+  last_offset bigint
+  acks string
+  producer string
+  answered_micros bigint
+  known_by string
+  held_by array<int>
+  acknowledged_epoch int
+  acknowledged_by int
+  truncated_to bigint: where the leader truncated them, if that explains the loss
+  truncated_micros bigint
+  later_epoch int: the first one that surely began without them
+  later_start bigint
+  permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: the election since that
+    permits it
+  is_unreported boolean: whether an election since is not known
+  created_micros bigint: when the topic was created again
+  created_at bigint
+  is_unread boolean: see `expired_losses`, as the next three; null at or above the log start
+  groups_missed bigint
+  is_planned boolean
+  deletion struct<at_micros:bigint,log_start:bigint,reason:string,broker:int>
+  is_tail boolean: whether a fault truncated them
+  is_unmatched boolean: whether records there were not decoded
+  is_maybe_deposed boolean: whether a leader may have acknowledged them that was deposed by then
+*/
+-- Below the log start a record is missing anyway: an assumed epoch must be certain. A truncation
+-- counts there if no newer epoch is known to have started above all that was deleted since.
+with lost as (
+  select * except (truncated_to),
+    if(coalesce(offset >= log_start, true) or known_by != 'guess'
+      or answered_micros + :clock_micros < until_micros,
+      {{ took_over("acknowledged_epoch", "offset") }}, null) as later,
+    if(coalesce(offset >= log_start, true) or exists(timeline,
+      one -> one.leader_epoch > acknowledged_epoch and coalesce(one.start_low, 0) <= offset),
+      truncated_to, null) as truncated_to
+  from lost_acknowledged
+  left join timelines using (topic, partition)
+),
+ended as (
+  select *, coalesce(later.leader_epoch, array_max(filter(timeline,
+    one -> one.from_micros <= truncated_micros + :clock_micros)).leader_epoch) as ended_by
+  from lost
+),
+permitted as (
+  select * from {{ with_permit("ended", "acknowledged_epoch", "ended_by", "offset") }}
+),
+created_again as (
+  select topic, partition, created_micros, created_at
+  from creations
+  where is_last and creation > 0
+),
+divided as (
+  select *, array_distinct(concat(array(offset), filter(
+      concat(array(unmatched_first, unmatched_last + 1),
+        coalesce(transform(tails, one -> one.log_end), array())),
+      one -> one > offset and one <= last_offset))) as starts
+  from permitted
+  left join expired_losses using (topic, partition, offset, value)
+  left join created_again using (topic, partition)
+  left join logs_without_records using (topic, partition)
+  cross join tails_cut
+),
+parts as (
+  select * except (offset), explode(starts) as offset from divided
+)
+select topic, partition, offset,
+  coalesce(array_min(filter(starts, one -> one > offset)) - 1, last_offset) as last_offset, acks,
+  producer, answered_micros, known_by, held_by, acknowledged_epoch, acknowledged_by, truncated_to,
+  truncated_micros, later.leader_epoch as later_epoch, later.start_high as later_start, permit,
+  is_unreported, created_micros, created_at, is_unread, groups_missed, is_planned, deletion,
+  exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
+    and answered_micros <= one.injected_micros + :clock_micros
+    and offset >= coalesce(one.log_end, 0)) as is_tail,
+  coalesce(offset between unmatched_first and unmatched_last, false) as is_unmatched,
+  known_by = 'guess' and acks != 'all' and coalesce(exists(timeline,
+    one -> one.leader_epoch = acknowledged_epoch and one.leader_epoch > 0
+      and coalesce(one.start_low, 0) <= offset), false) as is_maybe_deposed
+from parts

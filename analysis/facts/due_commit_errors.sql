@@ -1,0 +1,100 @@
+/*
+about: |
+  What each commit request should have been answered, by what was known of its topic, its producer,
+  its group and its member: the rule that decides it, and the error that is due.
+
+  A member epoch that is stale for one partition refuses all others of its request, too. An
+  OffsetFetch is here only where its topic id is unknown.
+subject: commit_calls
+columns: |
+  worker string
+  seq bigint
+  broker int
+  api string
+  version int
+  topic string
+  partition int
+  at_micros bigint
+  error_code int
+  rule string
+  due_error int: 0 where none is due
+  is_decided boolean: whether that is known
+  is_transactional boolean: whether it is a TxnOffsetCommit
+  is_member boolean: whether it names a member
+  is_static boolean: whether the member has a group.instance.id
+*/
+with asked as (
+  select *, api = 'TXN_OFFSET_COMMIT' as is_transactional,
+    coalesce(generation, -1) >= 0 as has_generation,
+    coalesce(generation, -1) >= 0 or coalesce(member, '') != '' or is_static as is_member,
+    version >= if(api = 'TXN_OFFSET_COMMIT', 6, 9) as has_group_errors,
+    length(metadata) > metadata_max_bytes as is_too_large
+  from commit_requests
+  cross join run_conditions
+  join requested_topics using ({{ commit_call }})
+  join requested_groups using ({{ commit_call }})
+  join requested_members using ({{ commit_call }})
+  left join requested_assignments using ({{ commit_call }})
+  left join requested_producers using ({{ commit_call }})
+),
+named as (
+  select *,
+    if(has_group_errors, 'group not found', 'group not found, before its error') as no_group,
+    if(has_group_errors, 'stale member epoch', 'stale member epoch, before its error')
+      as stale_epoch
+  from asked
+),
+alone as (
+  select *,
+    case
+      when asked_id != '' and not may_exist then 'unknown topic id'
+      when api = 'OFFSET_FETCH' then null
+      when not may_exist or not may_have_partition then 'unknown partition'
+      when not is_present or not has_partition then 'undecided'
+      when is_transactional and is_old_producer then 'older producer epoch'
+      when is_transactional and is_old_producer is not null then 'undecided'
+      when is_transactional and not is_member then 'accepted commit'
+      when not has_generation and not may_have_members then 'accepted commit'
+      when not is_member and has_members then 'unknown member'
+      when not has_generation and not has_members then 'undecided'
+      when not may_have_group then no_group
+      when not has_group then 'undecided'
+      when not may_have_member or is_gone then 'unknown member'
+      when not has_member or may_be_gone or protocol is null then 'undecided'
+      when protocol = 'consumer' and not is_transactional and not has_group_errors
+        then stale_epoch
+      when protocol = 'classic' and not generation between generation_low and generation_high
+        then 'other generation'
+      when generation > generation_high then stale_epoch
+      when generation < generation_low and generation_low < generation_high then 'undecided'
+      when generation < generation_low
+        then if(generation >= assignment_epoch, 'accepted commit', stale_epoch)
+      when generation_low = generation_high then 'accepted commit'
+      else 'undecided'
+    end as rule_alone
+  from named
+),
+ruled as (
+  select *, if(rule_alone = 'accepted commit'
+      and max(rule_alone = stale_epoch) over (partition by worker, seq), stale_epoch, rule_alone)
+      as rule
+  from alone
+)
+select {{ response }}, error_code,
+  if(rule = 'undecided', 'accepted commit', rule) as rule,
+  case rule
+    when 'unknown topic id' then 100
+    when 'unknown partition' then 3
+    when 'older producer epoch' then 47
+    when 'group not found' then 69
+    when 'group not found, before its error' then 22
+    when 'unknown member' then 25
+    when 'stale member epoch' then 113
+    when 'stale member epoch, before its error' then if(is_transactional, 22, 35)
+    when 'other generation' then 22
+    when 'accepted commit' then if(is_too_large, 12, 0)
+    else 0
+  end as due_error,
+  rule != 'undecided' as is_decided, is_transactional, is_member, is_static
+from ruled
+where rule is not null

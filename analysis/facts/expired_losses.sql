@@ -1,0 +1,34 @@
+/*
+about: Lost records below the log start, which may have been deleted, and who never had them.
+subject: acknowledgements
+kept: false
+columns: |
+  topic string
+  partition int
+  offset bigint
+  value string
+  is_unread boolean: whether a group that reads the topic never had them, or none reads it
+  groups_missed bigint: how many of the groups that read the topic never had them
+  is_planned boolean: whether the plan or an order of the run lets records of the topic expire
+  deletion struct<at_micros:bigint,log_start:bigint,reason:string,broker:int>: that was logged
+*/
+with deleted as (
+  select distinct topic, partition, offset, value from lost_acknowledged where offset < log_start
+),
+had as (
+  select topic, partition, value, count(distinct group) as groups_had
+  from sliced_polls
+  left semi join planned_groups using (group)
+  left semi join deleted using (topic, partition, value)
+  group by all
+)
+select topic, partition, offset, value,
+  not coalesce(subscribed > 0 and subscribed <= groups_had, false) as is_unread,
+  subscribed - coalesce(groups_had, 0) as groups_missed,
+  coalesce(retention_ms is not null or deletes
+    or ordered_micros <= coalesce(deletion.at_micros, ordered_micros), false) as is_planned,
+  deletion
+from {{ with_deletion("deleted", "offset") }}
+left join had using (topic, partition, value)
+left join planned_topics using (topic)
+left join deletion_orders using (topic)

@@ -1,0 +1,55 @@
+/*
+about: |
+  Waits of 2 s or more of a member for its next record, from when that was acknowledged.
+
+  Without those in which the member was asked to stop or had come to the end. What was before it
+  lost the partition, or paused it, and what was since it has it again are waits of their own.
+subject: deliveries
+columns: |
+  group string
+  member string
+  topic string
+  partition int
+  seq bigint: of the poll that ended it
+  offset bigint: of the record
+  at bigint
+  ended bigint
+  answered_micros bigint: when the record was acknowledged
+  is_for_all boolean: whether its send waited for the whole ISR, or may have
+*/
+with long as (
+  select * from poll_pauses where ended - since >= {{ 2 * micros_per_second }}
+),
+stops as (
+  select member, seq as stopped
+  from group_events
+  where change in ('caught_up', 'stalled', 'closed')
+),
+halted as (
+  select distinct member, seq
+  from long join stops using (member)
+  where stopped between seq_before and seq
+),
+held as (
+  select p.*,
+    min(at_micros) filter (where change in ('revoked', 'lost', 'paused')) as lost_micros,
+    max(at_micros) filter (where change in ('assigned', 'resumed')) as back_micros
+  from long as p
+  left anti join halted on halted.member = p.member and halted.seq = p.seq
+  left join group_events as e
+    on e.member = p.member and e.topic = p.topic and e.partition = p.partition
+      and e.seq between p.seq_before and p.seq
+  group by all
+),
+owned as (
+  select group, member, topic, partition, seq, offset, since, coalesce(lost_micros, ended) as ended
+  from held
+  union all
+  select group, member, topic, partition, seq, offset, coalesce(back_micros, ended), ended
+  from held
+  where lost_micros is not null
+)
+select group, member, topic, partition, seq, offset, greatest(since, answered_micros) as at, ended,
+  answered_micros, {{ is_for_all }} as is_for_all
+from owned join sliced_acknowledged using (topic, partition, offset)
+where greatest(since, answered_micros) < ended

@@ -1,0 +1,43 @@
+/*
+about: Rows of `jumps` that go back although reading did not start over.
+subject: sessions
+columns: |
+  worker string: whose history or log has it
+  group string
+  member string: `group#incarnation`: `orders#2` is the second one of its group
+  topic string
+  partition int
+  seq bigint
+  first_offset bigint
+  last_offset bigint
+  first_epoch int
+  last_epoch int
+  at_micros bigint
+  prev_seq bigint: of the run before in that incarnation; null in the first
+  prev_offset bigint: its last one
+  prev_epoch int: likewise
+  prev_micros bigint
+  is_anew boolean: whether reading started over in between
+  reset_to bigint: where a reset put the position; null without one
+  is_commit boolean: whether it was the group's last commit at some time since the run before
+  is_permitted boolean: it had, and the member went back there from one poll to the next, which a
+    rebalance does that is over within one poll
+*/
+with back as (
+  select * from session_jumps
+  where not is_anew and reset_to is null and first_offset <= prev_offset
+),
+stored as (
+  select group, topic, partition, offset as first_offset, committed_micros,
+    lead(committed_micros) over (
+      partition by group, topic, partition order by committed_micros, offsets_offset) as replaced_micros
+  from client_offsets
+  where {{ is_stored }}
+),
+compared as (
+  select back.*, coalesce(max(committed_micros <= at_micros + :clock_micros
+    and coalesce(replaced_micros >= prev_micros - :clock_micros, true)), false) as is_commit
+  from back left join stored using (group, topic, partition, first_offset)
+  group by all
+)
+select *, is_commit and seq != prev_seq as is_permitted from compared

@@ -1,0 +1,12 @@
+/*
+about: The leader epochs that a newer one followed, but for those of committed offsets.
+subject: exercise
+kept: false
+columns: |
+  topic string
+  partition int
+  epoch int
+*/
+select topic, partition, epoch
+from leader_epochs
+where newer_epoch is not null and topic != {{ offsets_topic }}

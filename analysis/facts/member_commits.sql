@@ -1,0 +1,20 @@
+/*
+about: |
+  Stored commits of groups whose commits are in the history.
+
+  Without those of transactions and of administrators.
+subject: commits
+kept: false
+columns: |
+  group string
+  topic string
+  partition int
+  offsets_partition int: of `__consumer_offsets`
+  offsets_offset bigint: in that partition
+  offset bigint
+  committed_epoch int
+  committed_micros bigint
+*/
+select {{ commit_key }}, offset, committed_epoch, committed_micros
+from all_offsets left semi join commits using (group)
+where not is_tombstone and coalesce(actor not in ('transaction', 'administrator'), true)

@@ -1,0 +1,62 @@
+/*
+about: |
+  Slices of surviving records that a group went past.
+
+  The log held them at that time: some were deleted later. A record counts as delivered if its
+  value was, at whatever offset: a truncation gives an offset to another record. What a transaction
+  wrote is left out for groups that read committed values: whether they should have it is for
+  `torn_transaction` to judge.
+subject: progress
+columns: |
+  group string
+  topic string
+  partition int
+  offset bigint: the first one
+  last_offset bigint: inclusive
+  records bigint: how many records
+  leader_epoch int
+*/
+with read_of_deleted as (
+  select *
+  from {{ of_present_topic("deliveries", "at_micros") }}
+  left semi join deleted_partitions using (topic, partition)
+),
+-- The log start was at or below start_high when a group was delivered what lies above.
+read_to as (
+  select group, topic, partition, start_high, max(first_offset) as read_to
+  from {{ with_log_starts("read_of_deleted") }}
+  group by all
+),
+passed as (
+  select group, topic, partition, offset, last_offset, records, leader_epoch, value
+  from surviving_records join final_positions using (topic, partition)
+  where offset >= first_offset and offset < final_position
+  union all
+  select distinct group, topic, partition, offset, last_offset, records, leader_epoch, value
+  from deleted_records
+  join read_to using (topic, partition)
+  join group_beginnings using (group, topic, partition)
+  where offset >= greatest(start_high, first_offset) and offset < read_to
+),
+polled as (
+  select * from {{ of_present_topic("sliced_polls", "polled_micros") }}
+),
+damaged as (
+  select * from polled where not is_intact
+),
+missed as (
+  select *
+  from passed
+  left anti join polled using (group, topic, partition, value)
+  left anti join damaged using (group, topic, partition, offset, leader_epoch)
+),
+written as (
+  select distinct value, true as is_written
+  from sliced_sends left semi join missed using (value)
+  where transaction is not null
+)
+select missed.*
+from missed
+left join planned_groups using (group)
+left join written using (value)
+where not coalesce(is_written and isolation = 'read_committed', false)

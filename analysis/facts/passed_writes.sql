@@ -1,0 +1,28 @@
+/*
+about: |
+  Writes of committed transactions that read_committed groups went past.
+
+  A write counts that was there when the group went past its offset, be it truncated since; and one
+  of which no source reports that it was appended.
+subject: transactions
+columns: |
+  group string
+  topic string
+  partition int
+  producer string
+  transaction int
+  value string
+  offset bigint
+  last_offset bigint: inclusive
+  records bigint
+  answered_micros bigint
+  marker_at bigint
+*/
+select group, topic, partition, producer, transaction, value, offset, last_offset, records,
+  answered_micros, marker_at
+from transactional_writes
+join committed_readers using (topic)
+join final_positions using (group, topic, partition)
+where (ended_as = 'committed' or reported = 'committed' and ended_as = 'aborted')
+  and (offset is null or offset >= first_offset
+    and (offset < final_position or offset < position and answered_micros <= seen_micros))

@@ -1,0 +1,33 @@
+/*
+about: |
+  Pauses between two polls of a member that returned records of a partition.
+
+  Of groups that read uncommitted values too; others wait for transactions.
+subject: deliveries
+columns: |
+  group string
+  member string
+  topic string
+  partition int
+  offset bigint: of the first record after the pause
+  since bigint
+  ended bigint
+  seq_before bigint: of the poll before
+  seq bigint: of the poll after
+*/
+with readers as (
+  select group from planned_groups where isolation != 'read_committed'
+),
+returned as (
+  select group, member, topic, partition, seq, min(at_micros) as ended, min(first_offset) as offset
+  from deliveries left semi join readers using (group)
+  group by all
+),
+followed as (
+  select *, lag(ended) over in_turn as since, lag(seq) over in_turn as seq_before
+  from returned
+  window in_turn as (partition by group, member, topic, partition order by seq)
+)
+select group, member, topic, partition, offset, since, ended, seq_before, seq
+from followed
+where since is not null

@@ -1,0 +1,11 @@
+/*
+about: Partitions whose topic was deleted and created again, and when it was created last.
+subject: topics
+columns: |
+  topic string
+  partition int
+  created_micros bigint
+*/
+select topic, partition, created_micros
+from creations
+where is_last and creation > 0

@@ -1,0 +1,26 @@
+/*
+about: |
+  Commit requests whose producer id may have got a newer epoch, by an InitProducerId or by a client.
+subject: commit_calls
+columns: |
+  worker string
+  seq bigint
+  topic string
+  partition int
+  asked_id string
+  is_old_producer boolean: whether it had a newer one throughout
+*/
+with grants as (
+  select producer_id, producer_epoch as granted_epoch, began_micros as may_from,
+    at_micros as sure_from
+  from wire_calls
+  where api = 'INIT_PRODUCER_ID' and error_code = 0
+  union all
+  select producer_id, producer_epoch, began_micros - :clock_micros, at_micros + :clock_micros
+  from transactions
+  where producer_id >= 0 and outcome = 'ok'
+)
+select {{ commit_call }}, max(sure_from <= began_micros) as is_old_producer
+from commit_requests join grants using (producer_id)
+where granted_epoch > producer_epoch and may_from <= at_micros
+group by all

@@ -1,0 +1,40 @@
+/*
+about: The runs that do not begin where the one before ended.
+subject: sessions
+columns: |
+  worker string: whose history or log has it
+  group string
+  member string: `group#incarnation`: `orders#2` is the second one of its group
+  topic string
+  partition int
+  seq bigint
+  first_offset bigint
+  last_offset bigint
+  first_epoch int
+  last_epoch int
+  at_micros bigint
+  prev_seq bigint: of the run before in that incarnation; null in the first
+  prev_offset bigint: its last one
+  prev_epoch int: likewise
+  prev_micros bigint
+  is_anew boolean: whether reading started over in between
+  reset_to bigint: where a reset put the position; null without one
+*/
+with jumped as (
+  select * from session_runs where first_offset != prev_offset + 1
+),
+beginnings as (
+  select member, topic, partition, seq
+  from group_events
+  where change in ('assigned', 'revoked', 'failed', 'opened')
+)
+select j.*, count(b.seq) > 0 as is_anew, max(to_offset) as reset_to
+from jumped as j
+left join beginnings as b on b.member = j.member and b.seq > prev_seq and b.seq < j.seq
+  and (b.partition < 0 or (b.topic, b.partition) = (j.topic, j.partition))
+-- A line of a client's log has its time in milliseconds, and may come 1 s after the client went on.
+left join client_resets as r
+  on (r.member, r.topic, r.partition) = (j.member, j.topic, j.partition)
+  and r.at_micros between prev_micros - 1000 and j.at_micros + {{ micros_per_second }}
+  and to_offset <= first_offset
+group by all

@@ -1,0 +1,32 @@
+/*
+about: |
+  The replicas that speak for their partition at the end: those in its last ISR.
+
+  A broker that never came back keeps records that the partition has lost, so its replica proves
+  nothing. All replicas count where the last ISR is unknown, empty, or left no replica at all.
+subject: trace
+optional: [log_starts]
+regardless: [replica_records]
+columns: |
+  topic string
+  partition int
+  broker int
+*/
+with replicas as (
+  select distinct topic, partition, broker from log_starts
+  union all
+  -- Every replica has a row in `log_starts`; only a trace without that asks the records.
+  select distinct topic, partition, broker from replica_records
+  where not exists (select broker from log_starts)
+),
+isrs as (
+  select topic, partition, max_by(isr, metadata_offset) as isr from leaderships group by all
+),
+compared as (
+  select *, coalesce(array_contains(isr, broker), false) as is_in_sync
+  from replicas left join isrs using (topic, partition)
+),
+marked as (
+  select *, max(is_in_sync) over (partition by topic, partition) as any_in_sync from compared
+)
+select topic, partition, broker from marked where is_in_sync or not any_in_sync

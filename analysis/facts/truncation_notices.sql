@@ -1,0 +1,21 @@
+/*
+about: |
+  What clients reported about positions that are not valid, or that they do not have.
+
+  Resets other than for want of a commit, and exceptions.
+subject: resets
+kept: false
+columns: |
+  group string
+  topic string: empty or null if an exception names none
+  partition int: of several the first; all are in its message
+  message string: of an exception; null of a reset
+  at_micros bigint
+*/
+select group, topic, partition, cast(null as string) as message, at_micros
+from client_resets
+where cause in ('truncation', 'out_of_range')
+union all
+select group, topic, partition, message, at_micros
+from group_events
+where change = 'failed' and exception rlike {{ is_notice }}

@@ -1,0 +1,75 @@
+/*
+about: |
+  Commits that stored nothing, though their member was delivered records since the last one.
+
+  Left out are those at a position that was stored, and those after a reset, whose position is
+  another.
+subject: positions
+columns: |
+  group string
+  topic string
+  partition int
+  member string
+  commit_epoch string
+  at_micros bigint
+  position bigint: after what it was delivered last
+  record_epoch int: of the last record
+  stored_offset bigint: of the group then; null without a commit
+  stored_epoch int
+*/
+with asked as (
+  select group, topic, partition, member, seq, commit_epoch, committed_micros as at_micros
+  from commits
+  where outcome = 'nothing'
+),
+settled as (
+  select group, topic, partition, member, seq as settled_seq from commits where outcome = 'ok'
+  union all
+  select group, topic, partition, member, seq
+  from group_events
+  where change in ('assigned', 'revoked', 'lost')
+),
+delivered as (
+  select group, topic, partition, member, struct(seq, last_place) as place,
+    struct(last_offset + 1 as position, leader_epoch, at_micros, seq) as delivery
+  from deliveries
+),
+moved as (
+  select asked.*, max_by(delivery, place) as last
+  from asked join delivered using (group, topic, partition, member)
+  where place.seq < asked.seq
+  group by all
+),
+last_settled as (
+  select moved.*, max(settled_seq) as settled_seq
+  from moved left join settled using (group, topic, partition, member)
+  where coalesce(settled_seq < seq, true)
+  group by all
+),
+unsettled as (
+  select * except (settled_seq) from last_settled where coalesce(settled_seq < last.seq, true)
+),
+reset as (
+  select distinct group, topic, partition, member, seq
+  from unsettled join client_resets as r using (group, topic, partition, member)
+  where r.at_micros between last.at_micros and unsettled.at_micros
+),
+stored as (
+  select group, topic, partition, committed_micros, {{ in_log }} as in_log,
+    struct(offset, committed_epoch) as stored
+  from client_offsets
+  where {{ is_stored }}
+),
+known as (
+  select unsettled.*,
+    max_by(stored, in_log) filter (where committed_micros <= at_micros + :skew_micros) as stored
+  from unsettled
+  left anti join reset using (group, topic, partition, member, seq)
+  left join stored using (group, topic, partition)
+  group by all
+)
+select group, topic, partition, member, commit_epoch, at_micros, last.position as position,
+  last.leader_epoch as record_epoch, stored.offset as stored_offset,
+  stored.committed_epoch as stored_epoch
+from known
+where not stored.offset <=> last.position

@@ -1,0 +1,15 @@
+{# Bounds and names that several statements use. #}
+{% set offsets_topic = "'__consumer_offsets'" %}
+{# The coordinator's clock against that of the log, in one broker. #}
+{% set commit_clock_micros = 1000 %}
+{# A message of an exception by which a client reports a truncation or that it has no offset. #}
+{% set is_notice = "'(?i)truncat|out_?of_?range|no_?offset|offset_?reset'" %}
+{# What names a stored commit. #}
+{% set commit_key = "group, topic, partition, offsets_partition, offsets_offset" %}
+{# Of a row of `committed_offsets` that took effect: offsets that a transaction sent count once its
+   commit marker is stored. #}
+{% set is_stored = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')" %}
+{# Sorts the commits of a group, as they follow each other in the surviving log. #}
+{% set in_log = "struct(offsets_partition, offsets_offset, committed_micros)" %}
+{# Faults that truncate the tails of all replicas of a partition. #}
+{% set tail_faults = "'cut tails', 'cut tail'" %}

@@ -1,0 +1,89 @@
+{# Waits of 2 s or more as outages: the keys, at, ended, records (how many waited) and unanswered (how
+   many of them in vain). Waits that overlap are one outage. So are those within 10 s of each other,
+   if nothing was answered from when the last of them began until the next one did: each attempt ends
+   by its own timeout, the outage by an answer. A shorter wait may be a slow machine.
+   waits: a step with the keys, at, ended, records and unanswered.
+   keys: what an outage is of, separated by commas.
+   answers: a step with the keys, began_micros and answered_micros of what was answered; empty where
+   every wait ended with an answer. #}
+{% macro outages_of(waits, keys, answers="") -%}
+{% set is_apart = "at > last_ended" ~
+  (" and (is_answered or at - last_ended > " ~ 10 * micros_per_second ~ ")" if answers else "") %}
+(with waited as (
+      select *, max(at) over earlier as last_at, max(ended) over earlier as last_ended
+      from {{ waits }}
+      where ended - at >= {{ 2 * micros_per_second }}
+      window earlier as (partition by {{ keys }} order by at, ended
+        rows between unbounded preceding and 1 preceding)
+    ),
+    {% if answers %}
+    answered as (
+      select distinct {{ keys }}, last_at, at, true as is_answered
+      from waited join {{ answers }} using ({{ keys }})
+      where at > last_ended and answered_micros <= at
+        and (began_micros >= last_at or answered_micros >= last_ended)
+    ),
+    {% endif %}
+    numbered as (
+      select *, sum(if({{ is_apart }}, 1, 0)) over (
+          partition by {{ keys }} order by at, ended) as number
+      from waited{{ " left join answered using (" ~ keys ~ ", last_at, at)" if answers else "" }}
+    )
+    select {{ keys }}, min(at) as at, max(ended) as ended, sum(records) as records,
+      sum(unanswered) as unanswered
+    from numbered
+    group by {{ keys }}, number)
+{%- endmacro %}
+
+{# Outages with each time (since, until) in which no service was possible: the partition had no
+   leader, faults left no majority of the brokers or held on clients, or, where the outage
+   `needs_insync`, too few replicas were in sync.
+   outages: a step with topic, partition, needs_insync, at and ended. #}
+{% macro with_excuses(outages) -%}
+(select _outage.*, since, until
+    from {{ outages }} as _outage join unservable using (topic, partition)
+    where needs_insync or not is_small
+    union all
+    select _outage.*, since, until from {{ outages }} as _outage cross join service_gaps)
+{%- endmacro %}
+
+{# Outages with seconds, unservable_seconds (of it, in which no service was possible),
+   recovery_seconds (from when it was possible until there was one), owed_seconds.
+   outages: a step with the keys, at and ended.
+   excuses: a step with these and since and until; they may overlap.
+   keys: separated by commas. #}
+{% macro with_service(outages, excuses, keys) -%}
+(with excused as (
+      select {{ keys }}, at, ended, greatest(at, since) as first, least(ended, until) as last
+      from {{ excuses }}
+      where least(ended, until) > greatest(at, since)
+    ),
+    added as (
+      select *, greatest(first, max(last) over (
+          partition by {{ keys }}, at, ended order by first, last
+          rows between unbounded preceding and 1 preceding)) as begins
+      from excused
+    ),
+    summed as (
+      select {{ keys }}, at, ended, sum(greatest(last - begins, 0)) as excused_micros,
+        max(last) as servable_micros
+      from added
+      group by all
+    )
+    select *, (ended - at) / {{ micros_per_second }} as seconds,
+      coalesce(excused_micros, 0) / {{ micros_per_second }} as unservable_seconds,
+      (ended - coalesce(servable_micros, at)) / {{ micros_per_second }} as recovery_seconds,
+      {{ owed_seconds }} as owed_seconds
+    from {{ outages }} left join summed using ({{ keys }}, at, ended))
+{%- endmacro %}
+
+{# All outages in one line. #}
+{% set summary_of_outages %}
+select format_string('%s outages, the longest %.1f s on %s-%s; %,d operations waited', count(*),
+  round(max(seconds), 1), max(struct(seconds, topic, partition)).topic,
+  max(struct(seconds, topic, partition)).partition, sum(records)) as summary
+from findings
+having count(*) > 0
+{% endset %}
+{# Of a send: whether it waits for the whole ISR; where its acks are not known, it may. #}
+{% set is_for_all = "coalesce(acks, 'all') not in ('0', '1')" %}

@@ -1,0 +1,1 @@
+"""Facts and checks as statements: one SQL file each, with a header."""

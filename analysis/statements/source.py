@@ -1,0 +1,162 @@
+"""A file of a fact or a check: a header in YAML as a comment, then a statement in Spark's SQL.
+
+The statement is a template of jinja, which may use every macro and variable of `analysis/macros`.
+`:clock_micros`, `:skew_micros` and `:jump_micros` stand for the numbers of a trace.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import jinja2
+import msgspec
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Tokenizer, TokenType
+
+from contract.tables import MICROS_PER_SECOND
+
+_T = TypeVar("_T")
+ROOT = Path(__file__).resolve().parents[1]
+_FILE = re.compile(r"\A/\*\n(.*?)\n\*/\n(.*)\Z", re.DOTALL)
+_PARAMETER = re.compile(r"(?<!:):([a-z_]+_micros)\b")
+
+
+class StatementError(ValueError):
+    """A file is no statement with a header; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A statement, by what its file says.
+
+    Attributes:
+        path: of the file.
+        header: the YAML.
+        text: the statement, with its macros expanded.
+    """
+
+    path: Path
+    header: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Of the file, which is that of the fact or check."""
+        return self.path.stem
+
+    def header_as(self, kind: type[_T]) -> _T:
+        """The header, by its declaration.
+
+        Raises:
+            StatementError: it is another one.
+        """
+        try:
+            return msgspec.yaml.decode(self.header, type=kind)
+        except msgspec.MsgspecError as error:
+            raise StatementError(f"{self.path}: header: {error}") from error
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables and facts that the statement reads, in the order of their names."""
+        return tables_of(self.text, str(self.path))
+
+
+@cache
+def sources(folder: str) -> Mapping[str, Source]:
+    """The statements of a folder of `analysis`, by their names."""
+    return {path.stem: read(path) for path in sorted((ROOT / folder).glob("*.sql"))}
+
+
+def read(path: Path) -> Source:
+    """Read a file.
+
+    Raises:
+        StatementError: it has no header, or its template can't be expanded.
+    """
+    parts = _FILE.match(path.read_text(encoding="utf-8"))
+    if parts is None:
+        raise StatementError(f"{path}: it does not begin with a header: /*, YAML, */")
+    return Source(path, parts[1], expanded(parts[2], path))
+
+
+@cache
+def tables_of(text: str, place: str) -> tuple[str, ...]:
+    """The tables that a statement names, and does not define itself.
+
+    Raises:
+        StatementError: it can't be parsed.
+    """
+    try:
+        tree = parse_one(text, read="spark")
+    except SqlglotError as error:
+        raise StatementError(f"{place}: {error}") from error
+    own = {one.alias for one in tree.find_all(exp.CTE)}
+    return tuple(sorted({one.name for one in tree.find_all(exp.Table)} - own))
+
+
+def parts_of(source: Source) -> tuple[str, str]:
+    """The steps of a statement (its WITH; empty if it has none), and its last SELECT.
+
+    Raises:
+        StatementError: the statement has no SELECT.
+    """
+    depth = 0
+    for token in Tokenizer(dialect="spark").tokenize(source.text):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth == 0 and token.token_type == TokenType.SELECT:
+            return source.text[: token.start], source.text[token.start :]
+    raise StatementError(f"{source.path}: it has no SELECT")
+
+
+def with_final(source: Source, final: str) -> str:
+    """The steps of a statement before another SELECT than its own.
+
+    Raises:
+        StatementError: the statement has no SELECT.
+    """
+    return parts_of(source)[0] + expanded(final, source.path)
+
+
+def expanded(text: str, path: Path) -> str:
+    """A text in which macros and variables are replaced.
+
+    Raises:
+        StatementError: one of them does not exist, or is used wrongly.
+    """
+    try:
+        return _environment().from_string(text).render().strip()
+    except (jinja2.TemplateError, TypeError) as error:
+        raise StatementError(f"{path}: {error}") from error
+
+
+def with_parameters(text: str, numbers: Mapping[str, int]) -> str:
+    """A statement with the numbers of a trace.
+
+    Raises:
+        KeyError: a parameter has no number.
+    """
+    return _PARAMETER.sub(lambda name: str(numbers[name[1]]), text)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """With the macros and variables of all files of macros, which may use each other's."""
+    made = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # noqa: S701 - the text is SQL of this package, not a page
+    )
+    made.globals["micros_per_second"] = MICROS_PER_SECOND
+    files = sorted((ROOT / "macros").glob("*.sql"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    made.globals |= {
+        name: value
+        for name, value in vars(made.from_string(text).module).items()
+        if not name.startswith("_")
+    }
+    return made
