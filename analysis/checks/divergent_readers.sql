@@ -76,9 +76,11 @@ others as (
 given_to_one as (
   select * from others left anti join sliced_polls using (group, topic, partition, offset)
 )
-select 'different values' as kind, null as group, null as other, *
+select 'different values' as kind, topic, partition, offset_first, offset_last, at, records,
+  cast(null as string) as group, cast(null as string) as other, epoch_first, epoch_last, readers,
+  explanation, is_unowed, permit, is_unreported
 from {{ several_values("different") }}
 union all
-select 'delivered to one', group, other, topic, partition, null, null, null, null, null, null, null,
-  at, offset_first, offset_last, records
+select 'delivered to one', topic, partition, offset_first, offset_last, at, records, group, other,
+  null, null, null, null, null, null, null
 from {{ spans("given_to_one", "topic, partition, group, other", "min(at_micros) as at,") }}

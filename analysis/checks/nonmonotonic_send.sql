@@ -53,19 +53,24 @@ turned as (
   from in_turn
   where offset <= before.offset
 ),
-own as (
-  select topic, partition, value as own_value, leader_epoch as own_epoch from surviving_records
+epochs_of_values as (
+  select topic, partition, value, leader_epoch from surviving_records
   union all
   select topic, partition, value, acknowledged_epoch from lost_acknowledged
 ),
--- Below the log start it is not known whether the earlier value had been truncated.
-placed as (
-  select turned.*, coalesce(prev_offset < log_start, false) as is_expired,
-    leader_epoch is not null and {{ had("own_epoch", "leader_epoch", "prev_offset") }} as is_kept
+in_one_log as (
+  select distinct turned.*
   from turned
-  left join surviving_records using (topic, partition, value)
-  left join own using (topic, partition, own_value)
-  left join timelines using (topic, partition)
-  left join log_bounds using (topic, partition)
+  join surviving_records as held
+    on (held.topic, held.partition, held.value) = (turned.topic, turned.partition, turned.value)
+  join epochs_of_values as own
+    on (own.topic, own.partition, own.value) = (turned.topic, turned.partition, own_value)
+  left join timelines as t on (t.topic, t.partition) = (turned.topic, turned.partition)
+  where {{ had("own.leader_epoch", "held.leader_epoch", "prev_offset") }}
 )
-select distinct * from placed where is_kept or is_expired
+select *, true as is_kept from in_one_log
+union all
+-- Below the log start it is not known whether the earlier value had been truncated.
+select turned.*, false
+from turned join log_bounds as b on (b.topic, b.partition) = (turned.topic, turned.partition)
+where prev_offset < log_start

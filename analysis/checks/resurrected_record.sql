@@ -43,12 +43,6 @@ with replaced as (
     = (other.topic, other.partition, other.offset, other.leader_epoch, other.value)
   group by all
 ),
-beyond_end as (
-  select r.*, group, other_epoch, at_micros
-  from surviving_records as r join absences_at_end as a
-    on (a.topic, a.partition) = (r.topic, r.partition)
-    and offset >= from_offset and offset < to_offset and leader_epoch < other_epoch
-),
 known as (
   select topic, partition, offset, value, polled_micros as known_micros from sliced_polls
   union all
@@ -66,7 +60,7 @@ back as (
   union all
   select topic, partition, offset, last_offset, leader_epoch, other_epoch, true, 'to its end',
     min(at_micros), min(group)
-  from beyond_end join known using (topic, partition, offset, value)
+  from records_beyond_ends join known using (topic, partition, offset, value)
   where known_micros + :clock_micros < at_micros
   group by all
 ),

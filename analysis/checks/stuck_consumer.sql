@@ -56,8 +56,8 @@ with stalls as (
 excused as (
   select member, topic, partition, seq,
     max(coalesce(ended_micros > at_micros, true)) as is_held,
-    max(is_instant and ended_micros <= at_micros
-      and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }} >= at_micros) as is_recent
+    max(is_instant and at_micros between ended_micros
+      and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}) as is_recent
   from stalls join held_faults on injected_micros <= at_micros
   group by all
 ),

@@ -60,8 +60,8 @@ found as (
   union all
   select 'records between', * except (offset) from passed
   union all
-  select 'beyond the log', * except (known_end)
-  from reported_positions join known_ends using (topic, partition)
+  select 'beyond the log', reported.*
+  from reported_positions as reported join known_ends using (topic, partition)
   where position > known_end
 )
 select kind, group, member, topic, partition, change, position, given_before, given_next, at_micros

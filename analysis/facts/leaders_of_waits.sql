@@ -31,7 +31,8 @@ with parts as (
   group by all
 ),
 proofs as (
-  select topic, partition, epoch, from_micros, offset, proved_micros, reported_micros, false as is_asked
+  select topic, partition, epoch, from_micros, offset, proved_micros, reported_micros,
+    false as is_asked
   from high_watermark_proofs left semi join parts using (topic, partition, epoch, from_micros)
   union all
   select distinct topic, partition, epoch, from_micros, offset, null, null, true from parts

@@ -5,6 +5,7 @@ about: |
   A transaction that its client only tried to abort is aborted, whatever the answer: no other
   client may commit it. One whose commit was refused is `refused`.
 subject: transactions
+optional: [transactions]
 kept: false
 columns: |
   producer string: empty in a row of the coordinator

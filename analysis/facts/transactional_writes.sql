@@ -26,14 +26,18 @@ columns: |
   ended_as string: committed, aborted, failed, unknown
   reason string
 */
-with held as (
-  select topic, partition, value, min(offset) as held_at from sliced_replica_records group by all
+with written as (
+  select * from sliced_sends where transaction is not null
+),
+held as (
+  select topic, partition, value, min(offset) as held_at
+  from sliced_replica_records left semi join written using (topic, partition, value)
+  group by all
 ),
 sent as (
   select topic, partition, producer, transaction, value, coalesce(offset, held_at) as offset,
     coalesce(last_offset, held_at) as last_offset, records, outcome, answered_micros
-  from sliced_sends left join held using (topic, partition, value)
-  where transaction is not null
+  from written left join held using (topic, partition, value)
 ),
 batches as (
   select distinct topic, partition, producer_id, base_offset, last_offset, is_control, control_type

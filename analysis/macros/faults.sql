@@ -3,6 +3,6 @@
 {% set instant_faults = "'bounce', 'delete records', 'elect preferred', 'elect unclean',
     'expire by order', 'expire transaction', 'fence', 'reassign', 'rebalance', 'recreate',
     'take over', 'upgrade'" %}
-{# A partition that could be served has to be, after so long, and by how much a clock was set that may
-   have measured the time. #}
+{# So long after a partition could be served it has to be: 30 s, and by how much a clock was set
+   that may have measured the time. #}
 {% set owed_seconds = "30 + :jump_micros / " ~ micros_per_second %}

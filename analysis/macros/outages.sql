@@ -1,7 +1,7 @@
-{# Waits of 2 s or more as outages: the keys, at, ended, records (how many waited) and unanswered (how
-   many of them in vain). Waits that overlap are one outage. So are those within 10 s of each other,
-   if nothing was answered from when the last of them began until the next one did: each attempt ends
-   by its own timeout, the outage by an answer. A shorter wait may be a slow machine.
+{# Waits of 2 s or more as outages: the keys, at, ended, records (how many waited) and unanswered
+   (how many of them in vain). A shorter wait may be a slow machine. Waits that overlap are one
+   outage. So are those within 10 s of each other, if nothing was answered from when the last one
+   began until the next one did: each attempt ends by its own timeout, the outage by an answer.
    waits: a step with the keys, at, ended, records and unanswered.
    keys: what an outage is of, separated by commas.
    answers: a step with the keys, began_micros and answered_micros of what was answered; empty where

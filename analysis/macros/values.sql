@@ -5,7 +5,12 @@
    rows: of `rival_values`. #}
 {% macro several_values(rows) -%}
 {% set offsets -%}
-(select * from (
+(select *, case
+        when known_micros <= created_micros + :clock_micros then 'the topic was created again'
+        when is_double then 'under one epoch'
+        else 'rewritten by a truncation'
+      end as explanation
+    from (
       select topic, partition, offset, last_offset,
         min(leader_epoch) as epoch_first, max(leader_epoch) as epoch_last,
         count(*) > count(distinct leader_epoch) as is_double,
@@ -20,13 +25,7 @@
 {% set explained -%}
 (select *, if(explanation = 'rewritten by a truncation' and permit is null,
         epoch_first >= 0 and not is_owed, null) as is_unowed
-    from (
-      select *, case
-          when known_micros <= created_micros + :clock_micros then 'the topic was created again'
-          when is_double then 'under one epoch'
-          else 'rewritten by a truncation'
-        end as explanation
-      from {{ with_permit(offsets, "epoch_first", "epoch_last", "offset") }}))
+    from {{ with_permit(offsets, "epoch_first", "epoch_last", "offset") }})
 {%- endset %}
 {{ spans(explained, "topic, partition, epoch_first, epoch_last, explanation, is_unowed, permit,
   is_unreported, readers", "min(at) as at,") }}

@@ -1,18 +1,20 @@
 /*
 about: |
-  Where a group came to the log's end, under an epoch whose branch the log left since.
+  What the log holds beyond an end that a group came to, under an epoch whose branch the log left
+  since.
 
-  What the log holds there of an older epoch was not in that branch, which had started at or below
-  from_offset.
+  It is of an older epoch, and was not in that branch, which had started at or below it.
 subject: branches
 columns: |
   group string
   topic string
   partition int
-  other_epoch int: under which it read
-  from_offset bigint
-  to_offset bigint: exclusive: where the log has no epoch so new
-  at_micros bigint
+  offset bigint: the first one
+  last_offset bigint: inclusive
+  leader_epoch int
+  value string
+  other_epoch int: under which the group read
+  at_micros bigint: when it came to the end
 */
 with caught_up as (
   select group, topic, partition, position, at_micros
@@ -25,7 +27,7 @@ led_then as (
   join timelines using (topic, partition)
   join log_bounds using (topic, partition)
 ),
-absences as (
+ends as (
   select group, topic, partition, led.leader_epoch as other_epoch,
     greatest(position, led.start_high) as from_offset,
     coalesce(array_min(transform(
@@ -38,4 +40,6 @@ absences as (
     one.leader_epoch > led.leader_epoch
     and coalesce(one.from_micros <= at_micros + :clock_micros, true))
 )
-select * from absences where from_offset < to_offset
+select group, topic, partition, offset, last_offset, leader_epoch, value, other_epoch, at_micros
+from ends join surviving_records using (topic, partition)
+where offset >= from_offset and offset < to_offset and leader_epoch < other_epoch
