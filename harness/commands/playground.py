@@ -13,7 +13,7 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from contract.errors import InterruptError, NodeError, UsageError
+from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
 from contract.held import is_held
 from contract.terminal import Terminal
 from contract.uris import local_folder
@@ -94,6 +94,9 @@ def fault(
         raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
     _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
     _console.print_json(data=injected["evidence"])
+    lacking = "" if injected["landed"] else "the fault did not land: its evidence lacks its effect"
+    if lacking and seconds is None:
+        raise NotLandedError(f"{lacking}; heal it: fencepost heal")
     if seconds is not None:
         try:
             with _console.status(f"held for {hold}"):
@@ -101,6 +104,8 @@ def fault(
         except KeyboardInterrupt:
             raise InterruptError("the fault still holds; heal it: fencepost heal") from None
         _heal(found)
+    if lacking:
+        raise NotLandedError(lacking)
 
 
 def heal(results: Results = _RESULTS) -> None:
