@@ -32,7 +32,7 @@ from harness.playground.state import (
     Order,
     Playground,
     find,
-    forget,
+    forget_ended,
     keeper,
     tell,
 )
@@ -72,7 +72,7 @@ def playground(
     require_kafka(kafka)
     results = require_runs(results, cluster)
     distribution.ensure(kafka)
-    forget(results)
+    forget_ended(results)
     _introduce(_start(cluster, kafka, results))
 
 
@@ -157,7 +157,8 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
         )
 
         def is_up() -> bool:
-            if started.poll() is not None:
+            # Another command may have started one at the same moment: then that one is shown.
+            if started.poll() is not None and not is_held(results / KEEPER):
                 raise NodeError(f"the playground did not come up:\n{_tail(log)}")
             return is_held(results / KEEPER) and (results / FILE).exists()
 

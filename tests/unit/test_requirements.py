@@ -73,6 +73,20 @@ def test_what_the_doctor_advises_is_shown_in_full(
     assert setting in "".join(capsys.readouterr().out.split())
 
 
+def test_a_java_that_can_not_start_says_why_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    said = "Error occurred during initialization of VM"
+    java.write_text(f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    told = f"^{java} could not start: {said} heap$"
+    with pytest.raises(PrerequisiteError, match=told):
+        require_programs()
+
+
 def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
