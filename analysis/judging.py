@@ -31,6 +31,8 @@ _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"
 WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES)
 """The files of a report that judging a run writes."""
+_ITS = Path("its folder")
+"""In an error, which is shown with the path of the run."""
 _BESIDE = ".judging-"
 """Of a folder in the run's: the new report, until it is whole, and what the engine spills."""
 _SPILLED = "spilled"
@@ -69,7 +71,7 @@ def judge_folder(
     except FencepostError as error:
         return Judged(folder, None, printable(str(error)), error.exit_code)
     except OSError as error:
-        told = storage_error(error, folder.path) or RunFolderError(f"{folder.path}: {error}")
+        told = storage_error(error, _ITS) or RunFolderError(str(error))
         return Judged(folder, None, printable(str(told)), told.exit_code)
     return Judged(folder, verdict)
 
@@ -120,7 +122,7 @@ def _judged(
         _write(making, verdict)
         _put_into_place(making, folder)
     except Exception as error:
-        if (full := storage_error(error, folder.path)) is not None:
+        if (full := storage_error(error, _ITS)) is not None:
             raise full from error
         forget_report(folder)
         if isinstance(error, FencepostError):

@@ -15,6 +15,8 @@ PYTHON_MIN = (3, 11)
 JAVA_MIN = 17
 EXIT_MISSING = 69
 _JAVA_SECONDS = 60
+_SHOWN_LINES = 2
+"""The first line of a JVM that does not start says that, the second one why."""
 _SPARK_MODULE = "jdk.incubator.vector"
 """Spark starts its JVM with this module; a Java that was made with fewer modules may lack it."""
 
@@ -106,6 +108,11 @@ def java_problem() -> "Problem | None":
     version = java_version(_said_by(java) or "")
     have = "of an unknown version" if version is None else version
     message = f"Java {JAVA_MIN} or newer is needed, {java} is {have}{hint}"
+    if version is None:
+        said = " ".join((_said_by(java) or "").split("\n")[:_SHOWN_LINES]).strip()
+        if said:
+            message = f"{java} could not start: {said}"
+            return Problem(_JAVA, message, is_installable=False)
     if version is not None and version >= JAVA_MIN:
         message = (
             f"Spark needs Java's module {_SPARK_MODULE}, which {java} (Java {version}) lacks: "

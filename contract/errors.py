@@ -8,8 +8,10 @@ FencepostError
 ├── NodeError             a node, or a command on it, failed (exit 70)
 │   └── CommandFailedError
 ├── WaitTimeoutError      an awaited state did not come (exit 70)
+│   └── NotLandedError    the effect of a fault was not seen (exit 2)
 ├── WorkerError           a client or observer on a node misbehaved (exit 70)
 ├── FaultError            a fault could not be applied or healed (exit 70)
+│   └── TargetError       there is no such target in this cluster (exit 64)
 ├── InterruptError        Ctrl-C ended a command; the message says what is kept (exit 130)
 ├── AnalysisError         the analysis ended without a verdict (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
@@ -59,12 +61,24 @@ class WaitTimeoutError(FencepostError):
     """An awaited state did not come in time."""
 
 
+class NotLandedError(WaitTimeoutError):
+    """The effect of a fault was not seen in time, so nothing that follows is due to it."""
+
+    exit_code = 2
+
+
 class WorkerError(FencepostError):
     """A client or observer on a node ended unexpectedly or returned an error."""
 
 
 class FaultError(FencepostError):
     """A fault could not be applied or healed."""
+
+
+class TargetError(FaultError):
+    """A fault names a target that this cluster does not have, or that the fault is not for."""
+
+    exit_code = 64
 
 
 class InterruptError(FencepostError):

@@ -16,12 +16,13 @@ _COPY = "copy it to a folder that this user can write"
 _REMEDIES = {
     errno.ENOSPC: _FREE,
     errno.EDQUOT: _FREE,
+    errno.EFBIG: "raise the limit with: ulimit -f unlimited",
     errno.EROFS: _COPY,
     errno.EACCES: _COPY,
     errno.EPERM: _COPY,
 }
 """What to do about a folder that can't be written, by the number of the error."""
-_TOLD_BY_ENGINES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_TOLD_BY_ENGINES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 """Those whose text says it in the errors of DuckDB and of Java."""
 
 Opener = Callable[[], BufferedReader]

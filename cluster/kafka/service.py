@@ -18,8 +18,17 @@ from contract.errors import NodeError
 
 _STOP_SECONDS = 30
 _LOG_TAIL_BYTES = 2000
+_LINES_SHOWN = 20
 _DIRECTORY_ID = "directory.id="
 _CLUSTER_ID = "fencepost-cluster-000Q"
+
+
+def log_end(tail: str) -> str:
+    """Say how a log ends: by its last line, of which a message may be cut, then by more of them."""
+    lines = [line for line in tail.splitlines() if line.strip()]
+    if not lines:
+        return "its log is empty"
+    return "\n".join([f"its log ends with: {lines[-1].strip()}", *lines[:-1][-_LINES_SHOWN:]])
 
 
 class KafkaService(Service):  # type: ignore[misc]
@@ -151,10 +160,8 @@ class KafkaService(Service):  # type: ignore[misc]
         """
         if not self.is_running(server_id):
             status = self.process(server_id).status()
-            raise NodeError(
-                f"server {server_id} ended with status {status}; its log ends with:\n"
-                f"{self.log_tail(server_id)}"
-            )
+            ended = f"server {server_id} ended with status {status}"
+            raise NodeError(f"{ended}; {log_end(self.log_tail(server_id))}")
 
     def process(self, server_id: int) -> NodeProcess:
         """The process that was last started for a server.

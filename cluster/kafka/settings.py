@@ -1,4 +1,4 @@
-"""The names of Kafka's settings, in any version that has a lock file.
+"""The names and types of Kafka's settings, in any version that has a lock file.
 
 `setting_names.json` is written by `python -m bench.setting_names` from Kafka's own classes. Kafka
 itself reports a name that it does not know in a log only.
@@ -7,14 +7,25 @@ itself reports a name that it does not know in a log only.
 import difflib
 import enum
 import functools
-from collections.abc import Iterable
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 FILE = Path(__file__).with_name("setting_names.json")
 _OF_A_LISTENER = "listener.name."
 _CUTOFF = 0.5
+_NUMBERS: dict[str, tuple[Callable[[str], float], float, float]] = {
+    "SHORT": (int, -(2**15), 2**15 - 1),
+    "INT": (int, -(2**31), 2**31 - 1),
+    "LONG": (int, -(2**63), 2**63 - 1),
+    "DOUBLE": (float, -math.inf, math.inf),
+}
+"""Java's types by name: how a text is read, and the smallest and the largest."""
+_BOUNDS = re.compile(r"\[(-?[0-9.]+?),\.\.\.(?:,(-?[0-9.]+))?\]")
 
 
 class Of(enum.StrEnum):
@@ -33,8 +44,14 @@ class Of(enum.StrEnum):
 @functools.cache
 def setting_names(of: Of) -> frozenset[str]:
     """Return all names of settings."""
-    names = msgspec.json.decode(FILE.read_bytes(), type=dict[Of, frozenset[str]])
-    return names[of]
+    return frozenset(_types(of))
+
+
+@functools.cache
+def _types(of: Of) -> dict[str, str]:
+    """By name: a type and perhaps bounds, e.g. `INT [1,...]`; empty where versions differ."""
+    types = msgspec.json.decode(FILE.read_bytes(), type=dict[Of, dict[str, str]])
+    return types[of]
 
 
 def unknown_settings(given: Iterable[str], of: Of) -> dict[str, str]:
@@ -45,6 +62,46 @@ def unknown_settings(given: Iterable[str], of: Of) -> dict[str, str]:
         for name in given
         if name not in known and not (of is Of.SERVER and name.startswith(_OF_A_LISTENER))
     }
+
+
+def wrong_values(given: Mapping[str, Any], of: Of) -> dict[str, str]:
+    """Return a sentence for each value that is not of its setting's type, by the name."""
+    types = _types(of)
+    wanted = {name: _unmet(str(value), types.get(name, "")) for name, value in given.items()}
+    return {
+        name: f"{name}={given[name]} has to be {problem}"
+        for name, problem in wanted.items()
+        if problem
+    }
+
+
+def broken_lines(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return a sentence for each setting that would be more than a line of a file, by the name."""
+    return {
+        name: f"{name}={value!r} has a line break, which no setting may have"
+        for name, value in given.items()
+        if {"\n", "\r", "\0"} & {*name, *str(value)}
+    }
+
+
+def _unmet(value: str, described: str) -> str:
+    """Say what a value has to be; nothing if it is that, or if that is not known."""
+    kind, _, bounds = described.partition(" ")
+    if kind == "BOOLEAN":
+        return "" if value.strip().lower() in ("true", "false") else "true or false"
+    if kind not in _NUMBERS:
+        return ""
+    read, least, most = _NUMBERS[kind]
+    if found := _BOUNDS.fullmatch(bounds):
+        least, most = float(found[1]), float(found[2] or most)
+    elif bounds:
+        least, most = -math.inf, math.inf
+    try:
+        is_met = least <= read(value.strip()) <= most
+    except ValueError:
+        is_met = False
+    what = "a number" if kind == "DOUBLE" else "a whole number"
+    return "" if is_met else f"{what} {bounds}".strip()
 
 
 def unknown(name: str, known: Iterable[str]) -> str:

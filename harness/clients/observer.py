@@ -332,7 +332,7 @@ class Observer:
             WaitTimeoutError: one has not, or no broker knows the topic.
         """
         partitions = self.await_that(
-            lambda: self.partitions(topic),
+            lambda: self.partitions(topic) or None,
             what=f"any view of {topic}",
             timeout_seconds=_STATE_SECONDS,
         )

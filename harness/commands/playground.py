@@ -11,7 +11,7 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from contract.errors import InterruptError, NodeError, UsageError
+from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
 from contract.held import is_held
 from contract.python import environment, python
 from contract.terminal import Terminal
@@ -31,7 +31,7 @@ from harness.playground.state import (
     Order,
     Playground,
     find,
-    forget,
+    forget_ended,
     keeper,
     tell,
 )
@@ -71,7 +71,7 @@ def playground(
     require_kafka(kafka)
     results = require_runs(results, cluster)
     distribution.ensure(kafka)
-    forget(results)
+    forget_ended(results)
     _introduce(_start(cluster, kafka, results))
 
 
@@ -93,6 +93,9 @@ def fault(
         raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
     _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
     _console.print_json(data=injected["evidence"])
+    lacking = "" if injected["landed"] else "the fault did not land: its evidence lacks its effect"
+    if lacking and seconds is None:
+        raise NotLandedError(f"{lacking}; heal it: fencepost heal")
     if seconds is not None:
         try:
             with _console.status(f"held for {hold}"):
@@ -100,6 +103,8 @@ def fault(
         except KeyboardInterrupt:
             raise InterruptError("the fault still holds; heal it: fencepost heal") from None
         _heal(found)
+    if lacking:
+        raise NotLandedError(lacking)
 
 
 def heal(results: Results = _RESULTS) -> None:
@@ -151,7 +156,8 @@ def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
         )
 
         def is_up() -> bool:
-            if started.poll() is not None:
+            # Another command may have started one at the same moment: then that one is shown.
+            if started.poll() is not None and not is_held(results / KEEPER):
                 raise NodeError(f"the playground did not come up:\n{_tail(log)}")
             return is_held(results / KEEPER) and (results / FILE).exists()
 

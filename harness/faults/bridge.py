@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from cluster.nodes.traffic import Direction, Traffic
-from contract.errors import FaultError
+from contract.errors import TargetError
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
@@ -24,7 +24,7 @@ class Bridge(BrokerFault):
         super().prepare(field)
         first, second = _halves(field, self.brokers[0])
         if len(self.brokers) > 1 or not first:
-            raise FaultError(f"{self.target} is no bridge: it takes one broker, and two others")
+            raise TargetError(f"{self.target} is no bridge: it takes one broker, and two others")
         for server in (*first, *second):
             require_network(field.kafka.host(server))
 

@@ -4,7 +4,7 @@ import signal
 
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
-from contract.errors import FaultError, WaitTimeoutError
+from contract.errors import FaultError, TargetError, WaitTimeoutError
 from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
 from harness.faults.cut import await_packets, require_network, traffic_with
@@ -26,11 +26,11 @@ class ClientFault(Fault):
         """Find the worker.
 
         Raises:
-            FaultError: the run has no such worker.
+            TargetError: the run has no such worker.
         """
         if self._worker not in field.clients:
             workers = ", ".join(field.clients)
-            raise FaultError(f"{self.target} is no worker of this run: there are {workers}")
+            raise TargetError(f"{self.target} is no worker of this run: there are {workers}")
 
     def worker(self, field: Field) -> WorkerService:
         """The worker on whose node the fault is."""

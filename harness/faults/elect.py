@@ -5,6 +5,7 @@ import msgspec
 from contract.events import NO_EPOCH
 from harness.clients.observer_commands import DescribeTopic, ElectLeader, NewTopic
 from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.targets import existing_partition
 
 
 class Elect(Fault):
@@ -22,10 +23,10 @@ class Elect(Fault):
 
     def prepare(self, field: Field) -> None:
         """Note the current leader, epoch and ISR, and the preferred replica."""
-        before = field.observer.partition(self._topic, self._partition)
-        self._epoch = NO_EPOCH if before is None else before.leader_epoch
-        self._leader = before.leader if before is not None and before.leader >= 0 else None
-        self._isr = [] if before is None else before.isr
+        before = existing_partition(field.observer, self._topic, self._partition)
+        self._epoch = before.leader_epoch
+        self._leader = before.leader if before.leader >= 0 else None
+        self._isr = before.isr
         description = field.observer.worker.call(DescribeTopic(topic=self._topic))
         described = msgspec.convert(description, NewTopic)
         self._preferred = described.assignment[self._partition][0]

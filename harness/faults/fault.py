@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.kafka.service import KafkaService
-from contract.errors import FencepostError, WaitTimeoutError
+from contract.errors import FencepostError, NotLandedError, WaitTimeoutError
 from contract.events import FaultChanged
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
@@ -123,14 +123,14 @@ class HeldFault:
         """Wait for the evidence of its effect.
 
         Raises:
-            WaitTimeoutError: the effect was not observed; the fault is recorded as not landed.
+            NotLandedError: the effect was not observed; the fault is recorded as not landed.
         """
         with self._healed_on_error():
             try:
                 self.evidence = self.fault.prove(self._field)
             except WaitTimeoutError as error:
                 self._changed("proved", landed=False, evidence={"not_seen": str(error)})
-                raise
+                raise NotLandedError(str(error)) from error
         self._changed_evidence()
 
     def heal(self) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from contract.errors import TargetError, WorkerError
 from harness.clients.commands import TransactionState
 from harness.faults.fault import Evidence, Fault, Field
 
 _RAISED_SECONDS = 60
+_UNKNOWN = "TransactionalIdNotFoundException"
 _ONGOING = "Ongoing"
 _SETTLED = frozenset({"Empty", "CompleteAbort", "CompleteCommit"})
 
@@ -27,8 +29,19 @@ class EpochRaised(Fault):
         self._before: list[TransactionState] = []
 
     def prepare(self, field: Field) -> None:
-        """Note the current transactions."""
-        self._before = field.observer.transactions(self._transactional_ids)
+        """Note the current transactions.
+
+        Raises:
+            TargetError: a transactional.id was never used.
+        """
+        try:
+            self._before = field.observer.transactions(self._transactional_ids)
+        except WorkerError as error:
+            if _UNKNOWN not in str(error):
+                raise
+            raise TargetError(
+                f"{self.target} is not known to its coordinator: no producer has used it"
+            ) from error
 
     def prove(self, field: Field) -> Evidence:
         """Landed when each transaction was open, and is settled under a newer producer epoch.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from contract.errors import FaultError
+from contract.errors import TargetError
 from harness.clients.observer import Observer
 
 
@@ -16,7 +16,7 @@ class Voter:
         """Return the controller, if the cluster has it."""
         ids = observer.kafka.topology.controller_ids
         if self.id not in ids:
-            raise FaultError(f"{self} can't be resolved: the controllers are {ids}")
+            raise TargetError(f"{self} can't be resolved: the controllers are {ids}")
         return [self.id]
 
     def __str__(self) -> str:

@@ -2,11 +2,13 @@
 
 import msgspec
 
-from contract.errors import FaultError
-from harness.clients.observer_commands import JoinAndLeave, JoinedAndLeft
+from contract.errors import FaultError, TargetError
+from harness.clients.observer_commands import DescribeGroup, JoinAndLeave, JoinedAndLeft
 from harness.faults.fault import Evidence, Fault, Field
 
 _STABLE_SECONDS = 30
+_DEAD = "Dead"
+"""The state that Kafka before 4.0 reports of a group that it does not know."""
 _WAITS = 3
 """For the coordinator's first response, for the group with the extra member, and for it without."""
 
@@ -25,6 +27,16 @@ class Rebalance(Fault):
         self.target = f"group:{group}"
         self._group = group
         self._seen: JoinedAndLeft | None = None
+
+    def prepare(self, field: Field) -> None:
+        """Ask for the group.
+
+        Raises:
+            TargetError: there is none.
+        """
+        found = field.observer.worker.call(DescribeGroup(group=self._group))
+        if found is None or found["state"] == _DEAD:
+            raise TargetError(f"there is no group {self._group}: its coordinator does not know it")
 
     def inject(self, field: Field) -> None:
         """Let the extra member join and leave."""

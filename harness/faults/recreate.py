@@ -4,6 +4,7 @@ import msgspec
 
 from harness.clients.observer_commands import CreateTopics, DeleteTopic, DescribeTopic, NewTopic
 from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.targets import existing_topic
 
 _SEEN_SECONDS = 30
 
@@ -26,6 +27,7 @@ class Recreate(Fault):
 
     def prepare(self, field: Field) -> None:
         """Note the topic's ids, replicas and settings."""
+        existing_topic(field.observer, self._topic)
         described = field.observer.worker.call(DescribeTopic(topic=self._topic))
         self._old = msgspec.convert(described, NewTopic)
         self._ids_before = self._ids(field)

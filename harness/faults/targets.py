@@ -5,8 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from contract.errors import FaultError, UsageError
+from contract.errors import FaultError, TargetError, UsageError, WaitTimeoutError
 from harness.clients.observer import Observer
+from harness.clients.observer_commands import PartitionState
+
+_KNOWN_SECONDS = 10
 
 
 class Target(Protocol):
@@ -16,6 +19,7 @@ class Target(Protocol):
         """Return their ids at this moment, at least one.
 
         Raises:
+            TargetError: this cluster has no such topic, partition or server.
             FaultError: there is no such server now.
         """
 
@@ -43,8 +47,8 @@ class LeaderOf(_OfPartition):
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the partition's current leader."""
-        state = observer.partition(self.topic, self.partition)
-        if state is None or state.leader < 0:
+        state = existing_partition(observer, self.topic, self.partition)
+        if state.leader < 0:
             raise FaultError(f"{self} can't be resolved: the partition has no leader now")
         return [state.leader]
 
@@ -81,7 +85,7 @@ class Broker:
         """Return the broker, if the cluster has it."""
         if self.id not in observer.kafka.topology.broker_ids:
             ids = observer.kafka.topology.broker_ids
-            raise FaultError(f"{self} can't be resolved: the brokers are {ids}")
+            raise TargetError(f"{self} can't be resolved: the brokers are {ids}")
         return [self.id]
 
     def __str__(self) -> str:
@@ -167,7 +171,7 @@ class Minority:
         ids = topology.broker_ids if self.of is Of.BROKERS else topology.controller_ids
         size = (len(ids) - 1) // 2
         if size == 0:
-            raise FaultError(f"{self} can't be resolved: {len(ids)} {self.of} have no minority")
+            raise TargetError(f"{self} can't be resolved: {len(ids)} {self.of} have no minority")
         active = observer.active_controller()
         return sorted([i for i in ids if i != active][-size:])
 
@@ -177,11 +181,46 @@ class Minority:
 
 
 def _followers(target: Target, observer: Observer, topic: str, partition: int) -> list[int]:
-    state = observer.partition(topic, partition)
-    followers = [] if state is None else [i for i in state.isr if i != state.leader]
+    state = existing_partition(observer, topic, partition)
+    followers = [i for i in state.isr if i != state.leader]
     if not followers:
         raise FaultError(f"{target} can't be resolved: no follower is in sync now")
     return followers
+
+
+def existing_partition(observer: Observer, topic: str, partition: int) -> PartitionState:
+    """Return the newest view of a partition.
+
+    Raises:
+        TargetError: there is no such topic, or no such partition of it.
+        FaultError: no broker runs that could know it.
+    """
+    seen = existing_topic(observer, topic)
+    if partition not in seen:
+        known = f"{topic} has the partitions {', '.join(map(str, sorted(seen)))}"
+        raise TargetError(f"there is no partition {topic}-{partition}: {known}")
+    return seen[partition]
+
+
+def existing_topic(observer: Observer, topic: str) -> dict[int, PartitionState]:
+    """Return the newest view of each partition of a topic.
+
+    Raises:
+        TargetError: there is no such topic.
+        FaultError: no broker runs that could know it.
+    """
+    if not observer.kafka.answering_brokers():
+        raise FaultError(f"no broker runs that could know the topic {topic}")
+    try:
+        # A busy broker may not respond at once.
+        return observer.await_that(
+            lambda: observer.partitions(topic) or None,
+            what=f"any view of {topic}",
+            timeout_seconds=_KNOWN_SECONDS,
+        )
+    except WaitTimeoutError:
+        known = "no broker that responds knows it"
+        raise TargetError(f"there is no topic {topic}: {known}") from None
 
 
 def parse_target(text: str) -> Target:

@@ -1,6 +1,6 @@
 """Remove a broker's disk: it is killed, its log directory is removed, and it starts empty."""
 
-from contract.errors import FaultError
+from contract.errors import TargetError
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -28,7 +28,9 @@ class Wipe(BrokerFault):
         """Resolve the target, which must not be a voter."""
         super().prepare(field)
         if voters := set(self.brokers) & set(field.kafka.topology.controller_ids):
-            raise FaultError(f"server {min(voters)} votes in the metadata quorum: wipe another one")
+            raise TargetError(
+                f"server {min(voters)} votes in the metadata quorum: wipe another one"
+            )
 
     def inject_broker(self, field: Field, broker: int) -> None:
         """Kill the broker and remove its log directory, after copying it."""

@@ -1,6 +1,6 @@
 """Remove the disk of a voter of the metadata quorum: it starts empty, and votes as before."""
 
-from contract.errors import FaultError
+from contract.errors import TargetError
 from harness.faults.broker_fault import BrokerFault, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -28,7 +28,7 @@ class WipeVoter(BrokerFault):
         """Resolve the target, which must be a voter."""
         super().prepare(field)
         if others := set(self.brokers) - set(field.kafka.topology.controller_ids):
-            raise FaultError(f"server {min(others)} is no voter of the metadata quorum")
+            raise TargetError(f"server {min(others)} is no voter of the metadata quorum")
 
     def inject_broker(self, field: Field, broker: int) -> None:
         """Kill the controller and remove its log directory, after copying it."""

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 import psutil
 
 from contract.errors import FencepostError, NodeError, UsageError
-from contract.held import is_held
+from contract.held import HeldName, is_held
 from contract.refusal import error_named
 from contract.regular_files import read_file, replace_file
 
@@ -79,7 +80,9 @@ def find(results: Path) -> Playground:
     try:
         return msgspec.json.decode(read_file(results / FILE), type=Playground)
     except FileNotFoundError:
-        raise UsageError("the playground is not up yet, or is about to end") from None
+        raise UsageError(
+            "the playground is not up yet, or is about to end: wait, or end it with: make clean"
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         file = results / FILE
         raise NodeError(f"{file} is damaged ({error}): end the playground: make clean") from None
@@ -99,6 +102,15 @@ def forget(results: Path) -> None:
         shutil.rmtree(file)
     else:
         file.unlink(missing_ok=True)
+
+
+def forget_ended(results: Path) -> None:
+    """Remove the state file of a killed playground; that of one that runs or starts is left."""
+    (results / FOLDER).mkdir(parents=True, exist_ok=True)
+    with suppress(BlockingIOError):
+        held = HeldName(results / KEEPER)
+        forget(results)
+        held.release()
 
 
 def keeper(results: Path) -> psutil.Process | None:

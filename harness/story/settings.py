@@ -5,7 +5,7 @@ import json
 import subprocess
 from collections.abc import Mapping
 
-from cluster.kafka.settings import Of, unknown_settings
+from cluster.kafka.settings import Of, broken_lines, unknown_settings, wrong_values
 from cluster.kafka.topology import Topology
 from contract.clients import Client
 from contract.errors import WorkerError
@@ -57,6 +57,8 @@ _OF_A_SERVER = {
     "process.roles": "use controllers= and combined=",
 }
 _COMPACT = "compact"
+_SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
+"""With the defaults of `ConsumerConfig`; the first has to be above the second."""
 
 
 def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]:
@@ -70,9 +72,16 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if group.client == Client.LIBRDKAFKA else {})
     if found := _misplaced({name: name.replace("_", ".") for name in names}, placed):
         return found
+    if found := broken_lines(names):
+        return found
     client = Client(group.client)
     if client in (Client.JAVA, Client.JAVA_CONSUMER):
-        return {} if is_own else unknown_settings(names, Of.CONSUMER)
+        if is_own:
+            return {}
+        # `{number}` stands for the number of a member.
+        given = {name: str(value).replace("{number}", "1") for name, value in names.items()}
+        found = unknown_settings(names, Of.CONSUMER) | wrong_values(given, Of.CONSUMER)
+        return found or _untimely(given)
     return _refused_by(client.module, json.dumps(names)) if names else {}
 
 
@@ -85,14 +94,30 @@ def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict
     )
     found = {"cleanup.policy": compacted} if _COMPACT in policy else {}
     found |= _misplaced(dict(zip(settings, settings, strict=True)), _OF_A_TOPIC)
-    return found if is_own else found | unknown_settings(settings, Of.TOPIC)
+    found |= broken_lines(settings)
+    return found if is_own else _unusable(settings, Of.TOPIC) | found
 
 
 def server_problems(topology: Topology, *, is_own: bool = False) -> dict[str, str]:
     """Return what is wrong with settings of servers, by the setting; `is_own` as above."""
     names = topology.settings
     found = _misplaced(dict(zip(names, names, strict=True)), _OF_A_SERVER)
-    return found if is_own else found | unknown_settings(names, Of.SERVER)
+    found |= broken_lines(names)
+    return found if is_own else _unusable(names, Of.SERVER) | found
+
+
+def _unusable(settings: Mapping[str, str], of: Of) -> dict[str, str]:
+    return unknown_settings(settings, of) | wrong_values(settings, of)
+
+
+def _untimely(given: Mapping[str, str]) -> dict[str, str]:
+    """A member whose session ends before its next heartbeat can't stay in its group."""
+    session, heartbeat = (int(given.get(name, default)) for name, default in _SESSION.items())
+    if session > heartbeat:
+        return {}
+    shorter, longer = _SESSION
+    name = shorter if shorter in given else longer
+    return {name: f"{shorter}={session} has to be above {longer}={heartbeat}"}
 
 
 def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """How large a cluster and a topic may be: what is wrong with them is an error before a start."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
@@ -53,7 +54,7 @@ def _brokers_max(topology: Topology) -> int:
     return _BROKERS_MAX if topology.controllers else NODES_MAX
 
 
-def _outside(name: str, given: object, least: int, most: int | None) -> str:
+def _outside(name: str, given: Any, least: int, most: int | None) -> str:
     """Say that a number is not within its bounds; nothing if it is."""
     is_number = isinstance(given, int) and not isinstance(given, bool)
     if is_number and given >= least and (most is None or given <= most):

@@ -100,7 +100,7 @@ def require_kept(folder: RunFolder, there: dict[str, bytes], number: int) -> Non
     assert found.verdict is None
     assert found.exit_code == StorageError.exit_code
     assert str(found.error).startswith(
-        f"{folder.path} can't be written: {os.strerror(number)}. What was there is kept: "
+        f"its folder can't be written: {os.strerror(number)}. What was there is kept: "
     )
     assert content(folder.path) == there
     assert not list(folder.path.glob(".*"))

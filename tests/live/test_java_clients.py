@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.setting_names import names_of_all
+from bench.setting_names import types_of_all
 from cluster.kafka.settings import FILE
 from contract.clients import clients_of
 
@@ -71,4 +71,4 @@ def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: st
 
 def test_the_names_of_settings_are_those_of_kafkas_classes() -> None:
     """Of all locked versions: a misspelt one is refused before a cluster starts."""
-    assert json.loads(FILE.read_text()) == names_of_all(), "python -m bench.setting_names"
+    assert json.loads(FILE.read_text()) == types_of_all(), "python -m bench.setting_names"

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cluster.nodes.pool import PoolKind
 from contract.errors import NodeError, UsageError
 from contract.held import HeldName, is_held
+from harness.commands import playground as commands
+from harness.commands.playground import _start, playground
 from harness.leftovers import end_playground
 from harness.playground.state import (
     FILE,
@@ -18,6 +21,7 @@ from harness.playground.state import (
     Playground,
     find,
     forget,
+    forget_ended,
     keeper,
     write_down,
 )
@@ -106,6 +110,28 @@ def test_a_damaged_lock_file_holds_nothing(tmp_path: Path) -> None:
             (tmp_path / KEEPER).unlink()
 
 
+def test_of_two_that_start_at_once_the_second_shows_the_first(
+    tmp_path: Path, held: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert held.poll() is None
+    write_down(PLAYGROUND, tmp_path)
+    refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('one runs already')"])
+    refused.wait()
+    monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
+    assert _start(PoolKind.EMBEDDED, "4.4.0", tmp_path) == PLAYGROUND
+
+
+def test_one_that_does_not_come_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_down(PLAYGROUND, tmp_path)
+    forget_ended(tmp_path)
+    assert not (tmp_path / FILE).exists()
+    refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('no')"])
+    refused.wait()
+    monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
+    with pytest.raises(NodeError, match="did not come up"):
+        _start(PoolKind.EMBEDDED, "4.4.0", tmp_path)
+
+
 def test_garbage_of_a_living_one_names_the_mend(
     garbage: Path, held: "subprocess.Popen[str]"
 ) -> None:
@@ -119,7 +145,10 @@ def test_garbage_of_a_living_one_names_the_mend(
 def test_a_living_one_is_found_and_ended(tmp_path: Path, held: "subprocess.Popen[str]") -> None:
     with pytest.raises(UsageError, match="not up yet"):
         find(tmp_path)
+    with pytest.raises(UsageError, match="make clean"):
+        playground(results=tmp_path, stop=True)
     write_down(PLAYGROUND, tmp_path)
+    forget_ended(tmp_path)
     assert find(tmp_path) == PLAYGROUND
     end_playground(tmp_path)
     assert held.poll() is not None

@@ -1,5 +1,6 @@
 """Files that are no files end in an error, at once; files are replaced as a whole."""
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,13 @@ from analysis.report.explain import _verdict
 from contract.errors import RunFolderError, TableError, UsageError
 from contract.manifest import MANIFEST_FILE, alterations
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
-from contract.regular_files import open_regular, read_file, read_regular, replace_file
+from contract.regular_files import (
+    open_regular,
+    read_file,
+    read_regular,
+    replace_file,
+    storage_error,
+)
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.nightly.suite import find_suite
 
@@ -88,6 +95,14 @@ def test_a_table_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> 
 def test_a_suite_that_is_no_file(odd: Callable[[str], Path]) -> None:
     with pytest.raises(UsageError, match="there is no suite"):
         find_suite(str(odd("suite.yml")))
+
+
+def test_a_limit_of_file_sizes_is_told_as_a_full_disk_is() -> None:
+    told = storage_error(OSError(errno.EFBIG, "File too large"), Path("results"))
+    assert told is not None
+    assert told.exit_code == 69
+    assert str(told).startswith("results can't be written: File too large.")
+    assert "ulimit -f unlimited" in str(told)
 
 
 def test_a_file_that_can_not_be_replaced_stays(

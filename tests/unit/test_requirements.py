@@ -73,6 +73,7 @@ def test_what_the_doctor_advises_is_shown_in_full(
     assert setting in "".join(capsys.readouterr().out.split())
 
 
+<<<<<<< HEAD
 def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -81,6 +82,19 @@ def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setattr("cluster.prerequisites._JAVA_SECONDS", 0.2)
     with pytest.raises(PrerequisiteError, match=r"did not print its version within 0\.2 s"):
+=======
+def test_a_java_that_can_not_start_says_why_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    said = "Error occurred during initialization of VM"
+    java.write_text(f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    told = f"^{java} could not start: {said} heap$"
+    with pytest.raises(PrerequisiteError, match=told):
+>>>>>>> fixa
         require_programs()
 
 

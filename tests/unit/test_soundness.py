@@ -128,6 +128,39 @@ def test_a_name_that_the_story_misspells_is_refused(
             "there is no setting sesion.timeout; the nearest is session.timeout.ms",
         ),
         (
+            {"groups": [other(settings={"max.poll.records": "lots"})]},
+            r"max.poll.records=lots has to be a whole number \[1,\.\.\.\]",
+        ),
+        (
+            {"groups": [other(settings={"max.poll.records": "0"})]},
+            "max.poll.records=0 has to be a whole number",
+        ),
+        (
+            {"groups": [other(settings={"session.timeout.ms": "2147483648"})]},
+            "session.timeout.ms=2147483648 has to be a whole number",
+        ),
+        (
+            {"groups": [other(settings={"check.crcs": "yes"})]},
+            "check.crcs=yes has to be true or false",
+        ),
+        (
+            {"groups": [other(settings={"session.timeout.ms": "2000"})]},
+            "session.timeout.ms=2000 has to be above heartbeat.interval.ms=3000",
+        ),
+        (
+            {"groups": [other(settings={"heartbeat.interval.ms": "45000"})]},
+            "session.timeout.ms=45000 has to be above heartbeat.interval.ms=45000",
+        ),
+        (
+            {"groups": [other(settings={"client.rack": "r\nacks=0"})]},
+            "has a line break, which no setting may have",
+        ),
+        (
+            {"groups": [other(client="kafka-python", settings={"client_rack": "r\n"})]},
+            "has a line break",
+        ),
+        ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
+        (
             {"groups": [other(client="librdkafka", settings={"sesion.timeout.ms": 1})]},
             'librdkafka refuses sesion.timeout.ms=1: No such configuration property: "sesion',
         ),
@@ -178,6 +211,11 @@ def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None
     ("settings", "told"),
     [
         ({"log.retention.chek.interval.ms": "1"}, "nearest is log.retention.check.interval.ms"),
+        ({"log.retention.hours": "a\nb"}, "topology: log.retention.hours='a"),
+        ({"listener.name.secured.x": "y\rz"}, "has a line break"),
+        ({"log.retention.bytes": "much"}, "log.retention.bytes=much has to be a whole number"),
+        ({"log.cleaner.enable": "1"}, "log.cleaner.enable=1 has to be true or false"),
+        ({"log.cleaner.min.cleanable.ratio": "2"}, r"has to be a number \[0,\.\.\.,1\]"),
         ({"node.id": "7"}, "topology: node.id is not for settings: the harness sets it"),
         ({"broker.rack": "r"}, "topology: broker.rack is not for settings: use has_racks="),
     ],

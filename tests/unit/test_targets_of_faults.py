@@ -1,0 +1,118 @@
+"""A target that the cluster does not have is told from one that has no server now."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from contract.errors import FaultError, NotLandedError, TargetError, WorkerError
+from contract.waiting import wait_until
+from harness.clients.observer_commands import PartitionState
+from harness.commands import playground
+from harness.faults import targets
+from harness.faults.fault import Field
+from harness.faults.language import parse_fault
+from harness.playground.state import Order
+
+LEADERLESS = 1
+
+
+def state(partition: int) -> PartitionState:
+    leader = -1 if partition == LEADERLESS else 1
+    isr = [1] if partition == LEADERLESS else [1, 2]
+    return PartitionState(
+        topic="orders",
+        partition=partition,
+        leader=leader,
+        leader_epoch=3,
+        isr=isr,
+        log_start_offset=0,
+        log_end_offset=9,
+    )
+
+
+class FakeObserver:
+    """Knows one topic, and no group or transactional.id."""
+
+    def __init__(self, running: list[int]) -> None:
+        topology = SimpleNamespace(broker_ids=[1, 2, 3], voter_ids=[1, 2, 3])
+        self.kafka = SimpleNamespace(topology=topology, answering_brokers=lambda: running)
+        self.worker = SimpleNamespace(call=lambda _: None)
+
+    def partitions(self, topic: str) -> dict[int, PartitionState]:
+        return {one: state(one) for one in range(3)} if topic == "orders" else {}
+
+    def await_that(self, probe: Callable[[], Any], *, what: str, timeout_seconds: float) -> Any:
+        return wait_until(probe, what=what, timeout_seconds=timeout_seconds)
+
+    def transactions(self, ids: list[str]) -> None:
+        raise WorkerError(f"refused to describe {ids}: TransactionalIdNotFoundException: no")
+
+
+def prepare(verb: str, target: str, running: list[int]) -> None:
+    observer = FakeObserver(running)
+    on = SimpleNamespace(observer=observer, kafka=observer.kafka, clients={"clients": None})
+    parse_fault(verb, target).prepare(cast("Field", on))
+
+
+@pytest.fixture(autouse=True)
+def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "_KNOWN_SECONDS", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("verb", "target", "told"),
+    [
+        ("kill", "leader:nosuch-0", "there is no topic nosuch"),
+        ("kill", "leader:orders-99", "no partition orders-99: orders has the partitions 0, 1, 2"),
+        ("kill", "follower:nosuch-0", "there is no topic nosuch"),
+        ("kill", "followers:orders-99", "there is no partition orders-99"),
+        ("kill", "broker:9", r"the brokers are \[1, 2, 3\]"),
+        ("elect", "partition:nosuch-0", "there is no topic nosuch"),
+        ("elect-unclean", "partition:orders-99", "there is no partition orders-99"),
+        ("recreate", "topic:none", "there is no topic none"),
+        ("rebalance", "group:none", "there is no group none"),
+        ("fence", "transactional.id:none", "no producer has used it"),
+        ("pause", "client:none", "there are clients"),
+    ],
+)
+def test_what_the_cluster_does_not_have_is_a_wrong_target(
+    verb: str, target: str, told: str
+) -> None:
+    with pytest.raises(TargetError, match=told) as refused:
+        prepare(verb, target, [1, 2, 3])
+    assert refused.value.exit_code == 64
+
+
+@pytest.mark.parametrize(
+    ("target", "running", "told"),
+    [
+        (f"leader:orders-{LEADERLESS}", [1], "has no leader now"),
+        ("leader:nosuch-0", [], "no broker runs"),
+    ],
+)
+def test_what_is_not_there_now_is_another_error(target: str, running: list[int], told: str) -> None:
+    with pytest.raises(FaultError, match=told) as refused:
+        prepare("kill", target, running)
+    assert refused.value.exit_code == 70
+
+
+def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"fault": "pause", "target": "broker:1", "landed": False, "evidence": {}}
+    ordered: list[str] = []
+
+    def tell(_: object, order: Order) -> object:
+        ordered.append(order.do)
+        return answer if order.do == "fault" else {"partitions": []}
+
+    monkeypatch.setattr(playground, "find", lambda _: None)
+    monkeypatch.setattr(playground, "tell", tell)
+    for hold, orders in ((None, ["fault"]), ("1ms", ["fault", "heal", "status"])):
+        ordered.clear()
+        with pytest.raises(NotLandedError, match="did not land") as told:
+            playground.fault("pause", "broker:1", hold)
+        assert told.value.exit_code == 2
+        assert ordered == orders
+    answer["landed"] = True
+    playground.fault("pause", "broker:1", None)
