@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from contract.described import require_single_keys
-from contract.events import DECODER, ENCODER, Event, WorkerStarted
+from contract.encodable import as_json
+from contract.events import DECODER, Event, WorkerStarted
 from contract.regular_files import printable, read_regular
 
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in Event.__subclasses__()}
@@ -168,7 +169,7 @@ def _decode(line: bytes) -> tuple[Event, int]:
     """
     try:
         event: Event = DECODER.decode(line)
-        if ENCODER.encode(event) != line:  # No writer of ours wrote it so.
+        if as_json(event) != line:  # No writer of ours wrote it so.
             require_single_keys(line)
     except msgspec.ValidationError:
         fields: Any = msgspec.json.decode(line)

@@ -73,7 +73,6 @@ def test_what_the_doctor_advises_is_shown_in_full(
     assert setting in "".join(capsys.readouterr().out.split())
 
 
-<<<<<<< HEAD
 def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -82,7 +81,9 @@ def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     monkeypatch.setattr("cluster.prerequisites._JAVA_SECONDS", 0.2)
     with pytest.raises(PrerequisiteError, match=r"did not print its version within 0\.2 s"):
-=======
+        require_programs()
+
+
 def test_a_java_that_can_not_start_says_why_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,7 +95,6 @@ def test_a_java_that_can_not_start_says_why_itself(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     told = f"^{java} could not start: {said} heap$"
     with pytest.raises(PrerequisiteError, match=told):
->>>>>>> fixa
         require_programs()
 
 
