@@ -41,7 +41,9 @@
    outages: a step with topic, partition, needs_insync, at and ended. #}
 {% macro with_excuses(outages) -%}
 (select _outage.*, since, until
-    from {{ outages }} as _outage join unservable using (topic, partition)
+    from {{ outages }} as _outage
+    join unservable as _gap
+      on (_gap.topic, _gap.partition) = (_outage.topic, _outage.partition)
     where needs_insync or not is_small
     union all
     select _outage.*, since, until from {{ outages }} as _outage cross join service_gaps)
