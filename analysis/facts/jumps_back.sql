@@ -30,7 +30,8 @@ with back as (
 stored as (
   select group, topic, partition, offset as first_offset, committed_micros,
     lead(committed_micros) over (
-      partition by group, topic, partition order by committed_micros, offsets_offset) as replaced_micros
+      partition by group, topic, partition order by committed_micros, offsets_offset)
+      as replaced_micros
   from client_offsets
   where {{ is_stored }}
 ),
