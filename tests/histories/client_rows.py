@@ -1,6 +1,7 @@
 """What clients did and saw, as rows of a history."""
 
 from collections.abc import Sequence
+from itertools import count as numbers_from
 from typing import Any
 
 from contract.values import make_value
@@ -203,6 +204,13 @@ class ClientRows(HistoryRows):
 
         offsets_partition: of `__consumer_offsets`; else one that is this history's own.
         """
+        in_partition = self.index if offsets_partition is None else offsets_partition
+        taken = {
+            row["offsets_offset"]
+            for row in self.rows["committed_offsets"]
+            if row["offsets_partition"] == in_partition
+        }
+        first = self.at(at) // 1000 % 10**9
         self.add(
             "committed_offsets",
             group=self.own(group),
@@ -212,8 +220,8 @@ class ClientRows(HistoryRows):
             committed_epoch=epoch,
             metadata="",
             is_tombstone=is_tombstone,
-            offsets_partition=self.index if offsets_partition is None else offsets_partition,
-            offsets_offset=self.at(at) // 1000 % 10**9,
+            offsets_partition=in_partition,
+            offsets_offset=next(one for one in numbers_from(first) if one not in taken),
             committed_micros=self.at(at) // 1000 * 1000,
             producer_id=-1,
             producer_epoch=-1,
