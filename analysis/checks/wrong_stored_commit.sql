@@ -7,7 +7,7 @@ explanation: The kind is the rule of docs/protocol.md. A stored commit belongs t
 evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a response.
 source: KIP-320, OffsetCommit and TxnOffsetCommit, Offset Schema Changes; KIP-1319, Persisting
   topic IDs; `OffsetCommitValue`.
-needs: [wire_calls, leaderships, committed_offsets]
+needs: [wire_calls, committed_offsets]
 evaluated: select count(*) as evaluated from responses
 kept: true
 cases:

@@ -13,6 +13,8 @@ columns: |
   given_next bigint
   at_micros bigint
 */
+{% set reported =
+  "group, member, topic, partition, change, position, given_before, given_next, at_micros" %}
 with apart as (
   select *, coalesce(given_before + 1, position) as offset
   from reported_positions
@@ -49,20 +51,19 @@ known_ends as (
   select topic, partition, max(log_end) as known_end from ends group by all
 ),
 found as (
-  select 'position behind' as kind, * from reported_positions
+  select 'position behind' as kind, {{ reported }} from reported_positions
   where position <= given_before and not is_reset_before
   union all
   -- A member asks for its position when a poll has returned: it is after the records of the poll.
   -- The next delivery may have a lower offset, as after a truncation: then it proves nothing.
-  select 'position ahead', * from reported_positions
+  select 'position ahead', {{ reported }} from reported_positions
   where position > given_next and not is_reset_after
     and (position <= next_last or following > next_last and position > following)
   union all
-  select 'records between', * except (offset) from passed
+  select 'records between', {{ reported }} from passed
   union all
-  select 'beyond the log', reported.*
-  from reported_positions as reported join known_ends using (topic, partition)
+  select 'beyond the log', {{ reported }}
+  from reported_positions join known_ends using (topic, partition)
   where position > known_end
 )
-select kind, group, member, topic, partition, change, position, given_before, given_next, at_micros
-from found
+select kind, {{ reported }} from found

@@ -65,15 +65,24 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("master", "reason"), [("nonsense", ""), ("local[x]", "Could not parse Master URL: 'local[x]'")]
+    ("options", "code", "told"),
+    [
+        (["--master", "nonsense"], 64, "error: --master nonsense: expected local, "),
+        (["--conf", "spark.driver.memory=1k"], 64, "error: --conf spark.driver.memory=1k: Spark"),
+        (["--master", "k8s://https://127.0.0.1:1"], 70, "error: Spark did not start on k8s://"),
+    ],
 )
-def test_a_spark_that_does_not_start_is_reported(tmp_path: Path, master: str, reason: str) -> None:
+def test_a_spark_that_does_not_start_is_one_line(
+    tmp_path: Path, options: list[str], code: int, told: str
+) -> None:
     folder = run_folder(tmp_path / "a")
-    command = [sys.executable, "-m", "analysis", str(folder.path), "--master", master]
+    command = [sys.executable, "-m", "analysis", str(folder.path), *options]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 70
-    assert f"error: Spark did not start on {master}: " in ended.stderr
-    assert ended.stderr.rstrip().endswith(reason)
+    assert ended.returncode == code
+    *_, line = ended.stderr.splitlines()
+    assert line.startswith(told)
+    assert "Exception in thread" not in ended.stderr
+    assert "\tat " not in ended.stderr
 
 
 def test_a_jvm_that_is_killed_while_it_starts_is_told_and_leaves_nothing_for_long(
