@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+_ENCODER = msgspec.json.Encoder()
+
 
 def encodable(text: str) -> str:
     """The text, with each character that UTF-8 has no code for as its escape in Python."""
@@ -13,9 +15,9 @@ def encodable(text: str) -> str:
 def as_json(value: Any) -> bytes:
     """A value as JSON, whatever its texts have."""
     try:
-        return msgspec.json.encode(value)
+        return _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_escaped(msgspec.to_builtins(value)))
+        return _ENCODER.encode(_escaped(msgspec.to_builtins(value)))
 
 
 def _escaped(value: Any) -> Any:

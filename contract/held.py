@@ -207,7 +207,7 @@ def _is_taken(descriptor: int) -> bool:
 
 
 def _holder(descriptor: int) -> str:
-    """The process that has the lock of an open file, where this system tells it."""
+    """The process that has the lock of an open file, where this system reports it."""
     found = os.fstat(descriptor)
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     with suppress(OSError, psutil.Error):

@@ -58,7 +58,7 @@ def _answer(run: Run, order: Order) -> Answer:
         return Answer(result=_carry_out(run, order))
     except FencepostError as error:
         return failed(error)
-    except Exception as error:  # noqa: BLE001 - the client is told, and the cluster stays
+    except Exception as error:  # noqa: BLE001 - it is the client's answer, and the cluster stays
         return failed(NodeError(unexpected(error)))
 
 

@@ -126,8 +126,8 @@ def _how_ended(folder: Path, lines: Sequence[str]) -> str:
     """Say how an unfinished scenario ended: by its error, or as ducktape's process saw it."""
     if (why := failure_of(folder, lines)) is not None:
         return f"{SCENARIO_ENDED}could not write its end: {why}"
-    told = [line for line in lines if line.startswith(SCENARIO_ENDED)]
-    return f"{told[-1] if told else f'{SCENARIO_ENDED}ended'} before it had collected all"
+    seen = [line for line in lines if line.startswith(SCENARIO_ENDED)]
+    return f"{seen[-1] if seen else f'{SCENARIO_ENDED}ended'} before it had collected all"
 
 
 def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:

@@ -1,6 +1,7 @@
 """A cluster by hand: faults measured by what they do, heals, and an end that leaves nothing."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from cluster.nodes.sandbox import sandbox_problem
+from contract.waiting import wait_until
 from harness.playground.state import FILE, Order, find, keeper, tell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +56,37 @@ def test_a_fault_on_the_leader_moves_the_leadership(results: Path, verb: str) ->
     healed = fencepost("heal", "--results", str(results))
     assert healed.returncode == 0, healed.stderr
     assert partition(results)["isr"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
+    results: Path, number: signal.Signals
+) -> None:
+    before = partition(results)
+    words = ("fault", "pause", "leader:orders-0", "--for", "100s", "--results", str(results))
+    command = [sys.executable, "-m", "harness", *words]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        wait_until(
+            lambda: (
+                tell(find(results), Order(do="status"))["paused"] == [before["leader"]]
+                or one.poll() is not None
+            ),
+            what="the pause of the leader",
+            timeout_seconds=60,
+        )
+        one.send_signal(number)
+    assert tell(find(results), Order(do="status"))["paused"] == [before["leader"]]
+    assert fencepost("heal", "--results", str(results)).returncode == 0
+    assert partition(results)["isr"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["leader:nosuch-0", "leader:orders-99", "follower:nosuch-1", "broker:9", "client:nobody"],
+)
+def test_a_target_that_there_is_not_is_a_wrong_use(results: Path, target: str) -> None:
+    refused = fencepost("fault", "pause", target, "--results", str(results))
+    assert refused.returncode == 64, refused.stderr
 
 
 def test_a_cut_of_replication_keeps_the_leader(results: Path) -> None:
