@@ -11,9 +11,9 @@ import msgspec
 import pyarrow as pa
 
 from analysis import facts
+from analysis.engine.statement_files import sources
 from analysis.facts.declared import FACTS, Fact
-from analysis.statements.facts import fact_named
-from analysis.statements.source import sources
+from analysis.facts.stated import fact_named
 from contract.made_pages import MadePage
 
 _MADE = MadePage("facts.md", "make facts-page")

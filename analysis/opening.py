@@ -33,7 +33,7 @@ _SAYS_WHY = (
     re.compile(r"(?:Invalid|Unrecognized|Unsupported|Improperly|Conflicting|Initial|Too) "),
     re.compile("Error: "),
 )
-"""How lines of a JVM begin that say why it did not start; the first kind that it has is told."""
+"""How lines of a JVM begin that say why it did not start; the first kind found is reported."""
 
 
 class _TooLateError(Exception):

@@ -1,6 +1,6 @@
 """A program that runs as a child of this one; Ctrl-C reaches only the parent.
 
-A program of this project tells its parent that it came to its end (`tell_end`). One that ends
+A program of this project reports its end to its parent (`report_end`). One that ends
 without that has no result, whatever its exit status: a module that it loads may have ended it.
 """
 
@@ -112,8 +112,8 @@ def run_child(argv: Sequence[str], *, what: str, stdout: int | None = None) -> i
         raise
 
 
-def tell_end() -> None:
-    """Tell the parent, if it is one of this project, that this program comes to its end."""
+def report_end() -> None:
+    """Report to the parent, if it is one of this project, that this program comes to its end."""
     descriptor, _, inode = os.environ.get(_PIPE, "").partition(":")
     with suppress(OSError, ValueError):
         found = os.fstat(int(descriptor))

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import typer
 
-from contract.child import tell_end
+from contract.child import report_end
 from contract.errors import FencepostError, InterruptError, UsageError
 from contract.regular_files import replace_file, storage_error
 from contract.terminal import Terminal
@@ -35,7 +35,7 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     _speak_utf8()
     _open_streams()
     code = _ended(app, name)
-    tell_end()
+    report_end()
     sys.exit(code)
 
 
@@ -145,7 +145,7 @@ def _written(text: str, kept: Path | None) -> Path:
 
 
 def say(message: str) -> None:
-    """Print an error to standard error; if nobody reads that, the exit code tells it alone."""
+    """Print an error to standard error; if no process reads it, the exit code alone reports it."""
     console = Terminal(stderr=True, soft_wrap=True)
     try:
         console.print(f"error: {message}", style="red", highlight=False)

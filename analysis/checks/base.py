@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from analysis.checks.cases import Case
 from analysis.checks.described import Description, described
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column, Window
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from contract.checks import Check
@@ -74,37 +73,3 @@ class CheckDefinition:
 def count(rows: Frame) -> Frame:
     """How many rows there are, as one row named `evaluated`."""
     return rows.agg(F.count(F.lit(1)).alias("evaluated"))
-
-
-def spans(trace: Trace, rows: Frame, *keys: str, **aggregates: Column) -> Frame:
-    """Contiguous slices of equal keys as one row each, computed now.
-
-    Args:
-        trace: that the slices come from.
-        rows: slices (`analysis.facts.slices`) with `offset`, `last_offset` and the keys.
-        keys: what must be equal within a span.
-        aggregates: further columns of a span.
-
-    Returns:
-        The keys, offset_first, offset_last, records (how many offsets that is), aggregates.
-    """
-    order = Window.partitionBy(*keys).orderBy("offset")
-    is_apart = F.coalesce(F.col("offset") > F.lag("last_offset").over(order) + 1, F.lit(True))
-    found = (
-        rows.withColumn("_apart", is_apart.cast("int"))
-        .withColumn("_span", F.sum("_apart").over(order))
-        .groupBy(*keys, "_span")
-        .agg(
-            F.min("offset").alias("offset_first"),
-            F.max("last_offset").alias("offset_last"),
-            *(column.alias(name) for name, column in aggregates.items()),
-        )
-        .withColumn("records", F.expr("offset_last - offset_first + 1"))
-        .drop("_span")
-    )
-    return trace.engine.materialized(found)
-
-
-def members_judged(trace: Trace) -> Frame:
-    """How many members were opened: each could have reset."""
-    return count(trace["group_events"].where("change = 'opened'"))

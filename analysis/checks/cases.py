@@ -25,9 +25,6 @@ FINDING_COLUMNS = (
 
 WHERE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
 
-AT_COMMIT = {"offset_first": "offset", "offset_last": "offset", "at": "committed_micros"}
-"""Where a commit is a finding: see `Cases`."""
-
 FINDING_TYPES = {
     "partition": "int",
     "offset_first": "bigint",
@@ -35,20 +32,10 @@ FINDING_TYPES = {
     "at": "bigint",
 }
 
-UNKNOWN_ELECTION = "how the leader was elected is not known"
 _NUMBER = "case_number"
 DECIDED = (_NUMBER, "kind", "verdict")
 """The columns that `decided` adds."""
 _PLACE = re.compile(r"\{([^{}]+?)(?::(\.\d+f))?\}")
-
-
-def place(column: Column) -> str:
-    """A column in a text of a case."""
-    return f"{{{column.sql}}}"
-
-
-PERMIT = "{permit.words}"
-"""Of rows of `analysis.facts.permits.with_permit`: the event that permits the loss."""
 
 
 @dataclass(frozen=True)
@@ -131,20 +118,6 @@ def permitted(kind: str, cause: str, *, when: str = "", undecided_if: str = "") 
 def undecided(kind: str, cause: str, *, when: str = "", permitted_if: str = "") -> Case:
     """A case that may be forbidden or allowed: the evidence does not show which."""
     return Case(kind, FindingVerdict.UNDECIDED, cause, when, permitted_if=permitted_if)
-
-
-def by_election(kind: str, cause: str) -> tuple[Case, ...]:
-    """The cases of a loss that an election may permit: see `analysis.facts.permits.with_permit`.
-
-    Args:
-        kind: of each.
-        cause: what was lost; the election is added.
-    """
-    return (
-        permitted(kind, f"{cause}; {PERMIT}", when="permit is not null"),
-        undecided(kind, f"{cause}; {UNKNOWN_ELECTION}", when="is_unreported"),
-        violation(kind, cause),
-    )
 
 
 def findings(rows: Frame, cases: Cases) -> Frame:

@@ -28,19 +28,19 @@ needs: [group_events, polls]
 evaluated: select count(*) as evaluated from rival_assignments
 cases:
 - violation: after its revocation
-  when: told_by = 'it was revoked'
+  when: learned_by = 'it was revoked'
   cause: >-
-    {member} received {records} records, {seconds:.1f} s after {told_by}; {other} had been assigned
+    {member} received {records} records, {seconds:.1f} s after {learned_by}; {other} had been assigned
     the partition
 - undecided: after a refusal
-  when: told_by is not null and not is_at_once
+  when: learned_by is not null and not is_at_once
   cause: >-
-    {member} received {records} records, {seconds:.1f} s after {told_by}; {other} had been assigned
+    {member} received {records} records, {seconds:.1f} s after {learned_by}; {other} had been assigned
     the partition
 - violation: after a refusal
-  when: told_by is not null
+  when: learned_by is not null
   cause: >-
-    {member} received {records} records, {seconds:.1f} s after {told_by}; {other} had been assigned
+    {member} received {records} records, {seconds:.1f} s after {learned_by}; {other} had been assigned
     the partition
   permitted_if: faults > 0
 - violation: one generation
@@ -59,15 +59,15 @@ place:
 */
 with found as (
   select group, topic, partition, member, generation, other, other_generation, is_same,
-    is_replaced and told_micros is null as is_unsure, null as told_by, null as records,
+    is_replaced and learned_micros is null as is_unsure, null as learned_by, null as records,
     null as offset_first, null as offset_last, from_micros as since_micros,
     if(is_overlapping, other_first, other_from) as at_micros,
     if(is_overlapping, least(last_micros, other_last), other_from) as until_micros
   from rival_assignments
   where is_same or is_overlapping and not is_older
   union all
-  select group, topic, partition, member, null, other, null, null, null, told_by, records,
-    offset_first, offset_last, told_micros, first_micros, last_micros
+  select group, topic, partition, member, null, other, null, null, null, learned_by, records,
+    offset_first, offset_last, learned_micros, first_micros, last_micros
   from deliveries_after_loss
 ),
 judged as (
@@ -79,5 +79,5 @@ judged as (
 select judged.*, coalesce(client = 'java', false) as is_at_once,
   until_micros - at_micros <= :clock_micros as is_close,
   (until_micros - since_micros) / {{ micros_per_second }} as seconds,
-  if(told_by is null, (until_micros - at_micros) / 1000, null) as overlap_ms
+  if(learned_by is null, (until_micros - at_micros) / 1000, null) as overlap_ms
 from judged left join planned_groups using (group)

@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from analysis import checks
 from analysis.checks.base import CheckDefinition
 from analysis.checks.described import in_order
-from analysis.statements.checks import stated_checks
+from analysis.checks.stated import stated_checks
 from contract.checks import Check
 
 _DEFINED = (

@@ -1,6 +1,6 @@
 """The commits of groups that have clients, as they are stored, and who made each of them."""
 
-from analysis.statements.facts import fact_named
+from analysis.facts.stated import fact_named
 
 OFFSETS_TOPIC = "__consumer_offsets"
 

@@ -2,7 +2,7 @@
 about: |
   What members were delivered of a partition after it was taken from them.
 
-  A callback or the refusal of a commit had told them, and another member was assigned it.
+  A callback or the refusal of a commit had shown it to them, and another member was assigned it.
 subject: assignments
 optional: [commits]
 columns: |
@@ -11,8 +11,8 @@ columns: |
   partition int
   member string
   other string: who was assigned it
-  told_by string: what had told the member, in words
-  told_micros bigint
+  learned_by string: from what the member had learned it, in words
+  learned_micros bigint
   offset_first bigint
   offset_last bigint: inclusive
   records bigint
@@ -21,7 +21,7 @@ columns: |
 */
 with moments as (
   select group, topic, partition, member, seq,
-    struct(at_micros, if(change = 'assigned', null, 'it was revoked') as by) as told,
+    struct(at_micros, if(change = 'assigned', null, 'it was revoked') as by) as learned,
     null as delivery
   from group_events
   where change in ('assigned', 'revoked', 'lost')
@@ -36,22 +36,22 @@ with moments as (
   from deliveries
 ),
 informed as (
-  select *, last_value(told) ignore nulls over (
-      partition by group, topic, partition, member order by seq) as last_told
+  select *, last_value(learned) ignore nulls over (
+      partition by group, topic, partition, member order by seq) as last_learned
   from moments
 ),
 given_on as (
-  select m.group, m.topic, m.partition, m.member, delivery, last_told, max(a.member) as other
+  select m.group, m.topic, m.partition, m.member, delivery, last_learned, max(a.member) as other
   from informed as m
   join assignments as a on (a.group, a.topic, a.partition) = (m.group, m.topic, m.partition)
-  where delivery is not null and last_told.by is not null
+  where delivery is not null and last_learned.by is not null
     and a.member != m.member and a.from_micros + :clock_micros < delivery.at_micros
     and coalesce(a.left_micros > delivery.at_micros, true)
   group by all
 )
-select group, topic, partition, member, other, last_told.by as told_by,
-  last_told.at_micros as told_micros, min(delivery.first_offset) as offset_first,
+select group, topic, partition, member, other, last_learned.by as learned_by,
+  last_learned.at_micros as learned_micros, min(delivery.first_offset) as offset_first,
   max(delivery.last_offset) as offset_last, cast(sum(delivery.records) as bigint) as records,
   min(delivery.at_micros) as first_micros, max(delivery.at_micros) as last_micros
 from given_on
-group by group, topic, partition, member, other, last_told
+group by group, topic, partition, member, other, last_learned

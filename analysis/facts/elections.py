@@ -8,6 +8,6 @@ ISR, or the tails of all replicas were truncated. The election of the last known
 allowed, but permits no loss: it led with every committed record, so only its disk can lack some.
 """
 
-from analysis.statements.facts import fact_named
+from analysis.facts.stated import fact_named
 
 elections = fact_named("elections")

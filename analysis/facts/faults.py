@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from analysis.engine.frames import Row
+from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace
-from analysis.statements.facts import fact_named
 from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND

@@ -16,8 +16,8 @@ from analysis.engine.frames import Frame, Row
 from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import FACTS
 from analysis.facts.faults import unexplained_restarts
+from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace, fact
-from analysis.statements.facts import fact_named
 from contract.errors import TableError
 from contract.run_folder import GENERATED
 from contract.table_columns import int32, int64, string
@@ -161,7 +161,7 @@ def missing_sources(trace: Trace) -> Frame:
 def unreported_commits(trace: Trace) -> Frame:
     """Stored commits that no client reports: rows of `stored_otherwise`.
 
-    None where a table is missing from which these are found: what else a run lacks can be told all
+    None where a table is missing from which these are found: what else a run lacks is reported all
     the same. No statement can ask whether a table is there.
     """
     try:

@@ -2,7 +2,7 @@
 about: |
   Each of `fetch_waits` once for every leader epoch in it.
 
-  The leader owes the record once its high watermark is proved to have been beyond: see
+  The leader has to serve the record once its high watermark is proved to have been beyond: see
   `high_watermark_proofs`.
 subject: deliveries
 columns: |
@@ -16,7 +16,7 @@ columns: |
   ended bigint
   since bigint: of the epoch's part of the wait
   until bigint
-  owed_micros bigint: from when on the leader owed the record in that part; null if nothing proves
+  owed_micros bigint: from when on the leader had to serve the record in that part; null if nothing proves
     it
   is_unknown boolean: whether it reported no high watermark beyond; so it need not have been lower
     before

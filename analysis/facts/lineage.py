@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.statements.facts import computed
+from analysis.facts.stated import computed
 from contract.table_columns import PARTITION, int32, int32s
 
 

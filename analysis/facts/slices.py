@@ -1,6 +1,6 @@
 """Records in slices: see `analysis/macros/slices.sql`."""
 
-from analysis.statements.facts import fact_named
+from analysis.facts.stated import fact_named
 
 polls = fact_named("sliced_polls")
 acknowledged = fact_named("sliced_acknowledged")

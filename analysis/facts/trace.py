@@ -62,10 +62,6 @@ _T = TypeVar("_T")
 _LOG = ("topic", "partition")
 CLOCK_MICROS = 50_000
 """Times of different nodes are compared at least within this bound; inside, nothing is decided."""
-IS_ACKNOWLEDGED = "outcome = 'ok' and first_offset is not null"
-"""Of a row of `sends`."""
-IS_UNACKNOWLEDGED = f"not coalesce({IS_ACKNOWLEDGED}, false)"
-"""Its contrary."""
 
 
 @dataclass(frozen=True)
@@ -248,40 +244,6 @@ class Trace:
         rows = [msgspec.structs.asdict(group) for group in self.plan.groups]
         return self.engine.table(pa.Table.from_pylist(rows, schema=_READERS))
 
-    @property
-    def acknowledged(self) -> Frame:
-        """The sends that were acknowledged with an offset."""
-        return self["sends"].where(IS_ACKNOWLEDGED)
-
-    @property
-    def epoch_starts(self) -> Frame:
-        """The fact of that name."""
-        return _fact_named("epoch_starts")(self)
-
-    @property
-    def log_bounds(self) -> Frame:
-        """The fact of that name."""
-        return _fact_named("log_bounds")(self)
-
-    @property
-    def survivors(self) -> Frame:
-        """The fact of that name."""
-        return _fact_named("survivors")(self)
-
-    def kept(self, records: Frame) -> Frame:
-        """Those of survivors that are not deleted.
-
-        Args:
-            records: slices of `replica_records`.
-        """
-        bounds = self.log_bounds.select(*_LOG, "log_start")
-        return (
-            of_survivors(records, self)
-            .join(bounds, on=list(_LOG), how="left")
-            .where("log_start is null or offset >= log_start")
-            .drop("log_start")
-        )
-
     def lacks(self, needs: tuple[str, ...]) -> str:
         """Which tables of those that must have rows have none, and why; empty if all have some."""
         problems = {table: self.problem(table) for table in needs}
@@ -312,11 +274,6 @@ def fact(*columns: Column) -> Callable[[_Build], _Build]:
     however many statements ask for them.
     """
     return _declaring(columns, is_kept=True)
-
-
-def view(*columns: Column) -> Callable[[_Build], _Build]:
-    """Declare a fact that is a simple step from another one: its rows are not kept."""
-    return _declaring(columns, is_kept=False)
 
 
 def _declaring(columns: tuple[Column, ...], *, is_kept: bool) -> Callable[[_Build], _Build]:
@@ -353,14 +310,3 @@ def _as_declared(rows: Frame, one: Fact) -> Frame:
             f" {', '.join(rows.columns)}"
         )
     return rows if list(rows.columns) == names else rows.select(*names)
-
-
-def _fact_named(name: str) -> _Build:
-    from analysis.statements.facts import fact_named  # noqa: PLC0415 - it imports this module
-
-    return fact_named(name)
-
-
-def of_survivors(rows: Frame, trace: Trace) -> Frame:
-    """The rows of replicas that come from surviving ones."""
-    return rows.join(trace.survivors, on=[*_LOG, "broker"], how="left_semi")

@@ -14,8 +14,8 @@ import pyarrow as pa
 from analysis.checks.base import count
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
+from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace
-from analysis.statements.facts import fact_named
 from contract.checks import Check
 from contract.errors import TableError
 from contract.tables import TABLES

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace
-from analysis.statements.facts import fact_named
 from contract.verdicts import Resumption
 
 _NEEDS = ("group_events", "committed_offsets", "polls")

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
+from analysis.checks.stated import judged_rows
 from analysis.engine.frames import Frame, Text
+from analysis.facts.stated import stated
 from analysis.facts.trace import Trace
-from analysis.statements.checks import judged_rows
-from analysis.statements.facts import stated
 from contract.checks import Check
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Versions

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from analysis.engine.frames import Frame
+from analysis.engine.statement_files import expanded
+from analysis.facts.stated import stated
 from analysis.facts.trace import Trace
-from analysis.statements.facts import stated
-from analysis.statements.source import expanded
 
 _STATEMENT = Path(__file__).with_name("near_misses.sql")
 NEAR_MISSES = {

@@ -9,8 +9,8 @@ import msgspec
 
 from analysis.checks.registry import CHECKS
 from analysis.engine.frames import Row
+from analysis.facts.stated import stated
 from analysis.facts.trace import Trace
-from analysis.statements.facts import stated
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from bench.traces import load
 from bench.verdicts import verdicts_of

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis.engine.frames import Row as Answer
+from analysis.engine.statement_files import expanded
+from analysis.facts.stated import stated
 from analysis.facts.trace import Trace
-from analysis.statements.facts import stated
-from analysis.statements.source import expanded
 from contract.values import make_value
 
 Row = dict[str, Any]

@@ -7,7 +7,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
-from analysis.statements.facts import fact_named
+from analysis.facts.stated import fact_named
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

@@ -21,7 +21,7 @@ from harness.session.catalog import ScenarioFile
 EARLY, ORDINARY = 3, 4
 ANALYSIS = """
 import json, os, sys
-from contract.child import tell_end
+from contract.child import report_end
 log, *options = sys.argv[1:]
 is_early = options[-1:] == ["--early"]
 del options[-1 if is_early else -2:]
@@ -30,7 +30,7 @@ assert is_early or sys.argv[-2] == "--"
 with open(log, "a") as file:
     print(os.getpid(), file=file)
 folder = json.loads(sys.stdin.readline()) if is_early else sys.argv[-1]
-tell_end()
+report_end()
 sys.exit((3 if is_early else 4) if folder == "results/a\\nb" else 5)
 """
 FOLDER = Path("results/a\nb")

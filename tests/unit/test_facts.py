@@ -12,13 +12,13 @@ import pytest
 from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.frames import Frame, Shared, View
 from analysis.engine.sharing import resolved, shared
+from analysis.engine.statement_files import sources
 from analysis.facts.declared import FACTS, LOG, Fact, each, structs
 from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
+from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace, fact
 from analysis.facts_page import PAGE, declared, with_tables
-from analysis.statements.facts import fact_named
-from analysis.statements.source import sources
 from bench.mutation import universes
 from contract.run_folder import RunFolder
 from contract.table_columns import int32, int64

@@ -7,10 +7,10 @@ import pytest
 
 from analysis.checks.registry import CHECKS
 from analysis.engine.frames import Frame
+from analysis.engine.statement_files import sources
 from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
 from analysis.facts.trace import Trace
-from analysis.statements.source import sources
 from bench.mutation import universes
 from contract.checks import Check
 from contract.run_folder import RunFolder

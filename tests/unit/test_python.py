@@ -17,7 +17,7 @@ STARTS_PYTHON = re.compile(r'"-m"')
 ONLY_HERE = {Path("contract/python.py")}
 HOSTILE = "raise SystemExit(0)\n"
 WHAT = "the child"
-TELLS = "from contract.child import tell_end; tell_end(); raise SystemExit({})"
+TELLS = "from contract.child import report_end; report_end(); raise SystemExit({})"
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_a_child_that_was_killed_is_an_error() -> None:
 
 
 def test_the_end_of_a_childs_child_is_not_that_of_the_child() -> None:
-    inner = "from contract.child import tell_end; tell_end()"
+    inner = "from contract.child import report_end; report_end()"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], check=True)"
     with pytest.raises(AnalysisError, match="without a result"):
         run_child([sys.executable, "-c", outer], what=WHAT)

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.checks.columns import output_columns, resolved
 from analysis.checks.registry import CHECKS
-from analysis.statements.checks import CheckHeader, stated_checks
-from analysis.statements.columns import output_columns, resolved
-from analysis.statements.facts import FactHeader, columns_of_fact
-from analysis.statements.source import (
+from analysis.checks.stated import CheckHeader, stated_checks
+from analysis.engine.statement_files import (
     Source,
     StatementError,
     parts_of,
@@ -17,6 +16,7 @@ from analysis.statements.source import (
     tables_of,
     with_parameters,
 )
+from analysis.facts.stated import FactHeader, columns_of_fact
 from contract.tables import TABLES
 
 EACH = [*sources("facts").values(), *sources("checks").values()]

@@ -7,9 +7,9 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from analysis.engine.statement_files import Source, StatementError
+from analysis.facts.stated import columns_of_fact
 from analysis.facts.trace import PLANNED
-from analysis.statements.facts import columns_of_fact
-from analysis.statements.source import Source, StatementError
 from contract.tables import TABLES
 
 

@@ -11,18 +11,18 @@ import msgspec
 
 from analysis.checks.base import CheckDefinition, CheckOutcome
 from analysis.checks.cases import Case, Cases, decided, findings
+from analysis.checks.columns import output_columns
 from analysis.checks.described import Description
 from analysis.engine.frames import Frame, Text
-from analysis.facts.trace import Trace
-from analysis.statements.columns import output_columns
-from analysis.statements.facts import stated
-from analysis.statements.source import (
+from analysis.engine.statement_files import (
     Source,
     StatementError,
     expanded,
     sources,
     with_final,
 )
+from analysis.facts.stated import stated
+from analysis.facts.trace import Trace
 from contract.checks import Check
 from contract.verdicts import FindingVerdict
 

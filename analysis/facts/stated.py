@@ -15,9 +15,7 @@ from sqlglot import exp
 
 from analysis import facts
 from analysis.engine.frames import Frame, Text
-from analysis.facts.declared import FACTS, Fact
-from analysis.facts.trace import PLANNED, Trace, declaring
-from analysis.statements.source import (
+from analysis.engine.statement_files import (
     Source,
     StatementError,
     expanded,
@@ -25,6 +23,8 @@ from analysis.statements.source import (
     tables_of,
     with_parameters,
 )
+from analysis.facts.declared import FACTS, Fact
+from analysis.facts.trace import PLANNED, Trace, declaring
 from contract.table_columns import Column
 from contract.tables import TABLES
 
@@ -189,7 +189,7 @@ def stated(
             raise StatementError(f"{place}: no table or fact is called {name}") from error
         return build(trace)
 
-    # Tables first: what is missing is told without building what depends on it.
+    # Tables first: what is missing is reported without building what depends on it.
     named = sorted(tables_of(text, str(place)), key=lambda name: name not in TABLES)
     body = Text(with_parameters(text, trace.numbers), tuple((name, rows(name)) for name in named))
     return Frame(trace.engine, tuple(columns), body)

@@ -1,1 +1,0 @@
-"""Facts and checks as statements: one SQL file each, with a header."""
