@@ -30,7 +30,7 @@ def declared() -> dict[str, Fact]:
         import_module(module.name)
     for name in sources("facts"):
         fact_named(name)
-    return dict(sorted(FACTS.items(), key=lambda item: item[1].subject))
+    return dict(sorted(FACTS.items(), key=lambda item: (item[1].subject, item[1].name)))
 
 
 def with_tables(page: str) -> str:

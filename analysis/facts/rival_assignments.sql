@@ -19,7 +19,7 @@ columns: |
   is_older boolean: whether their generations are known, and differ
   is_overlapping boolean: whether the first was delivered records after the other's first
   is_replaced boolean: whether the other has its group.instance.id, with the classic protocol
-  told_micros bigint: when it had a response to a request that it sent since; null if it had none,
+  learned_micros bigint: when it had a response to a request that it sent since; null if it had none,
     or if it was not replaced
 */
 with assigned as (
@@ -47,9 +47,9 @@ responses as (
   from group_events
   where change in ('failed', 'revoked', 'lost')
 ),
-told as (
+learned as (
   select group, topic, partition, member, from_seq, other, other_from,
-    min(answered_micros) as told_micros
+    min(answered_micros) as learned_micros
   from successions join responses using (group, member)
   where is_replaced and asked_micros > other_from + :clock_micros
   group by all
@@ -57,10 +57,10 @@ told as (
 -- is_succeeded: it got nothing since, or only what it had before it could know.
 succeeded as (
   select *, is_successor and (coalesce(last_micros <= other_from, true)
-      or is_replaced and last_micros <= coalesce(told_micros,
+      or is_replaced and last_micros <= coalesce(learned_micros,
         other_from + {{ 3 * micros_per_second }})) as is_succeeded
   from successions
-  left join told using (group, topic, partition, member, from_seq, other, other_from)
+  left join learned using (group, topic, partition, member, from_seq, other, other_from)
 ),
 compared as (
   select *,
@@ -73,6 +73,6 @@ compared as (
 )
 select group, topic, partition, member, from_micros, last_micros, generation, other, other_from,
   other_first, other_last, other_generation, is_same, is_older, is_overlapping, is_replaced,
-  told_micros
+  learned_micros
 from compared
 where is_same or first_micros is not null and other_first is not null

@@ -177,11 +177,6 @@ def test_who_came_to_the_end_did_not_stall(make_trace: TraceMaker) -> None:
             "permitted",
             "soon after a fault",
         ),
-        (
-            {"fault": "bounce", "injected_micros": -40_000_000, "proved_micros": -30_000_000},
-            "violated",
-            "no fault",
-        ),
     ],
 )
 def test_a_stall_is_permitted_only_while_a_fault_holds(

@@ -415,7 +415,7 @@ def test_no_character_of_a_run_is_an_order_on_its_page(tmp_path: Path) -> None:
         {"lost_record": result(one)},
         verdict=RunVerdict.FAIL,
         unexpected=[unexpected(one)],
-        question=ORDERS,
+        answer=ORDERS,
         rerun=ORDERS,
     )
     write_report(folder, verdict)
