@@ -67,7 +67,7 @@ TABLES_OF_SERVERS = {
         _METADATA_OFFSET,
         micros("at_micros", "when it was created"),
         micros("removed_micros", "null if never", null=True),
-        key="metadata_offset",
+        key="metadata_offset resource_name principal operation",
     ),
     "replica_batches": table(
         "One row per batch of a replica at the end. Source: segments.",
