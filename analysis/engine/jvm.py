@@ -29,9 +29,12 @@ def process() -> "subprocess.Popen[bytes] | None":
 
 
 def reason(error: BaseException) -> str:
-    """The first line of what an error says; of an exception in the JVM, its own words."""
+    """The first line of what an error says; of an exception in the JVM, its own words.
+
+    The name of its class, if it says nothing.
+    """
     text = error.java_exception.toString() if isinstance(error, Py4JJavaError) else error
-    return str(text).strip().partition("\n")[0]
+    return str(text).strip().partition("\n")[0] or type(error).__name__
 
 
 def spark_home() -> Path:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from contract.table_columns import PARTITION, Column, int64, string
-from contract.tables import DECLARED
+from contract.table_columns import PARTITION, Column
 
 
 @dataclass(frozen=True)
@@ -46,20 +45,9 @@ FACTS: dict[str, Fact] = {}
 """Every fact of the modules that were imported, by its key."""
 
 
-def of_table(table: str, *names: str) -> tuple[Column, ...]:
-    """Columns as a table of the contract has them: these, or all."""
-    columns = {column.name: column for column in DECLARED[table].columns}
-    return tuple(columns[name] for name in names or columns)
-
-
 def each(kind: Callable[[str], Column], names: str) -> tuple[Column, ...]:
     """Declare columns of one kind whose names, separated by spaces, say all."""
     return tuple(map(kind, names.split()))
-
-
-def struct(name: str, *fields: Column, about: str = "") -> Column:
-    """Declare a column of several values together."""
-    return Column(name, _struct_of(fields), about)
 
 
 def structs(name: str, *fields: Column, about: str = "") -> Column:
@@ -72,22 +60,3 @@ def _struct_of(fields: Sequence[Column]) -> pa.DataType:
 
 
 LOG = PARTITION
-OF_GROUP = (string("group"), *LOG)
-SLICE = (
-    int64("offset", "the first one"),
-    int64("last_offset", "inclusive"),
-    int64("records", "how many records"),
-)
-"""A range of records that every source has whole, or not at all; see `analysis.facts.slices`."""
-EVENT = (
-    int64("at_micros"),
-    string("cause", "election, deletion, creation or reset"),
-    int64(
-        "number",
-        "of an election the leader epoch, of a deletion the new log start, of a creation its"
-        " metadata offset, of a reset the offset to which it led",
-    ),
-    string("words", "what it was"),
-)
-"""What permits a loss or a jump: see `analysis.facts.permits`."""
-OF_EVENT = tuple(column.name for column in EVENT)
