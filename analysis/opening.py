@@ -1,17 +1,15 @@
-"""Opens Spark, of which nothing is left and nothing is printed if that fails.
+"""Opens Spark within a limit, and says in one line why that fails.
 
-PySpark keeps how to reach its JVM in a temporary folder, which a kill leaves; it waits for that JVM
-without a limit; and what the JVM prints when it does not start has many lines.
+PySpark waits for its JVM without a limit, and what the JVM prints when it does not start has many
+lines.
 """
 
 import io
 import re
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, suppress
-from pathlib import Path
 from types import FrameType, MappingProxyType
 
 import psutil
@@ -19,12 +17,10 @@ from pyspark.sql import SparkSession
 
 from analysis.engine import session
 from contract.errors import AnalysisError, PrerequisiteError
-from contract.held import HeldFolder, remove_unheld
 from contract.verdicts import Engine
 
 OPEN_SECONDS = 300
 """Spark opens within seconds; on a machine with much else to do, within a minute."""
-_PREFIX = "fencepost-spark-"
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _SAFE = {"spark.executorEnv.PYTHONSAFEPATH": "1"}
 """Executors' workers import nothing from the folder that they are started in."""
@@ -54,7 +50,7 @@ def open_session(
     """
     said = io.StringIO()
     try:
-        with _own_temporary_folder(), redirect_stderr(said), _limited(OPEN_SECONDS):
+        with redirect_stderr(said), _limited(OPEN_SECONDS):
             return session.open_session(master, engine=engine, settings={**_SAFE, **settings})
     except _TooLateError:
         raise PrerequisiteError(
@@ -71,20 +67,6 @@ def _why(said: str) -> str:
     lines = [line.strip() for line in said.splitlines()]
     told = (line for begin in _SAYS_WHY for line in lines if begin.match(line))
     return next(told, "")
-
-
-@contextmanager
-def _own_temporary_folder() -> Iterator[None]:
-    """Temporary files meanwhile are in a folder that the next analysis removes after a kill."""
-    parent = Path(tempfile.gettempdir())
-    remove_unheld(parent, _PREFIX)
-    held, usual = HeldFolder(parent, _PREFIX), tempfile.tempdir
-    tempfile.tempdir = str(held.path)
-    try:
-        yield
-    finally:
-        tempfile.tempdir = usual
-        held.remove()
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def test_what_a_child_started_ends_with_it_though_it_is_stopped(
     """Spark's JVM ends when the analysis does, but not if it can't notice that."""
     monkeypatch.setattr(child_module, "_GROUP_SECONDS", 0.5)
     if then == WAITS:
-        threading.Timer(3, signal.raise_signal, [signal.SIGINT]).start()
+        threading.Timer(3, os.kill, [os.getpid(), signal.SIGINT]).start()
     with pytest.raises((KeyboardInterrupt, AnalysisError)):
         run_child([sys.executable, "-c", LEFT + then], what="it")
     stopped = int(capfd.readouterr().out)

@@ -13,7 +13,6 @@ import pytest
 from analysis import cli, opening
 from analysis.engine import session
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
-from contract.held import HeldFolder
 from contract.spark_options import is_local, require_options
 from contract.verdicts import Engine
 
@@ -123,20 +122,6 @@ def test_of_what_the_jvm_prints_one_line_is_told(
         cli.Asked("spark://a:7077", {"spark.a": "b"}).open([Engine.DUCKDB])
     assert capfd.readouterr() == ("", "")
     assert list(own_temp.iterdir()) == []
-
-
-def test_what_a_kill_left_is_removed_by_the_next(
-    own_temp: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed = HeldFolder(own_temp, opening._PREFIX)  # noqa: SLF001 - its folders' names
-    left = killed.path.with_name(killed.path.name.replace("fencepost-spark-", "fencepost-spark-0"))
-    (left / "tmp1").mkdir(parents=True)
-    inside: list[Path] = []
-    opens(monkeypatch, lambda: inside.append(Path(tempfile.mkdtemp())))
-    opening.open_session()
-    assert inside[0].parent.parent == own_temp
-    assert list(own_temp.iterdir()) == [killed.path]
-    assert tempfile.gettempdir() == str(own_temp)
 
 
 def test_a_java_that_hangs_is_ended(own_temp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
