@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from contextlib import suppress
@@ -83,25 +82,6 @@ def test_a_spark_that_does_not_start_is_one_line(
     assert line.startswith(told)
     assert "Exception in thread" not in ended.stderr
     assert "\tat " not in ended.stderr
-
-
-def test_a_jvm_that_is_killed_while_it_starts_is_told_and_leaves_nothing_for_long(
-    tmp_path: Path,
-) -> None:
-    run, temporary = run_folder(tmp_path / "a"), tmp_path / "it's temporary"
-    temporary.mkdir()
-    environment = {**os.environ, "TMPDIR": str(temporary)}
-    command = [sys.executable, "-m", "analysis", str(run.path)]
-    process = subprocess.Popen(
-        command, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
-    )
-    wait_until(lambda: list(temporary.glob("*/spark-*")), what="Spark's files", timeout_seconds=300)
-    for one in jvms_of(process.pid):
-        one.kill()
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 70
-    assert re.search("Spark's JVM ended with status|Spark did not start on", said)
-    assert list(temporary.iterdir()) == []
 
 
 def early_analysis() -> "subprocess.Popen[str]":
