@@ -16,6 +16,8 @@ from contract.tables_of_servers import TABLES_OF_SERVERS
 
 MICROS_PER_SECOND = 1_000_000
 MICROS_PER_MS = 1_000
+OFFSETS_TOPIC = "__consumer_offsets"
+"""Kafka's own topic of committed offsets."""
 
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | TABLES_OF_SERVERS | TABLES_OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""

@@ -25,6 +25,7 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.run_folder import GroupPlan
 from contract.stages import Stage
+from contract.tables import OFFSETS_TOPIC
 from harness.faults.cut import Cut, Links
 from harness.faults.kill import Kill
 from harness.faults.stop import Stop
@@ -32,7 +33,7 @@ from harness.faults.targets import Broker
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.story.topics import OFFSETS_TOPIC, durable_topic
+from harness.story.topics import durable_topic
 from harness.story.workload import reader
 
 RECORDS_PER_SECOND = 2000

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from analysis.checks.cases import Case
-from analysis.checks.described import Description, described
+from analysis.checks.described import Description
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
@@ -28,42 +28,27 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckDefinition:
-    """A check: its id, its function, and the tables that it can't be evaluated without.
+    """A check: its id, what judges by it, and the tables that it can't be evaluated without.
 
-    The function's name is the check's, and its docstring the check's definition: see
-    `analysis.checks.described`. A check may read other tables, which may be empty, e.g. where
-    nothing was reset. If one of these is missing or unreadable, the check raises a `TableError`.
+    A check may read other tables, which may be empty, e.g. where nothing was reset. If one of these
+    is missing or unreadable, `judge` raises a `TableError`.
 
     Attributes:
         id: such as `D1`, its family's letter first (`analysis.checks.described.FAMILIES`); several,
             separated by commas, if it covers several classes of findings.
-        judge: the check.
+        judge: what it finds in a trace.
         needs: tables that must have rows; without any there is nothing to judge.
         cases: what it finds: see `analysis.checks.cases`.
-        stated_name: of a check that is a statement.
-        stated_description: likewise.
+        name: the check that it is.
+        description: the check in words.
     """
 
     id: str
     judge: Callable[[Trace], CheckOutcome]
     needs: tuple[str, ...]
     cases: Iterable[Case]
-    stated_name: Check | None = None
-    stated_description: Description | None = None
-
-    @property
-    def description(self) -> Description:
-        """The check in words."""
-        return self.stated_description or described(self.judge)
-
-    @property
-    def name(self) -> Check:
-        """The check that it is.
-
-        Raises:
-            ValueError: `contract.checks` has no check of the function's name.
-        """
-        return self.stated_name or Check(self.judge.__name__)
+    name: Check
+    description: Description
 
     def lacks(self, trace: Trace) -> str:
         """Why a trace can't be judged, by its missing and empty tables; empty if it can."""

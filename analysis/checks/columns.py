@@ -50,6 +50,6 @@ def _columns(source: Source, name: str) -> tuple[str, ...]:
     if name in PLANNED:
         return tuple(PLANNED[name].names)
     try:
-        return columns_of_fact(name)
+        return tuple(column.name for column in columns_of_fact(name))
     except KeyError as error:
         raise StatementError(f"{source.path}: no table or fact is called {name}") from error

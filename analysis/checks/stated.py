@@ -89,10 +89,9 @@ class CheckHeader(msgspec.Struct, forbid_unknown_fields=True):
         return Description(*(getattr(self, name) for name in Description.__dataclass_fields__))
 
 
-@cache
-def stated_checks() -> tuple[CheckDefinition, ...]:
-    """Every check that is a statement."""
-    return tuple(map(_definition, sources("checks").values()))
+def stated_checks() -> Iterator[CheckDefinition]:
+    """Every check."""
+    return map(_definition, sources("checks").values())
 
 
 def _definition(source: Source) -> CheckDefinition:
@@ -101,7 +100,7 @@ def _definition(source: Source) -> CheckDefinition:
     Raises:
         StatementError: the file is wrong.
     """
-    header = source.header_as(CheckHeader)
+    header = _header(source)
     cases = Cases(*_cases(source, header), evidence=header.evidence, **header.place)
 
     def judge(trace: Trace) -> CheckOutcome:
@@ -119,8 +118,8 @@ def _definition(source: Source) -> CheckDefinition:
         judge,
         header.needs,
         cases,
-        stated_name=Check(source.name),
-        stated_description=header.described,
+        name=Check(source.name),
+        description=header.described,
     )
 
 
@@ -132,12 +131,17 @@ def judged_rows(check: Check, trace: Trace) -> Frame:
         TableError: a table is missing or unreadable.
     """
     source = sources("checks")[check]
-    header = source.header_as(CheckHeader)
+    header = _header(source)
 
     def rows() -> Frame:
         return _rows(source, header, source.text, list(output_columns(source)), trace)
 
     return trace.shared(f"rows of {check}", rows) if header.kept else rows()
+
+
+@cache
+def _header(source: Source) -> CheckHeader:
+    return source.header_as(CheckHeader)
 
 
 def _evaluated(source: Source, header: CheckHeader, rows: Frame, trace: Trace) -> Frame:

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer, TokenType
 
-from contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND, OFFSETS_TOPIC
 
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,6 +98,7 @@ def tables_of(text: str, place: str) -> tuple[str, ...]:
     return tuple(sorted({one.name for one in tree.find_all(exp.Table)} - own))
 
 
+@cache
 def parts_of(source: Source) -> tuple[str, str]:
     """The steps of a statement (its WITH; empty if it has none), and its last SELECT.
 
@@ -121,6 +122,7 @@ def with_final(source: Source, final: str) -> str:
     return parts_of(source)[0] + expanded(final, source.path)
 
 
+@cache
 def expanded(text: str, path: Path) -> str:
     """A text in which macros and variables are replaced.
 
@@ -151,7 +153,10 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         autoescape=False,  # noqa: S701 - the text is SQL of this package, not a page
     )
-    made.globals["micros_per_second"] = MICROS_PER_SECOND
+    made.globals |= {
+        "micros_per_second": MICROS_PER_SECOND,
+        "offsets_topic": f"'{OFFSETS_TOPIC}'",
+    }
     files = sorted((ROOT / "macros").glob("*.sql"))
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     made.globals |= {

@@ -3,14 +3,8 @@ about: Rows of `never_delivered`, each with what explains it.
 subject: progress
 kept: false
 optional: [histories]
+like: never_delivered
 columns: |
-  group string
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  leader_epoch int
   commit_epoch string: of the group's plan
   committed_offset bigint: of its last commit
   committed_epoch int

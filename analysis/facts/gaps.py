@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
 from analysis.engine.frames import Frame, Row
-from analysis.facts.client_offsets import client_offsets
 from analysis.facts.declared import FACTS
 from analysis.facts.faults import unexplained_restarts
 from analysis.facts.stated import fact_named
@@ -21,7 +20,7 @@ from analysis.facts.trace import Trace, fact
 from contract.errors import TableError
 from contract.run_folder import GENERATED
 from contract.table_columns import int32, int64, string
-from contract.tables import DECLARED, MICROS_PER_SECOND, TABLES
+from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC, TABLES
 
 _incomplete = fact_named("incomplete_histories")
 _stored_otherwise = fact_named("stored_otherwise")
@@ -68,7 +67,7 @@ _OF_ROLES = {"driver": _BY_DRIVER, "observer_worker": _BY_OBSERVER}
 _OF_REPLICAS = ("replica_records", "replica_batches", "epoch_checkpoints", "log_starts")
 _OF_LOGS = ("truncations", "leader_epoch_starts", "log_start_changes")
 _OF_TOPICS = {
-    "__consumer_offsets": ("committed_offsets",),
+    OFFSETS_TOPIC: ("committed_offsets",),
     "__cluster_metadata": ("leaderships", "broker_states", "metadata_batches"),
 }
 """What the segments of Kafka's own topics say."""
@@ -107,7 +106,11 @@ _IMPLIED = (
     _Implied("resets", by="group_events", where=_IS_LOGGED, role=_CLIENTS),
     _Implied("polls", by="group_events", where="change = 'caught_up' and position > 0"),
     _Implied(
-        "commits", by="committed_offsets", where=_IS_STORED, role=_CLIENTS, rows=client_offsets
+        "commits",
+        by="committed_offsets",
+        where=_IS_STORED,
+        role=_CLIENTS,
+        rows=fact_named("client_offsets"),
     ),
     _Implied("committed_offsets", by="commits", where=_IS_ACKNOWLEDGED),
     _Implied("transactions", by="sends", where="transaction is not null", role=_CLIENTS),

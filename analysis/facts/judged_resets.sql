@@ -5,20 +5,7 @@ about: |
   The application's seeks are none.
 subject: resets
 kept: false
-columns: |
-  worker string: whose history or log has it
-  group string
-  member string: `group#incarnation`: `orders#2` is the second one of its group
-  topic string
-  partition int
-  cause string: truncation, out_of_range, no_commit
-  policy string: `auto.offset.reset` of the group
-  from_offset bigint: null without a commit
-  from_epoch int
-  to_offset bigint: null where the client raised an exception instead
-  to_epoch int
-  log_line string: the whole line
-  at_micros bigint
+like: client_resets
 */
 with present as (
   select * from {{ of_present_topic("client_resets", "at_micros") }} where cause != 'seek'

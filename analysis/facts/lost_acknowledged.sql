@@ -14,25 +14,8 @@ about: |
     survived, so the leader before it acknowledged this one.
   - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 subject: acknowledgements
+like: not_surviving
 columns: |
-  worker string: whose history or log has it
-  topic string
-  partition int
-  acks string
-  outcome string: ok, failed (certainly not written) or unknown
-  error string: simple name of the client's exception
-  intended_micros bigint: null if that line is missing
-  answered_micros bigint: null without an outcome
-  transaction int: the producer's number of its transaction, from 0; null outside of one
-  is_idempotent boolean: `enable.idempotence` of the producer; null where not known
-  in_flight_max int: its `max.in.flight.requests.per.connection`; null where not known
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  producer string
-  sequence bigint: of the first value
-  value string: `producer:sequence` of the first record; one that is not intact is in quotation
-    marks
   log_start bigint
   known_by string: by what its epoch is known; see above
   held_by array<int>: the brokers whose replicas held it before they were truncated, as far as that

@@ -1,22 +1,8 @@
 /*
 about: The runs that do not begin where the one before ended.
 subject: sessions
+like: session_runs
 columns: |
-  worker string: whose history or log has it
-  group string
-  member string: `group#incarnation`: `orders#2` is the second one of its group
-  topic string
-  partition int
-  seq bigint
-  first_offset bigint
-  last_offset bigint
-  first_epoch int
-  last_epoch int
-  at_micros bigint
-  prev_seq bigint: of the run before in that incarnation; null in the first
-  prev_offset bigint: its last one
-  prev_epoch int: likewise
-  prev_micros bigint
   is_anew boolean: whether reading started over in between
   reset_to bigint: where a reset put the position; null without one
 */

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from inspect import getdoc
@@ -26,7 +27,7 @@ from analysis.engine.statement_files import (
 from analysis.facts.declared import FACTS, Fact
 from analysis.facts.trace import PLANNED, Trace, declaring
 from contract.table_columns import Column
-from contract.tables import TABLES
+from contract.tables import DECLARED, TABLES
 
 _COLUMN = re.compile(r"(\w+) (\S+)(?:: (.+))?")
 _TYPES = {
@@ -38,13 +39,14 @@ _TYPES = {
 }
 
 
-class FactHeader(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
     """What the header of a fact says.
 
     Attributes:
         about: what a row is.
         subject: under which it stands in docs/facts.md.
-        columns: one a line: name, type of Spark's, and after a colon what it means.
+        like: a table or fact whose columns it has, before its own.
+        columns: its own, one a line: name, type of Spark's, and after a colon what it means.
         is_kept: whether its rows are computed once, for all that ask for them.
         optional: tables that may be missing; then they count as empty.
         regardless: those in which, besides, a gap can't make the fact wrong.
@@ -52,7 +54,8 @@ class FactHeader(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 
     about: str
     subject: str
-    columns: str
+    like: str = ""
+    columns: str = ""
     is_kept: bool = msgspec.field(default=True, name="kept")
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
@@ -68,9 +71,8 @@ def fact_named(name: str) -> Callable[[Trace], Frame]:
     source = sources("facts").get(name)
     if source is None:
         return _in_python(name)
-    header = source.header_as(FactHeader)
-    columns = tuple(columns_of(source, header.columns))
-
+    header = _header(source)
+    columns = columns_of_fact(name)
     names = [column.name for column in columns]
     listed = ", ".join(f"`{name}`" for name in names)
     text = f"select {listed} from ({source.text})"
@@ -90,16 +92,34 @@ def fact_named(name: str) -> Callable[[Trace], Frame]:
 
 
 @cache
-def columns_of_fact(name: str) -> tuple[str, ...]:
-    """The names of a fact's columns.
+def columns_of_fact(name: str) -> tuple[Column, ...]:
+    """The columns of a fact.
 
     Raises:
         KeyError: there is no such fact.
+        StatementError: its header declares what is no column, or names no table or fact.
     """
-    if source := sources("facts").get(name):
-        header = source.header_as(FactHeader)
-        return tuple(column.name for column in columns_of(source, header.columns))
-    return tuple(_fact_in_python(name).schema.names)
+    source = sources("facts").get(name)
+    if source is None:
+        return _fact_in_python(name).columns
+    header = _header(source)
+    return (*_columns_like(source, header.like), *columns_of(source, header.columns))
+
+
+def _columns_like(source: Source, name: str) -> tuple[Column, ...]:
+    if not name:
+        return ()
+    if name in DECLARED:
+        return tuple(replace(column, null=True) for column in DECLARED[name].columns)
+    try:
+        return columns_of_fact(name)
+    except KeyError as error:
+        raise StatementError(f"{source.path}: no table or fact is called {name}") from error
+
+
+@cache
+def _header(source: Source) -> FactHeader:
+    return source.header_as(FactHeader)
 
 
 def _in_python(name: str) -> Callable[[Trace], Frame]:

@@ -57,6 +57,13 @@ PLANNED = {
     "run_conditions": _CONDITIONS,
 }
 """What statements read of the plan and of the run's description, with the schema of each."""
+_PLANNED_BY = {
+    "planned_topics": "topics",
+    "planned_groups": "groups",
+    "planned_readers": "readers",
+    "run_conditions": "conditions",
+}
+"""Which property of `Trace` has it."""
 
 _T = TypeVar("_T")
 _LOG = ("topic", "partition")
@@ -193,15 +200,11 @@ class Trace:
 
     def planned(self, name: str) -> Frame:
         """What statements read of the plan, by its name of PLANNED."""
-        return {
-            "planned_topics": self.topics,
-            "planned_groups": self.groups,
-            "planned_readers": self.readers,
-            "run_conditions": self._conditions,
-        }[name]
+        found: Frame = getattr(self, _PLANNED_BY[name])
+        return found
 
     @cached_property
-    def _conditions(self) -> Frame:
+    def conditions(self) -> Frame:
         """One row: the brokers' release and settings, and how the run ended.
 
         `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.

@@ -1,5 +1,4 @@
 {# Bounds and names that several statements use. #}
-{% set offsets_topic = "'__consumer_offsets'" %}
 {# The coordinator's clock against that of the log, in one broker. #}
 {% set commit_clock_micros = 1000 %}
 {# A message of an exception by which a client reports a truncation or that it has no offset. #}

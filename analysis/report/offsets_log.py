@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from analysis.checks.registry import CHECKS
-from analysis.facts.client_offsets import OFFSETS_TOPIC
 from analysis.facts.hashes import abs_java_hash
 from analysis.report.figures import with_noun
 from analysis.report.moments import (
@@ -19,6 +18,7 @@ from analysis.report.moments import (
 )
 from analysis.report.run_tables import Row, RunTables
 from contract.checks import Check
+from contract.tables import OFFSETS_TOPIC
 from contract.verdicts import Finding
 
 _NO_PRODUCER = -1

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from analysis.facts.client_offsets import OFFSETS_TOPIC
 from analysis.report import moments
 from analysis.report.decisive import decisive
 from analysis.report.moments import Kind, Moment, Place, span_of
@@ -21,7 +20,7 @@ from analysis.report.offsets_log import (
     responses,
 )
 from analysis.report.run_tables import RunTables
-from contract.tables import MICROS_PER_SECOND
+from contract.tables import MICROS_PER_SECOND, OFFSETS_TOPIC
 from contract.verdicts import Finding
 
 SHOWN_MAX = 8

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from contract.errors import WorkerError
-from contract.tables import MICROS_PER_MS
+from contract.tables import MICROS_PER_MS, OFFSETS_TOPIC
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
 from harness.decode.group_members import GroupMembers
@@ -14,7 +14,6 @@ from harness.decode.replica_files import Replica, replicas
 from harness.decode.segments import batches, control_kind, open_segment, value_of
 from harness.decode.tables import Rows, write_table
 
-OFFSETS_TOPIC = "__consumer_offsets"
 _SHOWN_BATCHES = 5
 
 

@@ -7,8 +7,6 @@ from contract.run_folder import TopicPlan
 from harness.clients.observer_commands import NewTopic
 from harness.story.settings import topic_problems
 
-OFFSETS_TOPIC = "__consumer_offsets"
-
 
 def durable_topic(name: str, *, partitions: int) -> TopicPlan:
     """Return a topic with 3 replicas, 2 of them in sync, and without unclean elections."""

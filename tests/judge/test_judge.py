@@ -16,7 +16,7 @@ from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
-from analysis.checks.base import CheckDefinition, CheckOutcome
+from analysis.checks.base import CheckOutcome
 from analysis.checks.cases import Cases, findings, violation
 from analysis.checks.registry import CHECKS
 from analysis.facts.trace import Trace
@@ -222,7 +222,7 @@ def test_a_check_that_crashes_leaves_the_others_theirs(
     crash: Callable[[Trace], CheckOutcome],
     reason: str,
 ) -> None:
-    broken = CheckDefinition("A6", crash, needs=(), cases=())
+    broken = replace(CHECKS[Check.CORRUPTED_RECORD], judge=crash, needs=(), cases=())
     monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
     checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
     verdict = judge(make_trace(HEALTHY, checks=checks))

@@ -133,7 +133,8 @@ class LyingWireScenario(Scenario):
         )
         host.write(folder / "plan.json", msgspec.json.encode(plan))
         output = folder / "output.log"
-        host.spawn([host.python, str(PROXY), str(folder / "plan.json")], log=output)
+        command = [host.python, str(PROXY), str(folder / "plan.json")]
+        host.spawn(command, log=output, env={"PYTHONPATH": str(PROXY.parent)})
         found = wait_until(
             lambda: re.search(rb"listening on (\d+)", host.read(output)),
             what="the proxy",

@@ -9,6 +9,7 @@ import pytest
 from command import POOL, fencepost, finished, ran
 
 from contract.manifest import MANIFEST_FILE
+from contract.python import python
 from contract.run_folder import RunFolder, find_runs
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.tables import MICROS_PER_SECOND
@@ -17,7 +18,7 @@ from harness.session.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
-PROGRAM = "harness.session.ducktape_program"
+PROGRAM = python("harness.session.ducktape_program")[1:]
 SCENARIO = Path(__file__).with_name("hung_worker_test.py")
 
 
@@ -84,6 +85,6 @@ def scenario_below(folder: Path) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
         if "kafka.Kafka" in words and any(str(folder) in word for word in words):
-            above = [one for one in process.parents() if PROGRAM in one.cmdline()[:3]]
+            above = [one for one in process.parents() if one.cmdline()[1:4] == PROGRAM]
             return above[0] if above else None
     return None

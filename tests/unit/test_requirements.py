@@ -19,6 +19,16 @@ VERSION_21 = "echo 'openjdk version \"21.0.8\" 2025-07-15' >&2\n"
 OLD = "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n"
 
 
+def java_home(path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
+    """A program that is taken for Java, and JAVA_HOME names."""
+    java = path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(script)
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(path))
+    return java
+
+
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
@@ -30,11 +40,7 @@ OLD = "#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n"
 def test_a_java_that_does_not_serve_is_told(
     script: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(script)
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java_home(tmp_path, monkeypatch, script)
     with pytest.raises(PrerequisiteError, match=f"^Java 17 or newer is needed, .*{problem}"):
         require_programs()
 
@@ -42,11 +48,7 @@ def test_a_java_that_does_not_serve_is_told(
 def test_a_java_without_a_module_that_spark_needs_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}')
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java_home(tmp_path, monkeypatch, f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}')
     with pytest.raises(PrerequisiteError, match=r"jdk\.incubator\.vector, which .*Java 21\) lacks"):
         require_programs()
 
@@ -74,11 +76,7 @@ def test_what_the_doctor_advises_is_shown_in_full(
 
 
 def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\nsleep 1000\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java_home(tmp_path, monkeypatch, "#!/bin/sh\nsleep 1000\n")
     monkeypatch.setattr("cluster.prerequisites._JAVA_SECONDS", 0.2)
     with pytest.raises(PrerequisiteError, match=r"did not print its version within 0\.2 s"):
         require_programs()
@@ -87,12 +85,8 @@ def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_java_that_can_not_start_says_why_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
     said = "Error occurred during initialization of VM"
-    java.write_text(f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
-    java.chmod(0o755)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    java = java_home(tmp_path, monkeypatch, f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
     told = f"^{java} could not start: {said} heap$"
     with pytest.raises(PrerequisiteError, match=told):
         require_programs()

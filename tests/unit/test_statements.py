@@ -36,8 +36,8 @@ def test_every_column_of_a_statement_is_one_of_its_tables(source: Source) -> Non
 
 @pytest.mark.parametrize("source", sources("facts").values(), ids=lambda source: source.name)
 def test_a_fact_returns_its_columns(source: Source) -> None:
-    declared = columns_of_fact(source.name)
-    assert set(declared) <= set(output_columns(source))
+    declared = {column.name for column in columns_of_fact(source.name)}
+    assert declared <= set(output_columns(source))
     assert source.header_as(FactHeader).about
 
 
@@ -114,3 +114,9 @@ def test_parameters_are_numbers_of_the_trace() -> None:
     )
     with pytest.raises(KeyError):
         with_parameters(":other_micros", {})
+
+
+def test_a_fact_may_have_the_columns_of_a_table_or_of_another_fact() -> None:
+    stored, present = map(columns_of_fact, ("client_offsets", "present_offsets"))
+    assert [column.name for column in stored][:17] == TABLES["committed_offsets"].names
+    assert present == stored
