@@ -57,7 +57,7 @@ torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disk
 mutants: $(BENCH_READY) ## Change the checks' code and print which changes their tests miss (core checks): [MODULES=]
 	.venv/bin/python -m bench.mutants $(MODULES)
 
-findings: $(READY) ## Every check, from the docstrings of its code; writes the tables of docs/findings.md
+findings: $(READY) ## Every check, from its statement's header; writes the tables of docs/findings.md
 	.venv/bin/python -m analysis.findings_page
 
 bench-tools: $(BENCH_READY) ## Install what make arbiter and make mutants need
@@ -128,6 +128,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@.venv/bin/python -m analysis.prepare
 	@touch $(READY)
 
 $(BENCH_READY): $(READY) bench/requirements.lock

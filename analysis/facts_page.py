@@ -3,17 +3,12 @@
 import re
 import textwrap
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import msgspec
 import pyarrow as pa
 
-from analysis import facts
-from analysis.engine.statement_files import sources
-from analysis.facts.declared import FACTS, Fact
-from analysis.facts.stated import fact_named
+from analysis.facts.library import Fact, facts
 from contract.made_pages import MadePage
 
 _MADE = MadePage("facts.md", "make facts-page")
@@ -24,13 +19,9 @@ _SUBJECTS = Path(__file__).resolve().parent / "facts" / "subjects.yml"
 _HEAD = "| column | type | |\n|---|---|---|"
 
 
-def declared() -> dict[str, Fact]:
-    """Every fact, by its key; those of one subject stand together."""
-    for module in iter_modules(facts.__path__, f"{facts.__name__}."):
-        import_module(module.name)
-    for name in sources("facts"):
-        fact_named(name)
-    return dict(sorted(FACTS.items(), key=lambda item: (item[1].subject, item[1].name)))
+def declared() -> list[Fact]:
+    """Every fact; those of one subject stand together."""
+    return sorted(facts().values(), key=lambda one: (one.subject, one.name))
 
 
 def with_tables(page: str) -> str:
@@ -44,9 +35,7 @@ def with_tables(page: str) -> str:
 
 def _sections() -> Iterator[str]:
     subject, about = "", msgspec.yaml.decode(_SUBJECTS.read_bytes(), type=dict[str, str])
-    for one in declared().values():
-        if one.name.startswith("_"):
-            continue
+    for one in declared():
         if one.subject != subject:
             subject = one.subject
             yield f"## {subject}\n\n{_filled(about[subject])}"

@@ -1,11 +1,11 @@
-"""The tables of docs/findings.md, from the docstrings and cases of checks (`make findings`)."""
+"""The tables of docs/findings.md, from the headers of checks (`make findings`)."""
 
 from collections.abc import Iterable, Iterator
 
 from analysis.checks.cases import Case
-from analysis.checks.described import FAMILIES, Description, described, in_order
-from analysis.checks.registry import CHECKS
+from analysis.checks.registry import CHECKS, FAMILIES, Description, in_order
 from analysis.verdict.others import OTHERS
+from contract.checks import Check
 from contract.made_pages import MadePage
 from contract.markdown import table_row
 from contract.verdicts import FindingVerdict
@@ -28,13 +28,12 @@ def with_tables(page: str) -> str:
 
 def _tables() -> Iterator[str]:
     """One section a family."""
-    rows = [
-        (one.id, str(check), kinds(one.cases), one.description) for check, one in CHECKS.items()
-    ]
-    rows += [(ids, str(check), "", described(made)) for check, (ids, made) in OTHERS.items()]
-    rows.sort(key=lambda row: in_order(row[0]))
+    rows: list[tuple[Description, Check, str]] = []
+    rows += [(one.header, check, kinds(one.cases)) for check, one in CHECKS.items()]
+    rows += [(described, check, "") for check, described in OTHERS.items()]
+    rows.sort(key=lambda row: in_order(row[0].id))
     for letter, title in FAMILIES.items():
-        of_family = (_row(*row) for row in rows if row[0].startswith(letter))
+        of_family = (_row(*row) for row in rows if row[0].id.startswith(letter))
         yield "\n".join([f"## {letter}. {title}\n", _HEAD, *of_family])
 
 
@@ -53,11 +52,10 @@ def kinds(cases: Iterable[Case]) -> str:
     )
 
 
-def _row(ids: str, check: str, kinds: str, told: Description) -> str:
-    parts = (told.definition, told.explanation, f"Evaluates {told.evaluates}")
+def _row(one: Description, check: Check, kinds: str) -> str:
+    parts = (one.definition, one.explanation, f"Evaluates {one.evaluates}")
     finds = " ".join(part for part in parts if part)
-    cells = (ids, check, finds, kinds, told.permitted, told.undecided, told.source)
-    return table_row(*cells)
+    return table_row(one.id, check, finds, kinds, one.permitted, one.undecided, one.source)
 
 
 def main() -> None:

@@ -130,7 +130,7 @@ def findings(folder: RunFolder, topics: list[str], console: Console) -> Iterator
         if lacks := definition.lacks(trace):
             console.print(f"{check}: {lacks}", style="yellow")
             continue
-        rows = [dict(row) for row in definition.judge(trace).findings.collect()]
+        rows = definition.judge(trace).findings.collect()
         console.print(
             f"{check}: {len(rows):,} findings, {time.monotonic() - began:.1f} s", style="dim"
         )

@@ -4,9 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Column
-from analysis.engine.frames import Frame
 from contract.verdicts import FindingVerdict
 
 FINDING_COLUMNS = (
@@ -23,8 +20,7 @@ FINDING_COLUMNS = (
 )
 """Of a finding: offsets inclusive, `at` in microseconds since 1970, `evidence` JSON."""
 
-WHERE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
-
+PLACE = ("topic", "partition", "offset_first", "offset_last", "group", "at")
 FINDING_TYPES = {
     "partition": "int",
     "offset_first": "bigint",
@@ -32,10 +28,7 @@ FINDING_TYPES = {
     "at": "bigint",
 }
 
-_NUMBER = "case_number"
-DECIDED = (_NUMBER, "kind", "verdict")
-"""The columns that `decided` adds."""
-_PLACE = re.compile(r"\{([^{}]+?)(?::(\.\d+f))?\}")
+_VALUE = re.compile(r"\{([^{}]+?)(?::(\.\d+f))?\}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,8 @@ class Case:
             already, the case is only for those with its kind.
         permitted_if: when it is permitted all the same, in SQL.
         undecided_if: when it is undecided all the same, unless it is permitted.
-        evidence: the columns of its JSON evidence, where they are others than those of all cases.
+        evidence: the columns that go into its JSON evidence, separated by commas; empty: those of
+            all cases.
     """
 
     kind: str
@@ -76,7 +70,17 @@ class Case:
     @property
     def is_of_one_kind(self) -> bool:
         """Whether the kind is the same in each row."""
-        return not _PLACE.search(self.kind)
+        return not _VALUE.search(self.kind)
+
+    @property
+    def verdict_sql(self) -> str:
+        """The verdict of a row, in SQL."""
+        own = f"'{self.verdict}'"
+        if self.undecided_if:
+            own = f"CASE WHEN {self.undecided_if} THEN '{FindingVerdict.UNDECIDED}' ELSE {own} END"
+        if self.permitted_if:
+            own = f"CASE WHEN {self.permitted_if} THEN '{FindingVerdict.PERMITTED}' ELSE {own} END"
+        return own
 
 
 class Cases:
@@ -102,136 +106,99 @@ class Cases:
         """The cases."""
         return iter(self.each)
 
+    def findings_of(self, rows: str, columns: Sequence[str]) -> str:
+        """A SELECT of the findings among rows.
 
-def violation(
-    kind: str, cause: str, *, when: str = "", permitted_if: str = "", undecided_if: str = ""
-) -> Case:
-    """A case that the configuration in force forbids."""
-    return Case(kind, FindingVerdict.VIOLATION, cause, when, permitted_if, undecided_if)
+        Args:
+            rows: the name of a table or step.
+            columns: of the rows.
 
-
-def permitted(kind: str, cause: str, *, when: str = "", undecided_if: str = "") -> Case:
-    """A case that the configuration in force allows."""
-    return Case(kind, FindingVerdict.PERMITTED, cause, when, undecided_if=undecided_if)
-
-
-def undecided(kind: str, cause: str, *, when: str = "", permitted_if: str = "") -> Case:
-    """A case that may be forbidden or allowed: the evidence does not show which."""
-    return Case(kind, FindingVerdict.UNDECIDED, cause, when, permitted_if=permitted_if)
-
-
-def findings(rows: Frame, cases: Cases) -> Frame:
-    """The findings among rows; those that are groups of `decided` rows as they were decided."""
-    conditions = _conditions(cases, rows.columns)
-    values = {name: F.col(name) for name in WHERE if name in rows.columns}
-    values |= {name: _value(text) for name, text in cases.where.items()}
-    values["cause"] = _chosen(conditions, [in_words(case.cause) for case in cases])
-    values["evidence"] = _chosen(
-        conditions, [_evidence(case.evidence or cases.evidence) for case in cases]
-    )
-    if _NUMBER in rows.columns:
-        values |= {"kind": F.col("kind"), "verdict": F.col("verdict")}
-    else:
-        values |= _judged(cases, conditions)
-        rows = _found(rows, cases, conditions)
-    return rows.select(
-        *(
-            values.get(name, F.lit(None)).cast(FINDING_TYPES.get(name, "string")).alias(name)
+        Raises:
+            ValueError: a case follows one that always holds.
+        """
+        conditions = self._conditions(columns)
+        values = {name: f"`{name}`" for name in PLACE if name in columns} | self.where
+        values |= self._decisions(conditions)
+        values["cause"] = _chosen(conditions, [in_words(case.cause) for case in self.each])
+        values["evidence"] = _chosen(
+            conditions,
+            [f"to_json(struct({case.evidence or self.evidence or '1'}))" for case in self.each],
+        )
+        items = ", ".join(
+            f"CAST({values.get(name, 'NULL')} AS {FINDING_TYPES.get(name, 'string')}) AS `{name}`"
             for name in FINDING_COLUMNS
         )
-    )
+        return f"SELECT {items} FROM {rows}{self._where(conditions)}"
+
+    def decided_of(self, rows: str, columns: Sequence[str]) -> str:
+        """A SELECT of the rows for which a case holds, with their kind and verdict.
+
+        Args:
+            rows: the name of a table or step.
+            columns: of the rows.
+        """
+        conditions = self._conditions(columns)
+        decisions = self._decisions(conditions)
+        kept = [f"`{name}`" for name in columns if name not in decisions]
+        items = ", ".join([*kept, *(f"{sql} AS `{name}`" for name, sql in decisions.items())])
+        return f"SELECT {items} FROM {rows}{self._where(conditions)}"
+
+    def _conditions(self, columns: Sequence[str]) -> list[str]:
+        """When each case holds; empty if always.
+
+        Raises:
+            ValueError: a case follows one that always holds.
+        """
+        conditions = [_condition(case, has_kind="kind" in columns) for case in self.each]
+        if not all(conditions[:-1]):
+            raise ValueError(f"a case without a condition is not the last one: {self.each}")
+        return conditions
+
+    def _decisions(self, conditions: Sequence[str]) -> dict[str, str]:
+        return {
+            "kind": _chosen(conditions, [in_words(case.kind) for case in self.each]),
+            "verdict": _chosen(conditions, [case.verdict_sql for case in self.each]),
+        }
+
+    def _where(self, conditions: Sequence[str]) -> str:
+        """The rows for which a case holds. One of a kind that has no case stays: it is an error."""
+        each = " OR ".join(f"({one})" for one in conditions if one)
+        return f" WHERE {each}" if self.each[-1].when else ""
 
 
-def decided(rows: Frame, cases: Cases) -> Frame:
-    """The rows for which a case holds, as they are before they are grouped to findings.
-
-    Adds the columns DECIDED. `findings` takes those of groups that have them, and makes the cause
-    of the group's other columns.
-    """
-    conditions = _conditions(cases, rows.columns)
-    number = _chosen(conditions, [F.lit(number) for number in range(len(cases.each))])
-    return _found(rows, cases, conditions).withColumns(
-        {_NUMBER: number} | _judged(cases, conditions),
-    )
-
-
-def in_words(text: str) -> Column:
-    """A text with the values of the row in its places."""
-    places = list(_PLACE.finditer(text))
+def in_words(text: str) -> str:
+    """A text with the values of the row in its places, in SQL."""
+    places = list(_VALUE.finditer(text))
     if not places:
-        return F.lit(text)
+        return _literal(text)
     if places[0].group() == text:
-        return _value(places[0][1])
-    pattern = _PLACE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
-    return F.format_string(pattern, *(_rounded(place) for place in places))
+        return f"({places[0][1]})"
+    pattern = _VALUE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
+    return f"format_string({_literal(pattern)}, {', '.join(map(_rounded, places))})"
 
 
-def _evidence(columns: str) -> Column:
-    """Columns, separated by commas, as JSON."""
-    return F.to_json(F.struct(*columns.split(", ") if columns else [F.lit(1)]))
-
-
-def _rounded(place: re.Match[str]) -> Column:
+def _rounded(place: re.Match[str]) -> str:
     """The value of a place. Engines format halves differently, so it is rounded before."""
-    value, decimals = _value(place[1]), place[2]
-    return F.round(value, F.lit(int(decimals[1:-1]))) if decimals else value
+    return f"round({place[1]}, {place[2][1:-1]})" if place[2] else f"({place[1]})"
 
 
-def _value(text: str) -> Column:
-    """A column by its name, or an expression in SQL."""
-    is_name = all(part.isidentifier() for part in text.split("."))
-    return F.col(text) if is_name else F.expr(text)
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
-def _conditions(cases: Cases, columns: Iterable[str]) -> list[Column | None]:
-    """When each case holds; None if always.
-
-    Raises:
-        ValueError: a case follows one that always holds.
-    """
-    if _NUMBER in columns:
-        return [F.col(_NUMBER) == number for number in range(len(cases.each))]
-    conditions = [_condition(case, has_kind="kind" in columns) for case in cases]
-    if any(one is None for one in conditions[:-1]):
-        raise ValueError(f"a case without a condition is not the last one: {cases.each}")
-    return conditions
+def _condition(case: Case, *, has_kind: bool) -> str:
+    """When a case holds; empty if always."""
+    parts = [f"`kind` = {_literal(case.kind)}"] if has_kind and case.is_of_one_kind else []
+    return " AND ".join([*parts, *([f"({case.when})"] if case.when else [])])
 
 
-def _condition(case: Case, *, has_kind: bool) -> Column | None:
-    is_of_kind = F.col("kind") == case.kind if has_kind and case.is_of_one_kind else None
-    if not case.when:
-        return is_of_kind
-    return F.expr(case.when) if is_of_kind is None else is_of_kind & F.expr(case.when)
-
-
-def _found(rows: Frame, cases: Cases, conditions: list[Column | None]) -> Frame:
-    """Rows for which a case holds. A row of a kind that has no case stays: it is an error."""
-    each = [one.sql for one in conditions if one is not None]
-    return rows.where(" OR ".join(each)) if cases.each[-1].when else rows
-
-
-def _judged(cases: Cases, conditions: list[Column | None]) -> dict[str, Column]:
-    return {
-        "kind": _chosen(conditions, [in_words(case.kind) for case in cases]),
-        "verdict": _chosen(conditions, [_verdict(case) for case in cases]),
-    }
-
-
-def _verdict(case: Case) -> Column:
-    exceptions = {
-        FindingVerdict.PERMITTED: case.permitted_if,
-        FindingVerdict.UNDECIDED: case.undecided_if,
-    }
-    given = {verdict: F.expr(when) for verdict, when in exceptions.items() if when}
-    return _chosen([*given.values(), None], [F.lit(one) for one in (*given, case.verdict)])
-
-
-def _chosen(conditions: Sequence[Column | None], values: list[Column]) -> Column:
+def _chosen(conditions: Iterable[str], values: list[str]) -> str:
     """The value of the first case that holds."""
-    if len({value.sql for value in values}) == 1:
+    if len(set(values)) == 1:
         return values[0]
     branches = " ".join(
-        f"ELSE {value.sql}" if one is None else f"WHEN {one.sql} THEN {value.sql}"
-        for one, value in zip(conditions, values, strict=True)
+        f"WHEN {condition} THEN {value}" if condition else f"ELSE {value}"
+        for condition, value in zip(conditions, values, strict=True)
     )
-    return Column(f"CASE {branches} END")
+    return f"CASE {branches} END"

@@ -7,21 +7,27 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from analysis.engine.statement_files import Source, StatementError
-from analysis.facts.stated import columns_of_fact
-from analysis.facts.trace import PLANNED
+from analysis.engine.prepared import StatementError, prepared_columns
+from analysis.engine.statement_files import Source
+from analysis.facts.library import facts
+from analysis.facts.plan import PLANNED
 from contract.tables import TABLES
 
 
 @cache
 def output_columns(source: Source) -> tuple[str, ...]:
-    """The columns that a statement returns, after every column in it was found.
+    """The columns that a statement returns.
 
     Raises:
         StatementError: it names a column that none, or several, of its tables have.
     """
-    tree = resolved(source)
-    return tuple(tree.named_selects)
+    return prepared_columns(depends_on(source)) or tuple(resolved(source).named_selects)
+
+
+def depends_on(source: Source) -> str:
+    """All that the columns that a statement returns depend on, as text."""
+    columns = (f"{name}({', '.join(_columns(source, name))})" for name in source.tables)
+    return "\n".join([source.text, *columns])
 
 
 def resolved(source: Source) -> exp.Query:
@@ -49,7 +55,6 @@ def _columns(source: Source, name: str) -> tuple[str, ...]:
         return tuple(TABLES[name].names)
     if name in PLANNED:
         return tuple(PLANNED[name].names)
-    try:
-        return tuple(column.name for column in columns_of_fact(name))
-    except KeyError as error:
-        raise StatementError(f"{source.path}: no table or fact is called {name}") from error
+    if name in facts():
+        return tuple(facts()[name].schema.names)
+    raise StatementError(f"{source.path}: no table or fact is called {name}")

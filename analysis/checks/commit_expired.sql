@@ -12,6 +12,7 @@ source: >-
   KIP-107; `log.retention.*`: an offset below the log start is answered with OFFSET_OUT_OF_RANGE.
 needs: [committed_offsets, log_starts, leaderships]
 evaluated: select count(*) as evaluated from standing_commits
+exercised: expired_logs
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

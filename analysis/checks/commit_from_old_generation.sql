@@ -12,6 +12,7 @@ source: >-
   UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
 needs: [group_events, commits, committed_offsets]
 evaluated: select count(*) as evaluated from judged
+exercised: commits_of_shared_partitions
 cases:
 - violation: in turn
   when: is_in_turn

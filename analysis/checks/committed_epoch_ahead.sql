@@ -8,6 +8,7 @@ evaluates: every commit whose previous record has a known epoch.
 source: '`OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before.'
 needs: [committed_offsets, polls, leaderships]
 evaluated: select count(*) as evaluated from known
+exercised: commits_across_epochs
 cases:
 - violation: ahead
   cause: the committed epoch is newer than that of the record before; a client may not detect a

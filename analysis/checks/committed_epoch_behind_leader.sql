@@ -6,6 +6,7 @@ evaluates: every commit whose previous record has a known epoch.
 source: '`SubscriptionState.allConsumed`; KAFKA-19902 reports it as a precondition.'
 needs: [committed_offsets, polls, leaderships]
 evaluated: select count(*) as evaluated from known
+exercised: commits_across_epochs
 cases:
 - permitted: behind leader
   cause: the committed epoch matches its offset; the leader epoch was already newer

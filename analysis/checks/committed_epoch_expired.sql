@@ -13,6 +13,7 @@ source: >-
   such an epoch (KAFKA-19902).
 needs: [committed_offsets, log_starts, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from known
+exercised: expired_logs
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

@@ -9,6 +9,7 @@ evaluates: pairs of commits in a row that both have an epoch and do not go back,
 source: 'KIP-101: epochs never fall along a log.'
 needs: [committed_offsets]
 evaluated: select count(*) as evaluated from pairs
+exercised: commits_across_epochs
 cases:
 - permitted: regressed
   when: is_unseen and permit is not null

@@ -9,6 +9,7 @@ evaluates: every commit whose previous record has a known epoch.
 source: '`OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed before; KAFKA-19902.'
 needs: [committed_offsets, polls, leaderships]
 evaluated: select count(*) as evaluated from stored_commits where record_epoch is not null
+exercised: commits_across_epochs
 cases:
 - violation: stale
   when: record_epoch is not null

@@ -26,6 +26,7 @@ source: >-
   `ConsumerRebalanceListener`; `ConsumerCoordinator.onJoinPrepare`.
 needs: [group_events, polls]
 evaluated: select count(*) as evaluated from rival_assignments
+exercised: shared_partitions
 cases:
 - violation: after its revocation
   when: learned_by = 'it was revoked'

@@ -7,6 +7,7 @@ evaluates: every change of a partition with eligible leader replicas before or a
 source: KIP-966; `PartitionChangeBuilder.maybePopulateTargetElr`.
 needs: [leaderships, broker_states]
 evaluated: select count(*) as evaluated from judged
+exercised: eligible_states
 cases:
 - violation: also in the ISR
   cause: >-

@@ -10,6 +10,7 @@ needs: [leaderships, replica_batches]
 evaluated: >-
   select count(*) as evaluated from (select topic from changed union all select topic from in_logs
     union all select topic from reported)
+exercised: leader_changes
 cases:
 - violation: leader epoch
   cause: broker {broker} leads in epoch {epoch}, after epoch {epoch_before}

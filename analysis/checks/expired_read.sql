@@ -15,6 +15,7 @@ source: >-
 needs: [polls, samples]
 evaluated: >-
   select coalesce(sum(last_offset - first_offset + 1), 0) as evaluated from delivered
+exercised: expired_logs
 cases:
 - violation: fetched below the log start
   when: is_after

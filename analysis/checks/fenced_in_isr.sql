@@ -11,6 +11,7 @@ evaluates: every change of a partition with a leader, at the end of its metadata
 source: KIP-841.
 needs: [leaderships, broker_states]
 evaluated: select count(*) as evaluated from changed
+exercised: fencings
 cases:
 - violation: fenced
   cause: broker {broker} is in the ISR of metadata offset {metadata_offset}, although it was fenced

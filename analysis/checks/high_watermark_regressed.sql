@@ -7,6 +7,7 @@ evaluates: every high watermark that a leader reported, of partitions that were 
 source: 'KIP-207: a new leader reports none until it has reached the start of its epoch.'
 needs: [samples, leaderships]
 evaluated: select count(*) as evaluated from reported
+exercised: leader_changes
 cases:
 - violation: within an epoch
   cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report

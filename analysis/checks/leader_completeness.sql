@@ -10,6 +10,7 @@ evaluates: each epoch with committed records and a later epoch.
 source: Kafka's documentation, Replication; Raft, Leader Completeness.
 needs: [epoch_checkpoints, leaderships, log_starts]
 evaluated: select count(*) as evaluated from followed
+exercised: leader_changes
 cases:
 - permitted: incomplete
   when: permit is not null

@@ -9,6 +9,7 @@ evaluates: batches that lie below this bound on two or more replicas.
 source: KIP-101; Raft, Log Matching.
 needs: [replica_batches, log_starts, leaderships]
 evaluated: select count(*) as evaluated from judged
+exercised: leader_changes
 cases:
 - violation: differs
   cause: >-

@@ -8,6 +8,7 @@ evaluates: every election that ended an epoch.
 source: KAFKA-10751.
 needs: [sends, log_starts, epoch_checkpoints, leaderships]
 evaluated: select count(*) as evaluated from ended
+exercised: leader_changes
 cases:
 - permitted: exact
   when: estimate = lost

@@ -18,6 +18,7 @@ source: >-
   `Cleaner.shouldRetainRecord`: compaction keeps a key's last record.
 needs: [commits]
 evaluated: select count(*) as evaluated from acknowledged
+exercised: coordinator_changes
 cases:
 - undecided: superseded
   when: is_followed and not is_uncompacted

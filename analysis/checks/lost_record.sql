@@ -21,6 +21,7 @@ needs: [sends, log_starts, epoch_checkpoints, leaderships]
 evaluated: >-
   select coalesce(sum(records), 0) as evaluated
   from (select records from acknowledged_sends union all select records from unplaced_sends)
+exercised: changed_logs
 cases:
 - permitted: deleted with its topic
   cause: '{loss}, created again at metadata offset {created_at}'

@@ -10,6 +10,7 @@ evaluates: every batch of each metadata log, against each log that shares batche
 source: KIP-595; Raft, Log Matching.
 needs: [metadata_batches, leaderships]
 evaluated: select count(*) as evaluated from metadata_batches join pairs using (server)
+exercised: controller_elections
 cases:
 - violation: not matching
   cause: 'metadata logs of servers {to_json(servers)}, epoch {metadata_epoch}: {kind}'

@@ -8,6 +8,7 @@ evaluates: records acknowledged with acks=all, of topics with `min.insync.replic
 source: '`Partition.appendRecordsToLeader`; `min.insync.replicas`.'
 needs: [sends, leaderships]
 evaluated: select coalesce(sum(records), 0) as evaluated from asked
+exercised: small_isrs
 cases:
 - violation: acknowledged
   cause: >-

@@ -8,6 +8,7 @@ evaluates: every replica of a partition with a leader.
 source: '`replica.lag.time.max.ms`.'
 needs: [leaderships, broker_states]
 evaluated: select count(*) as evaluated from assigned
+exercised: isr_shrinkings
 cases:
 - permitted: fenced
   when: is_fenced

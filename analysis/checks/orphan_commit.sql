@@ -13,6 +13,7 @@ evaluates: every commit that has an epoch.
 source: KIP-101; KIP-320; KIP-966.
 needs: [committed_offsets, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from of_branches
+exercised: commits_across_epochs
 cases:
 - permitted: committed late
   when: permit is not null

@@ -8,6 +8,7 @@ evaluates: the truncations that servers logged.
 source: "KIP-101, KIP-279: a follower truncates to where the leader's log parts from its own."
 needs: [truncations, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from truncations
+exercised: truncations
 cases:
 - violation: wrote
   when: had = 'wrote'

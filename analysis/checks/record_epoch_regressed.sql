@@ -12,6 +12,7 @@ evaluates: every delivery.
 source: 'KIP-101, KIP-320: epochs never fall along a log.'
 needs: [polls]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+exercised: leader_changes
 cases:
 - permitted: '{kind}'
   when: is_unseen and permit is not null

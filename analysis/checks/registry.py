@@ -1,11 +1,261 @@
-"""Every check by its name."""
+"""The checks, by their names: statements of `analysis/checks/*.sql`.
 
-from analysis.checks.base import CheckDefinition
-from analysis.checks.described import in_order
-from analysis.checks.stated import stated_checks
+The rows of a statement are what its cases are asked of; a row for which no case holds is no
+finding.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import pyarrow as pa
+
+from analysis.checks.cases import Case, Cases
+from analysis.checks.columns import output_columns
+from analysis.engine.prepared import StatementError
+from analysis.engine.statement_files import Source, expanded, parts_of, sources
+from analysis.facts.library import Fact
+from analysis.facts.trace import Query, Trace
 from contract.checks import Check
+from contract.table_columns import Column
+from contract.verdicts import FindingVerdict
+
+FAMILIES = {
+    "A": "Delivery",
+    "B": "Order",
+    "C": "Transactions",
+    "D": "Groups and commits",
+    "E": "Committed leader epochs",
+    "F": "Truncations and resets",
+    "G": "Replicas and metadata",
+    "H": "Liveness",
+    "P": "Protocol",
+    "M": "The run and its evidence",
+}
+"""Titles by the letter that the ids of a family begin with."""
+
+
+_ROWS = "check_rows"
+"""What a check's own rows are called where its cases are asked of them."""
+
+
+class CaseHeader(msgspec.Struct, forbid_unknown_fields=True):
+    """A case: its kind after its verdict, and the rest as in `analysis.checks.cases.Case`."""
+
+    cause: str
+    violation: str | None = None
+    permitted: str | None = None
+    undecided: str | None = None
+    when: str = ""
+    permitted_if: str = ""
+    undecided_if: str = ""
+    evidence: str = ""
+
+
+class Description(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, frozen=True):
+    """A check in words.
+
+    Attributes:
+        id: such as `D1`, its family's letter first; several, separated by commas.
+        definition: what it finds, in one sentence.
+        evaluates: what is counted as evaluated.
+        source: what the promise rests on: a KIP, a JIRA, a configuration, a class.
+        explanation: further sentences.
+        permitted: when a finding is permitted; empty if never.
+        undecided: when a finding is undecided; empty if never.
+    """
+
+    id: str
+    definition: str
+    evaluates: str
+    source: str
+    explanation: str = ""
+    permitted: str = ""
+    undecided: str = ""
+
+
+class CheckHeader(Description, kw_only=True, frozen=True):
+    """What the header of a check says.
+
+    Attributes:
+        needs: tables that must have rows; without any there is nothing to judge.
+        evaluated: SQL of one row with that count, by the tables and steps of the statement.
+        cases: what it finds, in order: of each row the first case that holds.
+        is_kept: whether its rows are computed once, since a verdict counts them by rules too. Then
+            `evaluated` reads nothing else, by the name `responses`.
+        exercised: the table or fact whose rows are the cases in which the check could have failed;
+            empty if it could in all that it evaluates.
+        evidence: the columns that go into the JSON evidence, separated by commas; a case may have
+            others.
+        summary: SQL of at most one row with one text named `summary`: all findings in one line. It
+            reads `findings`: the rows for which a case holds, with their kind and verdict.
+        place: where and when a finding was, in SQL: topic, partition, offset_first, offset_last,
+            group and at, for as far as the rows have no columns of these names.
+        optional: tables that may be missing; then they count as empty.
+        regardless: those in which, besides, a gap can't make the check wrong.
+    """
+
+    needs: tuple[str, ...]
+    evaluated: str
+    cases: list[CaseHeader]
+    is_kept: bool = msgspec.field(default=False, name="kept")
+    exercised: str = ""
+    evidence: str = ""
+    summary: str = ""
+    place: dict[str, str] = {}
+    optional: tuple[str, ...] = ()
+    regardless: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What a check finds in a trace, once the engine is asked for it.
+
+    Attributes:
+        findings: rows with FINDING_COLUMNS.
+        evaluated: one row with the count `evaluated`.
+        summary: at most one row with the text `summary`; None if the check has none.
+    """
+
+    findings: Query
+    evaluated: Query
+    summary: Query | None
+
+
+@dataclass(frozen=True)
+class CheckDefinition:
+    """A check, as its file says.
+
+    A check may read other tables than those that it needs, which may be empty, e.g. where nothing
+    was reset.
+    """
+
+    source: Source
+    header: CheckHeader
+
+    @property
+    def name(self) -> Check:
+        """The check that it is."""
+        return Check(self.source.name)
+
+    @property
+    def id(self) -> str:
+        """See `Description`."""
+        return self.header.id
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """See `CheckHeader`."""
+        return self.header.needs
+
+    @cached_property
+    def cases(self) -> Cases:
+        """What it finds."""
+        cases = _cases(self.source, self.header)
+        return Cases(*cases, evidence=self.header.evidence, **self.header.place)
+
+    @cached_property
+    def findings(self) -> str:
+        """The statement of its findings."""
+        return self._about_rows(self.cases.findings_of(_ROWS, output_columns(self.source)))
+
+    @cached_property
+    def evaluated(self) -> str:
+        """The statement of how much there was to judge."""
+        counted = expanded(self.header.evaluated, self.source.path)
+        if self.header.is_kept:
+            return f"with responses as (select * from {self.name}) {counted}"
+        return parts_of(self.source)[0] + counted
+
+    @cached_property
+    def summary(self) -> str:
+        """The statement of all findings in one line; empty if there is none."""
+        if not self.header.summary:
+            return ""
+        decided = self.cases.decided_of(_ROWS, output_columns(self.source))
+        text = expanded(self.header.summary, self.source.path)
+        return self._about_rows(f"select * from ({text})", f"findings as ({decided})")
+
+    @cached_property
+    def rows(self) -> Fact:
+        """What its cases are asked of, of a check whose rows are kept."""
+        return Fact(
+            subject="",
+            name=str(self.name),
+            about="",
+            columns=tuple(
+                Column(name, pa.null(), null=True) for name in output_columns(self.source)
+            ),
+            text=self.source.text,
+            place=self.source.path,
+            optional=self.header.optional,
+            regardless=self.header.regardless,
+        )
+
+    def lacks(self, trace: Trace) -> str:
+        """Why a trace can't be judged, by its missing and empty tables; empty if it can."""
+        return trace.lacks(self.needs)
+
+    def judge(self, trace: Trace) -> CheckOutcome:
+        """What it finds in a trace; its statements run when their rows are asked for.
+
+        Raises:
+            TableError: a table is missing or unreadable.
+        """
+        if self.header.is_kept:
+            trace.with_rows(self.rows)
+        summary = self._asked(self.summary, trace) if self.summary else None
+        return CheckOutcome(
+            self._asked(self.findings, trace), self._asked(self.evaluated, trace), summary
+        )
+
+    def _asked(self, text: str, trace: Trace) -> Query:
+        header, place = self.header, self.source.path
+        return trace.query(
+            text, place=place, optional=header.optional, regardless=header.regardless
+        )
+
+    def _about_rows(self, final: str, *more: str) -> str:
+        """A statement about the rows of the check's own."""
+        steps, own = parts_of(self.source)
+        if self.header.is_kept:
+            steps, own = "", f"select * from {self.name}"
+        # A comment may be between the steps and the last SELECT.
+        begun = f"{steps.rstrip()}\n," if steps else "with"
+        return ", ".join([f"{begun} {_ROWS} as (\n{own}\n)", *more]) + f"\n{final}"
+
+
+def in_order(ids: str) -> tuple[str, int, str]:
+    """What ids are sorted by: family, number, and what follows the number."""
+    first = ids.split(",", maxsplit=1)[0]
+    digits = "".join(letter for letter in first if letter.isdigit())
+    return first[0], int(digits), first[1:].removeprefix(digits)
+
+
+def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
+    for one in header.cases:
+        kinds = {verdict: getattr(one, verdict) for verdict in FindingVerdict}
+        given = {verdict: kind for verdict, kind in kinds.items() if kind is not None}
+        if len(given) != 1:
+            raise StatementError(f"{source.path}: a case has one verdict: {one.cause}")
+        ((verdict, kind),) = given.items()
+        when, permitted_if, undecided_if = (
+            expanded(sql, source.path) for sql in (one.when, one.permitted_if, one.undecided_if)
+        )
+        yield Case(
+            kind, verdict, one.cause, when, permitted_if, undecided_if, evidence=one.evidence
+        )
+
 
 CHECKS: dict[Check, CheckDefinition] = {
-    one.name: one for one in sorted(stated_checks(), key=lambda one: in_order(one.id))
+    one.name: one
+    for one in sorted(
+        (
+            CheckDefinition(source, source.header_as(CheckHeader))
+            for source in sources("checks").values()
+        ),
+        key=lambda one: in_order(one.id),
+    )
 }
-"""In the order of their ids."""
+"""Every check by its name, in the order of their ids."""

@@ -11,6 +11,7 @@ needs: [log_starts, leaderships]
 evaluated: >-
   select count(*) as evaluated
   from (select topic from reported union all select topic from log_starts)
+exercised: expired_logs
 cases:
 - violation: above the high watermark
   cause: log start {offset_first} is above high watermark {bound}

@@ -15,6 +15,7 @@ evaluates: every acknowledged record.
 source: AlterPartition needs the controller, so a deposed leader can't commit alone.
 needs: [sends, leaderships, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from acknowledged_sends
+exercised: leader_changes
 cases:
 - permitted: accepted_by_zombie
   when: reason = 'survived'

@@ -10,6 +10,7 @@ evaluates: each step of a group from one epoch to a newer one on a partition.
 source: KIP-320, Motivation; KAFKA-20507.
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from passages
+exercised: truncated_readers
 cases:
 - violation: silent
   cause: epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and

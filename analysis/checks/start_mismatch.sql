@@ -12,6 +12,7 @@ evaluates: every assignment with a commit before it.
 source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.'
 needs: [group_events, committed_offsets, polls]
 evaluated: select count(*) as evaluated from commits_at_start
+exercised: resumed_positions
 cases:
 - permitted: '{reset_cause}'
   when: reset_cause is not null

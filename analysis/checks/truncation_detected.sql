@@ -8,6 +8,7 @@ evaluates: the deliveries of each epoch to each group.
 source: 'KIP-320: OffsetForLeaderEpoch validates a position.'
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from branch_reads
+exercised: truncated_readers
 cases:
 - permitted: raised
   when: is_raised or to_offset is null

@@ -15,6 +15,7 @@ source: >-
   (KAFKA-20507).
 needs: [polls, group_events, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+exercised: truncated_readers
 cases:
 - permitted: silent
   when: returned > offset_last

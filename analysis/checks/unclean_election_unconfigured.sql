@@ -8,6 +8,7 @@ evaluates: every election.
 source: '`PartitionChangeBuilder`; KIP-704.'
 needs: [leaderships]
 evaluated: select count(*) as evaluated from elections
+exercised: leader_changes
 cases:
 - violation: unconfigured
   cause: broker {leader} was elected in epoch {leader_epoch}, but was not in the ISR

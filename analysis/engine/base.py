@@ -1,61 +1,47 @@
-"""What both engines do alike: they compute what statements share, and leave out what is empty."""
+"""What runs statements in Spark's SQL about tables that it knows by their names."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
-
-from analysis.engine.frames import Frame
-from analysis.engine.sharing import resolved, shared, used_once
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-class PlanningEngine(ABC):
-    """An engine (`analysis.engine.frames.Engine`), by what differs: how it runs one statement."""
+class Engine(Protocol):
+    """Runs the statements of one trace. Only it knows how large the trace is.
 
-    def run(self, frame: Frame) -> pa.Table:
-        """The rows of a frame."""
-        return self.rows_of(frame, frozenset())
+    `numbers` are the values of a statement's parameters, such as `:clock_micros`.
+    """
 
-    def run_all(self, frames: Sequence[Frame]) -> list[pa.Table | Exception]:
-        """The rows of several frames, or why they can't be had."""
-        inlined = used_once(frames)
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Name rows that Python has."""
+        ...
 
-        def rows(frame: Frame) -> pa.Table | Exception:
-            try:
-                return self.rows_of(frame, inlined)
-            except Exception as error:  # noqa: BLE001 - the other frames have theirs
-                return error
+    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:
+        """Name the rows of a Parquet file at a path or URI, by a schema, and as many as `rows`."""
+        ...
 
-        return self.each(rows, frames)
+    def drop(self, name: str) -> None:
+        """Forget a file by its name."""
+        ...
 
-    def rows_of(self, frame: Frame, inlined: frozenset[int]) -> pa.Table:
-        """The rows of a frame. If it is known to have none, nothing is run.
+    def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
+        """Name the rows of a statement, which are computed now, once. Whether there are any."""
+        ...
 
-        Args:
-            frame: to be run.
-            inlined: of what is shared, what becomes a part of it (`analysis.engine.sharing`).
-        """
-        found = resolved(frame, self.computed, inlined)
-        if found is None:
-            return pa.table({name: pa.array([], pa.null()) for name in frame.columns})
-        return self.fetched(found)
+    def define(self, name: str, statement: str, numbers: Mapping[str, int]) -> None:
+        """Name a statement, to be a part of those that read it."""
+        ...
 
-    def materialized(self, frame: Frame) -> Frame:
-        """The rows of a frame, computed at most once."""
-        return shared(frame)
+    def rows(
+        self, *statements: str, numbers: Mapping[str, int], limit: int | None = None
+    ) -> pa.Table:
+        """The rows of statements that have the same columns, or the first ones up to a limit."""
+        ...
 
-    @abstractmethod
-    def fetched(self, frame: Frame) -> pa.Table:
-        """The rows of a frame that is made of tables and queries only, in Python."""
-
-    @abstractmethod
-    def computed(self, frame: Frame) -> Frame:
-        """The rows of such a frame as a table."""
-
-    @abstractmethod
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, in their order."""
+        ...

@@ -4,30 +4,29 @@ Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis
 """
 
 import os
+import warnings
 import weakref
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from itertools import count
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from analysis.engine.base import PlanningEngine
-from analysis.engine.frames import Frame, View
-from analysis.engine.spelling import MACROS, in_duckdb
-from analysis.engine.statements import statement
+from analysis.engine.prepared import prepared
+from analysis.engine.spelling import MACROS, with_numbers
 
+# A relation (`sql`) is bound a second time when its rows are asked for, which costs more.
+warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-class DuckDBEngine(PlanningEngine):
-    """One connection to a database in memory, which spills to a folder."""
+class Database:
+    """A database in memory, which spills to a folder; each trace has an engine of its own."""
 
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
-        """Connect.
+        """Open it.
 
         Args:
             threads: at most.
@@ -35,52 +34,78 @@ class DuckDBEngine(PlanningEngine):
             spill: the folder, which is made where it is missing.
         """
         spill.mkdir(parents=True, exist_ok=True)
-        directory = self._opened(spill)
+        directory = _opened(spill, by=self)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._conn = duckdb.connect(config=config)
-        self._numbers = count(1)
         for macro in MACROS:
             self._conn.execute(f"CREATE MACRO {macro}")
 
-    def fetched(self, frame: Frame) -> pa.Table:
-        """The rows of a frame, in Python."""
-        rows = self._conn.sql(in_duckdb(statement(frame))).to_arrow_table()
-        return rows.rename_columns(list(frame.columns)) if frame.columns else rows
+    def engine(self) -> "DuckDBEngine":
+        """An engine without tables yet."""
+        return DuckDBEngine(self, self._conn.cursor())
 
-    def table(self, content: pa.Table) -> Frame:
-        """Rows from Python."""
-        self._conn.register("content", content)
-        made = self._made("TABLE", "SELECT * FROM content", content.column_names)
+
+class DuckDBEngine:
+    """A connection to a database, and the tables that only it names."""
+
+    def __init__(self, database: Database, connection: duckdb.DuckDBPyConnection) -> None:
+        """Use a connection of a database, which is kept open."""
+        self._database = database
+        self._conn = connection
+
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Name rows that Python has."""
+        self._conn.register("content", rows)
+        self._conn.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM content")
         self._conn.unregister("content")
-        return replace(made, is_empty=not content.num_rows)
 
-    def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> Frame:  # noqa: ARG002
-        """Rows of a Parquet file of this machine, read again by each statement."""
-        found = self._conn.read_parquet(self._opened(Path(place)), hive_partitioning=False)
-        name = f"t{next(self._numbers)}"
-        found.project(*map(duckdb.ColumnExpression, schema.names)).create_view(name)
-        return Frame(self, tuple(schema.names), View(name))
+    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:  # noqa: ARG002
+        """Name the rows of a Parquet file of this machine, read again by each statement."""
+        columns = ", ".join(f'"{column}"' for column in schema.names)
+        file = f"read_parquet('{_opened(Path(place), by=self)}', hive_partitioning=false)"
+        self._conn.execute(f"CREATE TEMP VIEW {name} AS SELECT {columns} FROM {file}")
 
-    def computed(self, frame: Frame) -> Frame:
-        """The rows of a frame as a table."""
-        made = self._made("TABLE", in_duckdb(statement(frame)), list(frame.columns))
-        first = self._conn.sql(in_duckdb(statement(made.limit(1)))).fetchall()
-        return replace(made, is_empty=not first)
+    def drop(self, name: str) -> None:
+        """Forget a file by its name."""
+        self._conn.execute(f"DROP VIEW {name}")
 
-    def _opened(self, path: Path) -> str:
-        """A name of a file or folder that is no pattern, no column, and text, whatever its path is.
+    def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
+        """Name the rows of a statement, which are computed now, once. Whether there are any."""
+        made = self._conn.execute(f"CREATE TEMP TABLE {name} AS {_spelled(statement, numbers)}")
+        ((rows,),) = made.fetchall()
+        return bool(rows)
 
-        It is of what was there: a file that replaces it is not read.
-        """
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, descriptor)
-        return f"/dev/fd/{descriptor}"
+    def define(self, name: str, statement: str, numbers: Mapping[str, int]) -> None:
+        """Name a statement, to be a part of those that read it."""
+        self._conn.execute(f"CREATE TEMP VIEW {name} AS {_spelled(statement, numbers)}")
+
+    def rows(
+        self, *statements: str, numbers: Mapping[str, int], limit: int | None = None
+    ) -> pa.Table:
+        """The rows of statements that have the same columns, or the first ones up to a limit."""
+        spelled = " UNION ALL ".join(f"({_spelled(one, numbers)})" for one in statements)
+        if limit is not None:
+            spelled = f"SELECT * FROM ({spelled}) LIMIT {limit}"
+        return self._conn.execute(spelled).to_arrow_table()
 
     def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
         """What is asked of each, one at a time: DuckDB uses every core for one statement."""
         return [ask(one) for one in of]
 
-    def _made(self, kind: str, query: str, columns: list[str]) -> Frame:
-        name = f"t{next(self._numbers)}"
-        self._conn.execute(f"CREATE TEMP {kind} {name} AS {query}")
-        return Frame(self, tuple(columns), View(name))
+
+def _spelled(statement: str, numbers: Mapping[str, int]) -> str:
+    return with_numbers(prepared(statement).in_duckdb, numbers)
+
+
+def _opened(path: Path, by: object) -> str:
+    """A name of a file or folder that is no pattern, no column, and text, whatever its path is.
+
+    It is of what was there: a file that replaces it is not read.
+
+    Args:
+        path: of the file or folder.
+        by: what reads it; it is open as long as that exists.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    weakref.finalize(by, os.close, descriptor)
+    return f"/dev/fd/{descriptor}"

@@ -1,12 +1,7 @@
 """Statements run by Spark SQL, for runs that are too large for a task."""
 
-import weakref
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,10 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from analysis.engine.base import PlanningEngine
-from analysis.engine.frames import Frame, View
 from analysis.engine.scratch import LITERAL, RemoteScratch, Scratch, in_full
-from analysis.engine.statements import statement
+from analysis.engine.spelling import with_numbers
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -28,77 +21,69 @@ _ROWS_PER_PARTITION = 500_000
 _AT_ONCE_MAX = 8
 """Statements that run at the same time, at most: the driver plans all of them."""
 _CANCEL_SECONDS = 0.5
-_NUMBERS = count(1)
-_UNUSED: deque[str] = deque()
-"""Views that no frame refers to any more, of whichever engine."""
 
 
-class SparkEngine(PlanningEngine):
-    """A Spark session, and the tables that statements name.
-
-    A table is a temporary view, dropped once no frame refers to it any more.
-    """
+class SparkEngine:
+    """A session of its own in a running Spark, whose temporary views are the tables."""
 
     def __init__(
         self, session: SparkSession, *, rows: int, scratch: Scratch | RemoteScratch
     ) -> None:
-        """Run statements in a session.
+        """Run statements in a session like another one.
 
         Args:
-            session: that plans for this trace from now on.
+            session: the other one.
             rows: of all tables of the trace.
             scratch: where rows of the trace are kept.
         """
-        self.session = session
+        self.session = session.newSession()
         self._scratch = scratch
         least = session.sparkContext.defaultParallelism
         partitions = max(least, rows // _ROWS_PER_PARTITION)
-        session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        self.session.conf.set("spark.sql.shuffle.partitions", str(partitions))
 
-    def fetched(self, frame: Frame) -> pa.Table:
-        """The rows of a frame, in Python."""
-        return self.planned(frame).toArrow()
+    def add(self, name: str, rows: pa.Table) -> None:
+        """Name rows that the driver has."""
+        self.session.createDataFrame(rows).createTempView(name)
 
-    def planned(self, frame: Frame) -> DataFrame:
-        """A frame as Spark's."""
-        return self.session.sql(statement(frame))
-
-    def table(self, content: pa.Table) -> Frame:
-        """Rows that the driver has."""
-        found = self.named(self.session.createDataFrame(content))
-        return replace(found, is_empty=not content.num_rows)
-
-    def parquet(self, place: Path | str, schema: pa.Schema, rows: int) -> Frame:
-        """Rows of a Parquet file at a path or URI; few go into the plans that use them."""
-        uri, types = in_full(place), from_arrow_schema(schema)
+    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:
+        """Name the rows of a Parquet file at a path or URI; few go into the plans that use them."""
+        found = self._read(in_full(place), from_arrow_schema(schema))
         if rows <= LOCAL_ROWS:
-            return self.table(self._read(uri, types).toArrow())
-        return self._files(uri, types)
+            self.add(name, found.toArrow())
+        else:
+            found.createTempView(name)
 
-    def named(self, found: DataFrame) -> Frame:
-        """A DataFrame as a table that statements can name."""
-        self._drop_unused()
-        name = f"t{next(_NUMBERS)}"
-        found.createTempView(name)
-        view = View(name)
-        # Only noted here: a finalizer may run within another call to the JVM.
-        weakref.finalize(view, _UNUSED.append, name).atexit = False
-        return Frame(self, tuple(found.columns), view)
+    def drop(self, name: str) -> None:
+        """Forget a file by its name."""
+        self.session.catalog.dropTempView(name)
 
-    def _drop_unused(self) -> None:
-        """Drop the views that no frame refers to any more. Threads may do so at the same time."""
-        with suppress(IndexError):
-            while True:
-                self.session.catalog.dropTempView(_UNUSED.popleft())
+    def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
+        """Name the rows of a statement, which are computed now, once. Whether there are any.
 
-    def computed(self, frame: Frame) -> Frame:
-        """The rows of a frame as a table; few go into the plans that use them."""
-        kept = self._scratch.kept(self.planned(frame))
-        return (
-            self._files(kept.uri, kept.schema)
-            if kept.rows > LOCAL_ROWS
-            else self.table(kept.as_table())
-        )
+        Few go into the plans that use them.
+        """
+        kept = self._scratch.kept(self.planned(statement, numbers))
+        if kept.rows > LOCAL_ROWS:
+            self._read(kept.uri, kept.schema).createTempView(name)
+        else:
+            self.add(name, kept.as_table())
+        return bool(kept.rows)
+
+    def define(self, name: str, statement: str, numbers: Mapping[str, int]) -> None:
+        """Name a statement, to be a part of those that read it."""
+        self.planned(statement, numbers).createTempView(name)
+
+    def rows(
+        self, *statements: str, numbers: Mapping[str, int], limit: int | None = None
+    ) -> pa.Table:
+        """The rows of statements that have the same columns, or the first ones up to a limit."""
+        found = self.planned(" union all ".join(f"({one})" for one in statements), numbers)
+        return (found if limit is None else found.limit(limit)).toArrow()
+
+    def planned(self, statement: str, numbers: Mapping[str, int]) -> DataFrame:
+        """A statement as Spark's."""
+        return self.session.sql(with_numbers(statement, numbers))
 
     @property
     def at_once(self) -> int:
@@ -124,9 +109,6 @@ class SparkEngine(PlanningEngine):
         while running := [one for one in asked if not one.done()]:
             self.session.sparkContext.cancelAllJobs()
             wait(running, timeout=_CANCEL_SECONDS)
-
-    def _files(self, uri: str, schema: StructType) -> Frame:
-        return self.named(self._read(uri, schema))
 
     def _read(self, uri: str, schema: StructType) -> DataFrame:
         return self.session.read.options(**LITERAL).schema(schema).parquet(uri)

@@ -1,10 +1,9 @@
 """Spark's SQL in DuckDB's spelling, where sqlglot alone would not keep the meaning."""
 
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 _SUBSTRING_INDEX = """\
 substring_index(whole, delimiter, parts) as array_to_string(
@@ -30,28 +29,26 @@ MACROS = (
 
 _TYPES = ("bigint", "int", "string", "boolean")
 _SPECIFIER = re.compile(r"%(?:(,)|\.([0-9]+))?([a-z])")
-_TABLE = re.compile(r"\bt[0-9]+\b")
-"""The name of a table, as `analysis.engine.duckdb` numbers them."""
-_KEPT_MAX = 2048
-"""Statements whose spelling is kept: more than twice as many as the checks have."""
+_NUMBER = re.compile(r"(?<!:)[:$]([a-z_]+_micros)\b")
+"""A parameter, in Spark's spelling or in DuckDB's."""
 
 
-def in_duckdb(statement: str) -> str:
-    """A statement in Spark's SQL as one in DuckDB's.
+def with_numbers(statement: str, numbers: Mapping[str, int]) -> str:
+    """A statement, in either spelling, with the values of its parameters.
 
-    Two statements that differ in the numbers of their tables are spelled once.
+    Raises:
+        KeyError: a parameter has no value.
     """
-    numbered: dict[str, str] = {}
-    alike = _TABLE.sub(
-        lambda name: numbered.setdefault(name[0], f"t{len(numbered) + 1}"), statement
-    )
-    named = {number: name for name, number in numbered.items()}
-    return _TABLE.sub(lambda number: named[number[0]], _spelled(alike))
+    return _NUMBER.sub(lambda name: str(numbers[name[1]]), statement)
 
 
-@lru_cache(_KEPT_MAX)
-def _spelled(statement: str) -> str:
-    tree = parse_one(statement, read="spark")
+def has_parameters(statement: str) -> bool:
+    """Whether a statement has parameters."""
+    return _NUMBER.search(statement) is not None
+
+
+def in_duckdb(tree: exp.Expression) -> str:
+    """A statement in Spark's SQL as one in DuckDB's; the tree is changed."""
     for node in reversed(list(tree.walk(bfs=True))):
         rule = _RULES.get(type(node))
         if rule is not None:

@@ -13,20 +13,14 @@ from typing import TypeVar
 
 import jinja2
 import msgspec
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer, TokenType
 
+from analysis.engine.prepared import Prepared, StatementError, prepared
 from contract.tables import MICROS_PER_SECOND, OFFSETS_TOPIC
 
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
 _FILE = re.compile(r"\A/\*\n(.*?)\n\*/\n(.*)\Z", re.DOTALL)
-_PARAMETER = re.compile(r"(?<!:):([a-z_]+_micros)\b")
-
-
-class StatementError(ValueError):
-    """A file is no statement with a header; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +55,12 @@ class Source:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The tables and facts that the statement reads, in the order of their names."""
-        return tables_of(self.text, str(self.path))
+        """The tables and facts that the statement reads, in the order of their names.
+
+        Raises:
+            StatementError: it can't be parsed.
+        """
+        return prepared_at(self.path, self.text).tables
 
 
 @cache
@@ -83,19 +81,16 @@ def read(path: Path) -> Source:
     return Source(path, parts[1], expanded(parts[2], path))
 
 
-@cache
-def tables_of(text: str, place: str) -> tuple[str, ...]:
-    """The tables that a statement names, and does not define itself.
+def prepared_at(place: Path, text: str) -> Prepared:
+    """A statement of a file, prepared.
 
     Raises:
-        StatementError: it can't be parsed.
+        StatementError: it can't be parsed; the message names the file.
     """
     try:
-        tree = parse_one(text, read="spark")
-    except SqlglotError as error:
+        return prepared(text)
+    except StatementError as error:
         raise StatementError(f"{place}: {error}") from error
-    own = {one.alias for one in tree.find_all(exp.CTE)}
-    return tuple(sorted({one.name for one in tree.find_all(exp.Table)} - own))
 
 
 @cache
@@ -113,15 +108,6 @@ def parts_of(source: Source) -> tuple[str, str]:
     raise StatementError(f"{source.path}: it has no SELECT")
 
 
-def with_final(source: Source, final: str) -> str:
-    """The steps of a statement before another SELECT than its own.
-
-    Raises:
-        StatementError: the statement has no SELECT.
-    """
-    return parts_of(source)[0] + expanded(final, source.path)
-
-
 @cache
 def expanded(text: str, path: Path) -> str:
     """A text in which macros and variables are replaced.
@@ -133,15 +119,6 @@ def expanded(text: str, path: Path) -> str:
         return _environment().from_string(text).render().strip()
     except (jinja2.TemplateError, TypeError) as error:
         raise StatementError(f"{path}: {error}") from error
-
-
-def with_parameters(text: str, numbers: Mapping[str, int]) -> str:
-    """A statement with the numbers of a trace.
-
-    Raises:
-        KeyError: a parameter has no number.
-    """
-    return _PARAMETER.sub(lambda name: str(numbers[name[1]]), text)
 
 
 @cache

@@ -4,16 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from analysis.engine.frames import Row
-from analysis.facts.stated import fact_named
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Row, Trace
 from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
 _OF_ALL_BROKERS = "replicas:"
-
-held_faults = fact_named("held_faults")
 
 
 def unexplained_restarts(trace: Trace) -> Iterator[str]:
@@ -22,9 +18,12 @@ def unexplained_restarts(trace: Trace) -> Iterator[str]:
     A process registers once. Only faults restart brokers, so the driver's history lacks one, and
     what else that fault did to the cluster is not known.
     """
-    faults = [] if trace.problem("faults") else held_faults(trace).collect()
+    faults = [] if trace.problem("faults") else trace.ask("select * from held_faults")
     registered: dict[int, dict[int, int]] = {}
-    for row in trace.present("broker_states").orderBy("metadata_offset").collect():
+    states = trace.ask(
+        "select * from broker_states order by metadata_offset", optional=("broker_states",)
+    )
+    for row in states:
         registered.setdefault(row["broker"], {}).setdefault(row["broker_epoch"], row["at_micros"])
     for broker, epochs in sorted(registered.items()):
         for before, at in pairwise(epochs.values()):

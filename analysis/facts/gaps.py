@@ -5,25 +5,16 @@ may only look so. A history without its end, and a table that is missing or unre
 whole run undecided. What is merely odd, and leaves no gap, is reported by `history_complete` alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
 
-import pyarrow as pa
-
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame, Row
-from analysis.facts.declared import FACTS
 from analysis.facts.faults import unexplained_restarts
-from analysis.facts.stated import fact_named
-from analysis.facts.trace import Trace, fact
-from contract.errors import TableError
+from analysis.facts.library import computed
+from analysis.facts.trace import Row, Trace
 from contract.run_folder import GENERATED
-from contract.table_columns import int32, int64, string
+from contract.table_columns import string
 from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC, TABLES
 
-_incomplete = fact_named("incomplete_histories")
-_stored_otherwise = fact_named("stored_otherwise")
 ALL_TABLES = tuple(TABLES)
 """Of a gap after which nothing of the run can be relied on."""
 
@@ -48,14 +39,14 @@ class _Implied:
         by: the other one.
         where: SQL of its rows; empty for any.
         role: who writes a history in runs to which it applies; empty where servers were collected.
-        rows: which rows of the other one count; None: all.
+        rows: a fact: which rows of the other one count; empty: all.
     """
 
     table: str
     by: str
     where: str = ""
     role: str = ""
-    rows: Callable[[Trace], Frame] | None = None
+    rows: str = ""
 
 
 _BY_DRIVER = ("faults", "phases", "waits", "clocks")
@@ -79,7 +70,10 @@ _OF_CLIENT_LOGS = ("resets",)
 _LOGS_ITS_END = "java"
 """The client that logs when a consumer is opened and closed (AppInfoParser), before its history
 says so. librdkafka and kafka-python may be silent."""
-_LOGGED_CHANGES = "change in ('opened', 'closed')"
+_LAST_LOGGED = """
+    select worker, max(at_micros) as until from group_events
+    where change in ('opened', 'closed') group by worker
+"""
 _LOG_MICROS = MICROS_PER_SECOND // 2
 """A history may say so that much later than the log; in runs it was at most 0.1 s."""
 _EDGE_MICROS = MICROS_PER_SECOND
@@ -110,7 +104,7 @@ _IMPLIED = (
         by="committed_offsets",
         where=_IS_STORED,
         role=_CLIENTS,
-        rows=fact_named("client_offsets"),
+        rows="client_offsets",
     ),
     _Implied("committed_offsets", by="commits", where=_IS_ACKNOWLEDGED),
     _Implied("transactions", by="sends", where="transaction is not null", role=_CLIENTS),
@@ -139,39 +133,21 @@ def gaps(trace: Trace) -> list[Gap]:
     return trace.once("gaps", lambda: list(_found(trace)))
 
 
-@fact(string("source"), string("reason", "in words"))
-def missing_sources(trace: Trace) -> Frame:
+@computed(string("source"), string("reason", "in words"))
+def missing_sources(trace: Trace) -> Iterator[Row]:
     """What a run should have left and did not; of histories that are there see `histories`.
 
     Also what its description, its manifest and the absence of tables show, so it is found in
     Python.
     """
-    content = [
-        {"source": gap.source, "reason": gap.reason} for gap in gaps(trace) if not gap.is_in_history
-    ]
-    schema = pa.schema({name: pa.string() for name in ("source", "reason")})
-    return trace.engine.table(pa.Table.from_pylist(content, schema=schema))
+    for gap in gaps(trace):
+        if not gap.is_in_history:
+            yield {"source": gap.source, "reason": gap.reason}
 
 
-@fact(
-    string("group"),
-    string("topic"),
-    int32("partition"),
-    int64("stored_offset"),
-    int32("stored_epoch"),
-    int64("stored_micros"),
-)
-def unreported_commits(trace: Trace) -> Frame:
-    """Stored commits that no client reports: rows of `stored_otherwise`.
-
-    None where a table is missing from which these are found: what else a run lacks is reported all
-    the same. No statement can ask whether a table is there.
-    """
-    try:
-        return _stored_otherwise(trace).where("kind is null")
-    except TableError:
-        columns = FACTS["gaps.unreported_commits"].schema
-        return trace.engine.table(columns.empty_table())
+def statements() -> Iterator[str]:
+    """What is asked of every table."""
+    return map(_bounds, _TIMES)
 
 
 def doubts(trace: Trace) -> list[str]:
@@ -194,8 +170,8 @@ def _found(trace: Trace) -> Iterator[Gap]:
     if trace.run.cluster == GENERATED and not trace.is_generated:
         reason = "run.json says that the history was generated, but the run has files of a cluster"
         yield Gap("run.json", ALL_TABLES, reason)
-    rows = trace.present("histories").collect()
-    yield from _in_histories(_incomplete(trace).collect())
+    rows = trace.ask("select * from histories", optional=("histories",))
+    yield from _in_histories(trace.ask("select * from incomplete_histories"))
     yield from _without_end(trace, rows)
     yield from _missing_histories(trace, rows)
     yield from _client_logs(trace, rows)
@@ -227,8 +203,11 @@ def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     endless = [row["worker"] for row in rows if row["ended_by_itself"] is False]
     if not endless:
         return
-    kills = trace.present("faults").where("fault like 'kill%' and target like 'client:%'")
-    killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills.collect()}
+    kills = trace.ask(
+        "select target from faults where fault like 'kill%' and target like 'client:%'",
+        optional=("faults",),
+    )
+    killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills}
     for worker in sorted(set(endless) - killed):
         yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
 
@@ -243,8 +222,7 @@ def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
             yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
     if not ends:
         return
-    changes = trace.unrecorded("group_events").where(_LOGGED_CHANGES).groupBy("worker")
-    for change in changes.agg(F.max("at_micros").alias("until")).collect():
+    for change in trace.ask(_LAST_LOGGED, regardless=("group_events",)):
         if change["worker"] not in ends:
             continue
         row = ends[change["worker"]]
@@ -263,22 +241,19 @@ def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
 
 def _outside(trace: Trace) -> Iterator[Gap]:
     """Tables with times before the run's start or after its end, beyond the bound of the clocks."""
-    asked = [
-        trace.unrecorded(name)
-        .agg(F.min(F.expr(least)).alias("first"), F.max(F.expr(most)).alias("last"))
-        .select(F.lit(name).alias("table"), "first", "last")
-        for name, (least, most) in _TIMES.items()
-        if trace.rows[name] and not trace.problem(name)
-    ]
-    if not asked:
-        return
+    asked = [_bounds(name) for name in _TIMES if trace.rows[name] and not trace.problem(name)]
     bound = trace.clock_micros + _EDGE_MICROS
     start, end = trace.run.started_micros - bound, trace.run.ended_micros
-    for row in reduce(Frame.union, asked).collect():
+    for row in trace.ask_each(asked, regardless=tuple(_TIMES)):
         if row["first"] is not None and row["first"] < start:
-            yield _outside_by(row["table"], start + bound - row["first"], "before the run's start")
+            yield _outside_by(row["name"], start + bound - row["first"], "before the run's start")
         if end is not None and row["last"] is not None and row["last"] > end + bound:
-            yield _outside_by(row["table"], row["last"] - end, "after the run's end")
+            yield _outside_by(row["name"], row["last"] - end, "after the run's end")
+
+
+def _bounds(name: str) -> str:
+    least, most = _TIMES[name]
+    return f"select '{name}' as name, min({least}) as first, max({most}) as last from {name}"
 
 
 def _outside_by(table: str, by_micros: int, where: str) -> Gap:
@@ -309,9 +284,10 @@ def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
         if any(row["role"] == "driver" for row in histories):
             yield Gap("servers", (*_OF_REPLICAS, *_OF_LOGS), "no server's files were collected")
         return
-    collected = {row["server"]: row for row in trace.present("servers").collect()}
-    states = trace.present("broker_states").select("broker").distinct()
-    for broker in sorted(row["broker"] for row in states.collect()):
+    servers = trace.ask("select * from servers", optional=("servers",))
+    collected = {row["server"]: row for row in servers}
+    states = trace.ask("select distinct broker from broker_states", optional=("broker_states",))
+    for broker in sorted(row["broker"] for row in states):
         row = collected.get(broker)
         if row is None or not row["replicas"]:
             yield Gap(
@@ -326,7 +302,8 @@ def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
 def _segments(trace: Trace) -> Iterator[Gap]:
     if not trace.rows["unread_segments"]:
         return
-    for row in trace.present("unread_segments").where("error is not null").collect():
+    unread = "select * from unread_segments where error is not null"
+    for row in trace.ask(unread, optional=("unread_segments",)):
         replica = f"{row['topic']}-{row['partition']} of broker {row['broker']}"
         yield Gap(
             replica,
@@ -357,5 +334,7 @@ def _emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
 def _has_rows(trace: Trace, implied: _Implied) -> bool:
     if not trace.rows[implied.by]:
         return False
-    found = trace.present(implied.by) if implied.rows is None else implied.rows(trace)
-    return not implied.where or bool(found.where(implied.where).limit(1).collect())
+    if not implied.where:
+        return True
+    rows = f"select * from {implied.rows or implied.by} where {implied.where}"
+    return bool(trace.query(rows, optional=(implied.by,)).table(limit=1).num_rows)

@@ -6,11 +6,12 @@ while this one was away, if this one is elected later from where its own log end
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.facts.stated import computed
+from analysis.facts.library import computed
+from analysis.facts.trace import Row, Trace
 from contract.table_columns import PARTITION, int32, int32s
 
 
@@ -105,10 +106,8 @@ class LogsOfPartition:
     int32("leader_epoch"),
     int32s("lacked", "older epochs of which the leader's log had nothing, though they had begun"),
     int32s("may_lack", "those of which that is not known"),
-    proved_by=("truncations",),
-    logs="select * from forked_logs",
 )
-def lineages(logs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def lineages(trace: Trace) -> Iterator[Row]:
     """The leader epochs whose leader's log lacks some older epoch, or may lack it.
 
     An epoch is lacked if the log has an older one behind its start. That is known of a log that a
@@ -116,9 +115,10 @@ def lineages(logs: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     not in sync and truncated nothing since. Each epoch's log has what the log before it had, so it
     is computed in Python, epoch by epoch.
     """
-    for row in logs:
+    for row in trace.ask("select * from forked_logs"):
         for epoch, (lacked, may_lack) in LogsOfPartition.of(row).lineages().items():
             if lacked or may_lack:
+                trace.touch("truncations")
                 yield {
                     "topic": row["topic"],
                     "partition": row["partition"],

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from analysis.engine.duckdb import DuckDBEngine
-from analysis.engine.frames import Engine, Frame
+from analysis.engine.base import Engine
+from analysis.engine.duckdb import Database
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 from analysis.facts.remote import RemoteRun
@@ -34,8 +34,8 @@ def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int)
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
-    engine = DuckDBEngine(threads=threads, memory=f"{memory >> 20}MiB", spill=spill)
-    return trace_of(engine, folder, table_files(folder))
+    database = Database(threads=threads, memory=f"{memory >> 20}MiB", spill=spill)
+    return trace_of(database.engine(), folder, table_files(folder))
 
 
 def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None = None) -> Trace:
@@ -60,23 +60,22 @@ def trace_of(
 ) -> Trace:
     """A run's tables on any engine. One that breaks its contract is unreadable."""
     plan, run = folder.plan(), folder.run()
-    tables = {
-        name: engine.parquet(_resolved(files.places[name]), TABLES[name], rows)
-        for name, rows in files.rows.items()
-        if rows
-    }
-    broken = broken_tables(engine, tables, files.rows)
+    filled = {name: rows for name, rows in files.rows.items() if rows}
+    for name, rows in filled.items():
+        engine.add_file(name, _resolved(files.places[name]), TABLES[name], rows)
+    broken = broken_tables(engine, filled)
+    for name in broken:
+        engine.drop(name)
 
-    def read(name: str) -> Frame:
-        if name in tables and name not in broken:
-            return tables[name]
-        return engine.table(TABLES[name].empty_table())
+    def load(name: str) -> None:
+        if name not in filled or name in broken:
+            engine.add(name, TABLES[name].empty_table())
 
     return Trace(
         engine,
         plan,
         run,
-        read,
+        load,
         files.rows | dict.fromkeys(broken, 0),
         missing=files.missing,
         unreadable={**files.unreadable, **broken},

@@ -7,21 +7,19 @@ client.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import literal, text_of
-from analysis.engine.frames import Engine, Frame, Row
+from analysis.engine.base import Engine
 from contract.regular_files import is_of_storage
 from contract.table_columns import Column, Table
 from contract.tables import DECLARED
 
 KEY_ROWS_MAX = 1_000_000
 """Keys of larger tables are not compared, as each row's would have to be kept."""
-_TOLD_MAX = 3
+_REPORTED_MAX = 3
 _FIRST_AND_LAST = (
     ("first_offset", "last_offset", 0),
     ("first_sequence", "last_sequence", 0),
@@ -29,7 +27,7 @@ _FIRST_AND_LAST = (
 )
 """A batch of no record may end where it begins, exclusive."""
 _SPANS = ("last_sequence - first_sequence", "last_offset - first_offset")
-_TABLE, _BROKEN, _TWICE = "table", "broken", "twice"
+_Counts = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -45,57 +43,69 @@ class _Rule:
     words: str
 
 
-def broken_tables(
-    engine: Engine, tables: Mapping[str, Frame], rows: Mapping[str, int]
-) -> dict[str, str]:
+def broken_tables(engine: Engine, rows: Mapping[str, int]) -> dict[str, str]:
     """Why tables break their contract, in words, by name.
 
     Args:
-        engine: of the tables.
-        tables: those that have rows.
-        rows: their numbers.
+        engine: knows the tables.
+        rows: the number of rows of each that has some.
     """
-    asked = {name: _counted(name, table, rows[name]) for name, table in tables.items()}
+    asked = {name: _counted(name, number) for name, number in rows.items()}
     answers = _answers(engine, asked)
-    told = {name: _told(name, tables[name], answer) for name, answer in answers.items()}
-    return {name: f"table {name} {words}" for name, words in told.items() if words}
+    reported = {name: _reported(engine, name, answer) for name, answer in answers.items()}
+    return {name: f"table {name} {words}" for name, words in reported.items() if words}
 
 
-def _counted(name: str, table: Frame, rows: int) -> Frame:
-    """How many rows break a rule, and how many have the key of another one."""
+def statements() -> Iterator[str]:
+    """What is asked of every table that is not too large."""
+    for name in DECLARED:
+        yield _counted(name, 0)
+
+
+def _counted(name: str, rows: int) -> str:
+    """A statement: how many rows break a rule, and how many have the key of another one."""
     rules = " or ".join(f"({rule.sql})" for rule in _rules(DECLARED[name]))
-    twice = F.lit(0)
+    twice = "0"
     if (key := DECLARED[name].key) and rows <= KEY_ROWS_MAX:
-        names = ", ".join(map(text_of, key))
-        twice = F.expr(f"count(1) - count(distinct xxhash64({names}))")
-    broken = F.count_if(F.expr(rules)).alias(_BROKEN)
-    return table.agg(broken, twice.cast("bigint").alias(_TWICE)).withColumn(_TABLE, F.lit(name))
+        names = ", ".join(map(_quoted, key))
+        twice = f"count(1) - count(distinct xxhash64({names}))"
+    return (
+        f"select '{name}' as table_name, count_if({rules}) as broken,"
+        f" cast({twice} as bigint) as twice from {name}"
+    )
 
 
-def _answers(engine: Engine, asked: Mapping[str, Frame]) -> dict[str, Row | Exception]:
+def _answers(engine: Engine, asked: Mapping[str, str]) -> dict[str, _Counts | Exception]:
     """The counts of all tables, in one statement; of each alone if one of them can't be read."""
     if not asked:
         return {}
     try:
-        return {row[_TABLE]: row for row in reduce(Frame.union, asked.values()).collect()}
+        rows = engine.rows(*asked.values(), numbers={}).to_pylist()
+        return {row["table_name"]: row for row in rows}
     except Exception:  # noqa: BLE001 - which table it is, and why, is asked next
-        alone = engine.run_all(list(asked.values()))
-    return {
-        name: one if isinstance(one, Exception) else Row(one.to_pylist()[0])
-        for name, one in zip(asked, alone, strict=True)
-    }
+        alone = engine.each(lambda statement: _answer(engine, statement), asked.values())
+        return dict(zip(asked, alone, strict=True))
 
 
-def _told(name: str, table: Frame, counts: Row | Exception) -> str:
+def _answer(engine: Engine, statement: str) -> _Counts | Exception:
+    try:
+        row: _Counts = engine.rows(statement, numbers={}).to_pylist()[0]
+    except Exception as error:  # noqa: BLE001 - the other tables have theirs
+        return error
+    return row
+
+
+def _reported(engine: Engine, name: str, counts: _Counts | Exception) -> str:
     if isinstance(counts, Exception):
         return _unread(counts)
-    told = list(_of_rules(name, table)) if counts[_BROKEN] else []
-    if counts[_TWICE]:
+    reported = list(_of_rules(engine, name)) if counts["broken"] else []
+    if counts["twice"]:
         key = ", ".join(DECLARED[name].key)
-        told.append(f"{_rows(counts[_TWICE])} with the {key} of another one")
-    told += _of_json(DECLARED[name], table)
-    more = f", and {len(told) - _TOLD_MAX} more" if len(told) > _TOLD_MAX else ""
-    return f"breaks its contract: {', '.join(told[:_TOLD_MAX])}{more}" if told else ""
+        reported.append(f"{_rows(counts['twice'])} with the {key} of another one")
+    reported += _of_json(engine, name)
+    rest = len(reported) - _REPORTED_MAX
+    more = f", and {rest} more" if rest > 0 else ""
+    return f"breaks its contract: {', '.join(reported[:_REPORTED_MAX])}{more}" if reported else ""
 
 
 def _unread(error: Exception) -> str:
@@ -110,20 +120,21 @@ def _unread(error: Exception) -> str:
     return f"can't be read: {first_line}"
 
 
-def _of_rules(name: str, table: Frame) -> Iterator[str]:
+def _of_rules(engine: Engine, name: str) -> Iterator[str]:
     """Which rules are broken, with the number of rows."""
     rules = list(_rules(DECLARED[name]))
-    counts = [F.count_if(F.expr(one.sql)).alias(f"rule_{at}") for at, one in enumerate(rules)]
-    (found,) = table.agg(*counts).collect()
+    counts = ", ".join(f"count_if({one.sql}) as rule_{at}" for at, one in enumerate(rules))
+    (found,) = engine.rows(f"select {counts} from {name}", numbers={}).to_pylist()
     for at, rule in enumerate(rules):
         if number := found[f"rule_{at}"]:
             yield f"{rule.words} in {_rows(number)}"
 
 
-def _of_json(declared: Table, table: Frame) -> Iterator[str]:
-    for column in declared.columns:
+def _of_json(engine: Engine, name: str) -> Iterator[str]:
+    for column in DECLARED[name].columns:
         if column.is_json:
-            texts = [row[column.name] for row in table.select(column.name).collect()]
+            rows = engine.rows(f"select `{column.name}` from {name}", numbers={})
+            texts = rows[column.name].to_pylist()
             if number := sum(not _is_object(text) for text in texts):
                 yield f"{column.name} is no JSON object in {_rows(number)}"
 
@@ -151,7 +162,7 @@ def _rules(table: Table) -> Iterator[_Rule]:
 
 
 def _rules_of(column: Column) -> Iterator[_Rule]:
-    name, sql = column.name, text_of(column.name)
+    name, sql = column.name, _quoted(column.name)
     if not column.null:
         yield _Rule(f"{sql} is null", f"{name} is missing")
     if pa.types.is_list(column.type):
@@ -161,10 +172,19 @@ def _rules_of(column: Column) -> Iterator[_Rule]:
         )
         return
     if column.least is not None:
-        yield _Rule(f"{sql} < {literal(column.least)}", f"{name} is below {column.least}")
+        yield _Rule(f"{sql} < {_number(column.least)}", f"{name} is below {column.least}")
     if column.most is not None:
-        yield _Rule(f"{sql} > {literal(column.most)}", f"{name} is above {column.most}")
+        yield _Rule(f"{sql} > {_number(column.most)}", f"{name} is above {column.most}")
     if column.values:
-        known = ", ".join(map(literal, column.values))
+        known = ", ".join(f"'{value}'" for value in column.values)
         words = f"{name} is none of {', '.join(column.values)}"
         yield _Rule(f"{sql} not in ({known})", words)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name}`"
+
+
+def _number(value: int) -> str:
+    """A bound in Spark's SQL."""
+    return str(value) if -(2**31) <= value < 2**31 else f"{value}L"

@@ -9,17 +9,25 @@ import msgspec
 import pyarrow as pa
 
 from analysis.checks.cases import FINDING_COLUMNS
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.columns import Window
-from analysis.engine.frames import Frame
+from analysis.facts.trace import Query
 from analysis.verdict.decision import Found
 from analysis.verdict.every_finding import ORDER, in_order
 from contract.checks import Check
+from contract.findings import FINDINGS
 from contract.verdicts import EXAMPLES_MAX, CheckResult, CheckVerdict, Finding, FindingVerdict
 
 DRIVER_ROWS = 10_000
 """The number of findings of a check that the driver asks for first."""
-_RANK, _FINDINGS = "_rank", "_findings"
+_FINDINGS = "_findings"
+_NONE = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS]).empty_table()
+_RANKED = f"""
+select * from (
+  select *, count(1) over (partition by verdict, `group`) as {_FINDINGS},
+    row_number() over (
+      partition by verdict, `group`
+      order by {", ".join(f"`{name}`" for name in ORDER if name != "group")}) as _rank
+  from check_rows)
+where _rank <= {EXAMPLES_MAX}"""
 
 
 @dataclass(frozen=True)
@@ -40,30 +48,24 @@ class Collected:
         return int(self.rows.num_rows) == sum(self.numbers.values())
 
 
-def collect(findings: Frame, first_rows: pa.Table) -> Collected:
+def collect(findings: Query) -> Collected:
     """Count and order the findings of a check.
 
     If there are more than DRIVER_ROWS, the engine counts them, and the rows are EXAMPLES_MAX of
     each verdict and group.
     """
-    if first_rows.num_rows <= DRIVER_ROWS:
-        rows = in_order(first_rows)
+    if findings.is_without_rows:
+        return Collected(_NONE, {})
+    first = findings.table(limit=DRIVER_ROWS + 1)
+    if first.num_rows <= DRIVER_ROWS:
+        rows = in_order(first)
         return Collected(rows, dict(Counter(_kinds(rows))))
-    kind = Window.partitionBy("verdict", "group")
-    ranked = (
-        findings.withColumn(
-            _RANK,
-            F.row_number().over(kind.orderBy(*(name for name in ORDER if name != "group"))),
-        )
-        .withColumn(_FINDINGS, F.count(F.lit(1)).over(kind))
-        .where(F.col(_RANK) <= EXAMPLES_MAX)
-    )
-    rows = in_order(ranked.toArrow())
+    rows = in_order(findings.of(_RANKED).table())
     counts = dict(zip(_kinds(rows), rows[_FINDINGS].to_pylist(), strict=True))
     return Collected(rows.select(FINDING_COLUMNS), counts)
 
 
-def every(findings: Frame, collected: Collected) -> pa.Table:
+def every(findings: Query, collected: Collected) -> pa.Table:
     """All findings of a check, in order; those that are collected if the engine can't return all.
 
     A result may be larger than what Spark's driver accepts.
@@ -71,7 +73,7 @@ def every(findings: Frame, collected: Collected) -> pa.Table:
     if collected.is_whole:
         return collected.rows
     try:
-        return in_order(findings.toArrow())
+        return in_order(findings.table())
     except Exception:  # noqa: BLE001 - whatever the engine raises, the first ones are known
         return collected.rows
 

@@ -1,18 +1,14 @@
 """Run all checks over a trace, and come to a verdict."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import msgspec
-import pyarrow as pa
 
-from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.facts.trace import Trace
 from analysis.verdict import resumption
 from analysis.verdict.collecting import (
-    DRIVER_ROWS,
     collect,
     doubted,
     doubted_rows,
@@ -23,7 +19,7 @@ from analysis.verdict.collecting import (
 )
 from analysis.verdict.decision import Found, decide, meet, unexpected, with_expected
 from analysis.verdict.every_finding import Keep, as_table
-from analysis.verdict.exercise import cases_of, counted, counts, with_exercised
+from analysis.verdict.exercise import with_exercised
 from analysis.verdict.rules import rule_rows, unasked
 from analysis.verdict.styles import style_rows
 from analysis.verdict.timing import timing
@@ -41,15 +37,6 @@ from contract.verdicts import (
     RuleRow,
     Verdict,
 )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What a check is about to report, and why that can't be relied on, if so."""
-
-    check: Check
-    outcome: CheckOutcome
-    unreliable: str
 
 
 def judge(
@@ -122,58 +109,42 @@ def _unclear_plan(must_judge: list[str]) -> list[str]:
 
 
 def _run(
-    checks: list[Check], trace: Trace, keep: Keep | None
+    asked: list[Check], trace: Trace, keep: Keep | None
 ) -> tuple[list[Found], dict[Check, CheckResult]]:
     """Judge by every check; one that crashes or lacks a table leaves the others theirs."""
     missing = gaps(trace)
+    clients = {group.group: group.client for group in trace.plan.groups}
 
-    def asked(check: Check) -> _Asked | CheckResult:
-        if lacks := CHECKS[check].lacks(trace):
-            return _lacking(lacks, reasons(missing, set(CHECKS[check].needs)))
+    def judged(check: Check) -> tuple[list[Found], CheckResult]:
+        definition = CHECKS[check]
+        if lacks := definition.lacks(trace):
+            return [], _lacking(lacks, reasons(missing, set(definition.needs)))
         try:
             with trace.touched() as tables:
-                outcome = CHECKS[check].judge(trace)
+                outcome = definition.judge(trace)
+            collected = collect(outcome.findings)
+            ((evaluated,),) = outcome.evaluated.tuples()
+            found = found_of(check, collected, clients)
+            examples = collected.rows.slice(0, EXAMPLES_MAX).to_pylist()
+            result = result_of(
+                found, int(evaluated), [finding_of(check, row, clients) for row in examples]
+            )
+            if outcome.summary is not None and result.findings:
+                summary = "".join(row["summary"] for row in outcome.summary.collect())
+                result = msgspec.structs.replace(result, summary=summary)
+            unreliable = reasons(missing, tables)
+            if keep is not None:
+                rows = every(outcome.findings, collected)
+                keep(str(check), doubted_rows(rows) if unreliable else rows, clients)
         except TableError as error:
-            return _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
+            return [], _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
-            return _crashed(error)
-        return _Asked(check, outcome, reasons(missing, tables))
-
-    reported = dict(zip(checks, trace.engine.each(asked, checks), strict=True))
-    judged = {check: one for check, one in reported.items() if isinstance(one, _Asked)}
-    outcomes = {check: one.outcome for check, one in judged.items()}
-    cases = cases_of(judged, trace)
-    # All at once, so that the engine knows which frames several of them use.
-    *rows, evaluated, exercised = trace.engine.run_all(
-        [
-            *(one.findings.limit(DRIVER_ROWS + 1) for one in outcomes.values()),
-            counts({str(check): one.evaluated for check, one in outcomes.items()}, trace),
-            counts(cases, trace),
-        ]
-    )
-    for one in (evaluated, exercised):
-        if isinstance(one, Exception) and is_of_storage(one):
-            raise one
-    known = counted(evaluated)
-
-    def collected(one: tuple[_Asked, pa.Table | Exception]) -> tuple[list[Found], CheckResult]:
-        asked, first_rows = one
-        if isinstance(first_rows, Exception):
-            return [], _crashed(first_rows)
-        try:
-            number = known.get(str(asked.check))
-            return _collected(asked, first_rows, number, trace, keep)
-        except Exception as error:  # noqa: BLE001 - Spark runs a check only here, so see above
             return [], _crashed(error)
+        return doubted(found, result, unreliable) if unreliable else (found, result)
 
-    pairs = list(zip(judged.values(), rows, strict=True))
-    answers = dict(zip(judged, trace.engine.each(collected, pairs), strict=True))
-    results = {c: one for c, one in reported.items() if isinstance(one, CheckResult)}
-    results |= {check: result for check, (_, result) in answers.items()}
-    results = with_exercised(
-        results, counted(exercised), known=not isinstance(exercised, Exception)
-    )
-    return [one for found, _ in answers.values() for one in found], results
+    answers = dict(zip(asked, trace.engine.each(judged, asked), strict=True))
+    results = {check: result for check, (_, result) in answers.items()}
+    return [one for found, _ in answers.values() for one in found], with_exercised(results, trace)
 
 
 def _lacking(lacks: str, gap: str) -> CheckResult:
@@ -197,33 +168,6 @@ def _crashed(error: Exception) -> CheckResult:
         raise error
     first_line = str(error).strip().partition("\n")[0]
     return _unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")
-
-
-def _collected(
-    asked: _Asked, first_rows: pa.Table, evaluated: int | None, trace: Trace, keep: Keep | None
-) -> tuple[list[Found], CheckResult]:
-    """Count and sample the findings of a check, and what it judged unless that is known."""
-    check, outcome = asked.check, asked.outcome
-    collected = collect(outcome.findings, first_rows)
-    clients = {group.group: group.client for group in trace.plan.groups}
-    found = found_of(check, collected, clients)
-    if evaluated is None:
-        evaluated = counted(counts({str(check): outcome.evaluated}, trace).toArrow())[str(check)]
-    examples = collected.rows.slice(0, EXAMPLES_MAX).to_pylist()
-    result = result_of(found, evaluated, [finding_of(check, row, clients) for row in examples])
-    if result.findings:
-        result = msgspec.structs.replace(result, summary=_summary(outcome))
-    if keep is not None:
-        rows = every(outcome.findings, collected)
-        keep(str(check), doubted_rows(rows) if asked.unreliable else rows, clients)
-    return doubted(found, result, asked.unreliable) if asked.unreliable else (found, result)
-
-
-def _summary(outcome: CheckOutcome) -> str:
-    """All findings of a check in one line; empty if it has none."""
-    if outcome.summary is None:
-        return ""
-    return "".join(row["summary"] for row in outcome.summary.collect())
 
 
 def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
@@ -253,6 +197,7 @@ def _rules(trace: Trace) -> list[RuleRow]:
 def _faults(trace: Trace) -> list[FaultResult]:
     if not trace.rows["faults"]:
         return []
+    rows = trace.ask("select * from faults order by injected_micros", optional=("faults",))
     return [
         FaultResult(
             fault=row["fault"],
@@ -260,5 +205,5 @@ def _faults(trace: Trace) -> list[FaultResult]:
             landed=row["landed"],
             evidence=msgspec.json.decode(row["evidence"]),
         )
-        for row in trace.present("faults").orderBy("injected_micros").collect()
+        for row in rows
     ]

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from analysis.facts.stated import fact_named
 from analysis.facts.trace import Trace
 from contract.verdicts import Resumption
 
@@ -16,15 +15,8 @@ def lacks(trace: Trace) -> str:
 
 
 def resumptions(trace: Trace) -> list[Resumption]:
-    """How each group went on after it was stopped and opened again, or after its last pause.
-
-    Evaluates: every partition of a group that was opened at least twice.
-    Source: docs/results.md, resumption.
-    """
-    rows = sorted(
-        (dict(row) for row in fact_named("resumptions")(trace).collect()),
-        key=lambda row: (row["topic"], row["partition"]),
-    )
+    """How each group went on after it was stopped and opened again, or after its last pause."""
+    rows = trace.ask("select * from resumptions order by topic, partition")
     by_group = {group.group: group for group in trace.plan.groups}
     order = {group: index for index, group in enumerate(sorted(by_group))}
     reported = []

@@ -2,15 +2,11 @@
 
 import enum
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from analysis.checks.stated import judged_rows
-from analysis.engine.frames import Frame, Text
-from analysis.facts.stated import stated
-from analysis.facts.trace import Trace
+from analysis.checks.registry import CHECKS
+from analysis.facts.trace import Row, Trace
 from contract.checks import Check
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Versions
@@ -23,6 +19,7 @@ _COUNTED = """
     from ({responses})
     group by rule, api
 """
+_JUDGED = "select rule, api, version, verdict from {check}"
 _SUPPORTED = "select response from wire_calls where api = 'API_VERSIONS' and response is not null"
 
 
@@ -43,18 +40,14 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     ]
 
 
-def _counted(trace: Trace) -> list[dict[str, Any]]:
+def _counted(trace: Trace) -> list[Row]:
     """The responses that the checks judged, but for those of a table that a run may lack."""
     checks = dict.fromkeys(one.check for one in RULES.values())
     if trace.problem("acls"):
         checks.pop(Check.WRONG_AUTHORIZATION)
-    judged = tuple((str(check), judged_rows(check, trace)) for check in checks)
-    responses = " union all ".join(
-        f"select rule, api, version, verdict from {name}" for name, _ in judged
-    )
-    columns = ("rule", "api", "responses", "first", "last", "violations", "undecided")
-    text = Text(_COUNTED.format(responses=responses), judged)
-    return [dict(row) for row in Frame(trace.engine, columns, text).collect()]
+    names = [check for check in checks if not CHECKS[check].judge(trace).findings.is_without_rows]
+    responses = " union all ".join(_JUDGED.format(check=check) for check in names)
+    return trace.ask(_COUNTED.format(responses=responses)) if names else []
 
 
 def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
@@ -76,7 +69,7 @@ def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
 def _row(
     rule: enum.StrEnum,
     api: str,
-    counted: dict[str, Any] | None,
+    counted: Row | None,
     supported: dict[int, Versions],
     *,
     release: int | None,
@@ -114,7 +107,7 @@ class _ApiVersions(msgspec.Struct):
 def _supported(trace: Trace) -> dict[int, Versions]:
     """By API key: the versions that all brokers support, by their ApiVersions responses."""
     found: dict[int, Versions] = {}
-    for row in stated(_SUPPORTED, Path(__file__), trace, ["response"]).collect():
+    for row in trace.ask(_SUPPORTED):
         try:
             response = msgspec.json.decode(row["response"], type=_ApiVersions)
         except msgspec.DecodeError:

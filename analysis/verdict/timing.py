@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from analysis.engine.frames import Row
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Row, Trace
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import PhaseTime, Timing
@@ -14,7 +13,7 @@ _BEFORE = (Stage.STARTING, Stage.WARM_UP)
 
 def timing(trace: Trace) -> Timing | None:
     """Of a run that came to its end; None where the phases are not known."""
-    phases = trace["phases"].orderBy("began_micros").collect() if trace.rows["phases"] else []
+    phases = trace.ask("select * from phases order by began_micros") if trace.rows["phases"] else []
     before = [index for index, row in enumerate(phases) if row["stage"] in _BEFORE]
     reported = [
         row for row in phases[max(before, default=-1) + 1 :] if row["stage"] != Stage.COLLECTING
@@ -22,7 +21,7 @@ def timing(trace: Trace) -> Timing | None:
     if not reported or trace.run.ended_micros is None:
         return None
     began, ended = reported[0]["began_micros"], reported[-1]["ended_micros"]
-    faults = trace.present("faults").select("forced_ms", "forced_by").collect()
+    faults = trace.ask("select forced_ms, forced_by from faults", optional=("faults",))
     settings = {name for row in faults for name in (row["forced_by"] or "").split(", ") if name}
     return Timing(
         starting=_seconds(began - trace.run.started_micros),
@@ -49,7 +48,7 @@ def covered_micros(spans: Sequence[tuple[int, int]], began: int, ended: int) -> 
 def _waits(trace: Trace) -> list[tuple[int, int]]:
     if not trace.rows["waits"]:
         return []
-    rows = trace["waits"].select("began_micros", "ended_micros").collect()
+    rows = trace.ask("select began_micros, ended_micros from waits")
     return [(row["began_micros"], row["ended_micros"]) for row in rows]
 
 

@@ -10,10 +10,6 @@ def vacuous_check(results: Mapping[Check, CheckResult], must_judge: Collection[s
     """A check that must be judged evaluated nothing, or another one without saying why.
 
     Its kind reports whether the check claims to hold all the same.
-
-    Undecided: always.
-    Evaluates: every other check.
-    Source: a check without anything to evaluate proves nothing.
     """
     found = [
         _finding(check, result)

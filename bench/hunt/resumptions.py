@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from analysis.engine.frames import Frame
 from analysis.engine.statement_files import expanded
-from analysis.facts.stated import stated
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Row, Trace
 
 _STATEMENT = Path(__file__).with_name("near_misses.sql")
 NEAR_MISSES = {
@@ -19,15 +17,13 @@ NEAR_MISSES = {
 """How a resumption can come near, and what that means. One may do so in several ways."""
 
 
-def near_misses(trace: Trace) -> Frame:
+def near_misses(trace: Trace) -> list[Row]:
     """(group, one column for each of NEAR_MISSES, resumptions): how many of each group did.
 
     A resumption is an assignment of a partition to a member that began with a commit. Where
     the sources leave open what held then, it is not counted as near.
     """
-    text = expanded(_STATEMENT.read_text(encoding="utf-8"), _STATEMENT)
-    columns = ["group", *map(column_of, NEAR_MISSES), "resumptions"]
-    return stated(text, _STATEMENT, trace, columns)
+    return trace.ask(expanded(_STATEMENT.read_text(encoding="utf-8"), _STATEMENT))
 
 
 def column_of(near: str) -> str:

@@ -8,9 +8,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from analysis.checks.registry import CHECKS
-from analysis.engine.frames import Row
-from analysis.facts.stated import stated
-from analysis.facts.trace import Trace
+from analysis.facts.trace import Row, Trace
 from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from bench.traces import load
 from bench.verdicts import verdicts_of
@@ -126,7 +124,7 @@ def _story(run: RunFolder, verdict: Verdict | None) -> Story:
 def story_of(trace: Trace, verdict: Verdict) -> Story:
     """Return the figures of a run that was judged; without groups and witnesses if not known."""
     plan = trace.plan
-    faults = trace["faults"].collect()
+    faults = trace.ask("select * from faults")
     is_known = all(_is_judged(verdict.checks[check]) for check in _ANSWERS)
     return Story(
         seed=verdict.seed,
@@ -139,7 +137,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
         seconds=_seconds(faults),
         faults=dict(sorted(Counter(str(row["fault"]) for row in faults).items())),
         rounds=len({row["doing"].partition(":")[0] for row in _of_rounds(trace)}),
-        records=trace.records("sends"),
+        records=_records_sent(trace),
         groups=list(_groups(trace)) if is_known else [],
         witnesses=list(_witnesses(trace)) if is_known else [],
         verdict=str(verdict.verdict),
@@ -173,14 +171,20 @@ def _seconds(faults: Sequence[Row]) -> float:
     return (max(ended) - min(began)) / MICROS_PER_SECOND if faults else 0.0
 
 
+def _records_sent(trace: Trace) -> int:
+    text = "select sum(last_sequence - first_sequence + 1) as records from sends"
+    ((records,),) = trace.query(text).tuples()
+    return int(records or 0)
+
+
 def _of_rounds(trace: Trace) -> list[Row]:
-    return _rows(trace, "select doing from phases where doing like 'round %'")
+    return trace.ask("select doing from phases where doing like 'round %'")
 
 
 def _groups(trace: Trace) -> Iterator[GroupSum]:
-    near = {row["group"]: row for row in near_misses(trace).collect()}
+    near = {row["group"]: row for row in near_misses(trace)}
     resets: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row in _rows(trace, "select group, cause from judged_resets"):
+    for row in trace.ask("select group, cause from judged_resets"):
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
     for row in _unjustified(trace):
@@ -215,8 +219,4 @@ def _unjustified(trace: Trace) -> list[Row]:
 
 
 def _by_group(trace: Trace, statement: str) -> dict[str, int]:
-    return {row["group"]: int(row["number"]) for row in _rows(trace, statement)}
-
-
-def _rows(trace: Trace, statement: str) -> list[Row]:
-    return stated(statement, Path(__file__), trace, []).collect()
+    return {row["group"]: int(row["number"]) for row in trace.ask(statement)}

@@ -155,7 +155,7 @@ def findings(trace: Trace, check: Check) -> list[Row]:
     """Return the findings of a check; none if a table that it needs is missing."""
     if CHECKS[check].lacks(trace):
         return []
-    rows = [dict(row) for row in CHECKS[check].judge(trace).findings.collect()]
+    rows = CHECKS[check].judge(trace).findings.collect()
     return [{**row, "evidence": msgspec.json.decode(row["evidence"])} for row in rows]
 
 

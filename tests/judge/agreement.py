@@ -3,15 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import reduce
 from typing import Any
 
 import msgspec
 
-from analysis.checks.base import CheckOutcome
 from analysis.checks.registry import CHECKS
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.frames import Frame
 from analysis.facts.trace import Trace
 from contract.checks import Check
 
@@ -34,31 +30,18 @@ class Judged(msgspec.Struct):
 
 def judge(trace: Trace) -> dict[str, Judged]:
     """Judge with every registered check, as `analysis.verdict.judge`, but return all findings."""
-    told = {str(check): Judged(lacks=one.lacks(trace)) for check, one in CHECKS.items()}
-    outcomes: dict[str, CheckOutcome] = {}
 
-    def ask(check: Check) -> None:
-        name = str(check)
-        if told[name].lacks:
-            return
-        with _broken_in(told[name]):
-            outcomes[name] = CHECKS[check].judge(trace)
+    def told(check: Check) -> Judged:
+        judged = Judged(lacks=CHECKS[check].lacks(trace))
+        if not judged.lacks:
+            with _broken_in(judged):
+                outcome = CHECKS[check].judge(trace)
+                judged.findings = outcome.findings.collect()
+                ((evaluated,),) = outcome.evaluated.tuples()
+                judged.evaluated = int(evaluated)
+        return judged
 
-    def collect(name: str) -> None:
-        with _broken_in(told[name]):
-            told[name].findings = [dict(row) for row in outcomes[name].findings.collect()]
-
-    trace.engine.each(ask, CHECKS)
-    asked = []
-    for name, outcome in outcomes.items():
-        if isinstance(outcome.evaluated, int):
-            told[name].evaluated = outcome.evaluated
-        else:
-            asked.append(outcome.evaluated.select(F.lit(name).alias("check"), "evaluated"))
-    for row in reduce(Frame.union, asked).collect():
-        told[row["check"]].evaluated = int(row["evaluated"])
-    trace.engine.each(collect, outcomes)
-    return told
+    return dict(zip(map(str, CHECKS), trace.engine.each(told, CHECKS), strict=True))
 
 
 @contextmanager

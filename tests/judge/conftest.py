@@ -1,15 +1,13 @@
 """Micro-histories to judge, by DuckDB; and a Spark session for what only Spark does."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.engine.duckdb import DuckDBEngine
-from analysis.engine.frames import Frame
+from analysis.engine.duckdb import Database
 from analysis.engine.session import open_session
 from analysis.facts.load import trace_of
 from analysis.facts.source import table_files
@@ -36,34 +34,25 @@ FOR_FEW_ROWS = {
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     # Its JVM goes on for many statements, so it is to compile well. Tasks may fail twice.
-    session = open_session("local[1,3]", engine=Engine.SPARK_SQL)
-    for setting, value in FOR_FEW_ROWS.items():
-        session.conf.set(setting, value)
+    session = open_session("local[1,3]", engine=Engine.SPARK_SQL, settings=FOR_FEW_ROWS)
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> DuckDBEngine:
-    """One connection for a file's tests; with it end the tables, each of which has its own name."""
-    spill = tmp_path_factory.mktemp("spill")
-    return DuckDBEngine(threads=1, memory="1GB", spill=spill)
+def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """One for a file's tests, in which each trace has an engine of its own."""
+    return Database(threads=1, memory="1GB", spill=tmp_path_factory.mktemp("spill"))
 
 
 @pytest.fixture(scope="module")
-def empty_table(engine: DuckDBEngine) -> Callable[[str], Frame]:
-    """By name: most tables of a micro-history are empty, and to make one anew takes a while."""
-    return cache(lambda name: engine.table(TABLES[name].empty_table()))
-
-
-@pytest.fixture(scope="module")
-def read_run(engine: DuckDBEngine) -> TraceReader:
+def read_run(database: Database) -> TraceReader:
     """The tables in a run's folder."""
-    return lambda folder: trace_of(engine, folder, table_files(folder))
+    return lambda folder: trace_of(database.engine(), folder, table_files(folder))
 
 
 @pytest.fixture
-def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> TraceMaker:
+def make_trace(database: Database) -> TraceMaker:
     def make(
         rows: Rows,
         *,
@@ -85,11 +74,14 @@ def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> Tra
         started_micros: int = 0,
         ended_micros: int | None = None,
     ) -> Trace:
-        def read(name: str) -> Frame:
-            if not rows.get(name):
-                return empty_table(name)
-            content = pa.Table.from_pylist(rows[name], schema=row_schema(name))
-            return engine.table(from_rows(name, content))
+        engine = database.engine()
+
+        def load(name: str) -> None:
+            content = TABLES[name].empty_table()
+            if rows.get(name):
+                each = pa.Table.from_pylist(rows[name], schema=row_schema(name))
+                content = from_rows(name, each)
+            engine.add(name, content)
 
         plan = plan_of(
             scenario="micro",
@@ -128,6 +120,6 @@ def make_trace(engine: DuckDBEngine, empty_table: Callable[[str], Frame]) -> Tra
             error=error,
         )
         counts = {name: len(rows.get(name, [])) for name in TABLES}
-        return Trace(engine, plan, run, read, counts, frozenset(missing))
+        return Trace(engine, plan, run, load, counts, frozenset(missing))
 
     return make

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from analysis.engine.frames import Row as Answer
 from analysis.engine.statement_files import expanded
-from analysis.facts.stated import stated
 from analysis.facts.trace import Trace
 from contract.values import make_value
 
@@ -295,7 +293,6 @@ def log_started(start: int, *, at: int, broker: int = 1, reason: str = "segment 
     }
 
 
-def asked(trace: Trace, statement: str) -> list[Answer]:
+def asked(trace: Trace, statement: str) -> list[Row]:
     """The rows of a statement, which may use macros."""
-    place = Path("micro.sql")
-    return stated(expanded(statement, place), place, trace, []).collect()
+    return trace.ask(expanded(statement, Path("micro.sql")))

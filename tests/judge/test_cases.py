@@ -5,20 +5,24 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.checks.cases import (
-    DECIDED,
-    Case,
-    Cases,
-    decided,
-    findings,
-    permitted,
-    undecided,
-    violation,
-)
-from analysis.engine import functions as F  # noqa: N812 - Spark's own habit
-from analysis.engine.duckdb import DuckDBEngine
-from analysis.engine.frames import Frame
+from analysis.checks.cases import FINDING_COLUMNS, Case, Cases
+from analysis.engine.duckdb import Database
 from contract.verdicts import FindingVerdict
+
+Found = list[dict[str, Any]]
+
+
+def violation(kind: str, cause: str, **conditions: str) -> Case:
+    return Case(kind, FindingVerdict.VIOLATION, cause, **conditions)
+
+
+def permitted(kind: str, cause: str, **conditions: str) -> Case:
+    return Case(kind, FindingVerdict.PERMITTED, cause, **conditions)
+
+
+def undecided(kind: str, cause: str, **conditions: str) -> Case:
+    return Case(kind, FindingVerdict.UNDECIDED, cause, **conditions)
+
 
 LATE = Cases(
     permitted("{reason}", "100 % of {records} came {seconds:.1f} s late", when="reason != ''"),
@@ -36,12 +40,19 @@ LATE = Cases(
 )
 
 
-def rows(engine: DuckDBEngine, **columns: list[Any]) -> Frame:
-    return engine.table(pa.table(columns))
+def findings(database: Database, cases: Cases, **columns: Any) -> Found:
+    return asked(database, cases.findings_of("made", list(columns)), **columns)
 
 
-def judged(frame: Frame, cases: Cases) -> list[tuple[str, str, str]]:
-    return [(one["kind"], one["verdict"], one["cause"]) for one in findings(frame, cases).collect()]
+def asked(database: Database, statement: str, **columns: Any) -> Found:
+    engine = database.engine()
+    engine.add("made", pa.table(columns))
+    found: Found = engine.rows(statement, numbers={}).to_pylist()
+    return found
+
+
+def judged(found: Found) -> list[tuple[str, str, str]]:
+    return [(one["kind"], one["verdict"], one["cause"]) for one in found]
 
 
 @pytest.mark.parametrize(
@@ -57,38 +68,45 @@ def judged(frame: Frame, cases: Cases) -> list[tuple[str, str, str]]:
     ],
 )
 def test_the_first_case_that_holds_is_found(
-    engine: DuckDBEngine,
+    database: Database,
     reason: str,
     seconds: float | None,
     records: int,
     finding: tuple[str, str, str],
 ) -> None:
-    frame = rows(
-        engine,
+    found = findings(
+        database,
+        LATE,
         reason=[reason],
         seconds=pa.array([seconds], pa.float64()),
         records=[records],
         start=[40],
     )
-    assert judged(frame, LATE) == [finding]
+    assert judged(found) == [finding]
 
 
-def test_a_finding_says_where_it_is(engine: DuckDBEngine) -> None:
-    frame = rows(
-        engine, reason=[""], seconds=[2.0], records=[7], start=[40], topic=["t"], partition=[3]
+def test_a_finding_says_where_it_is(database: Database) -> None:
+    (found,) = findings(
+        database,
+        LATE,
+        reason=[""],
+        seconds=[2.0],
+        records=[7],
+        start=[40],
+        topic=["t"],
+        partition=[3],
     )
-    (found,) = findings(frame, LATE).collect()
+    assert tuple(found) == FINDING_COLUMNS
     assert (found["topic"], found["partition"], found["at"]) == ("t", 3, None)
     assert (found["offset_first"], found["offset_last"]) == (40, 46)
     assert found["evidence"] == '{"records":7,"seconds":2.0}'
 
 
-def test_a_row_without_a_case_is_no_finding(engine: DuckDBEngine) -> None:
-    frame = rows(engine, reason=[""], seconds=[1.0], records=[7], start=[40])
-    assert judged(frame, LATE) == []
+def test_a_row_without_a_case_is_no_finding(database: Database) -> None:
+    assert findings(database, LATE, reason=[""], seconds=[1.0], records=[7], start=[40]) == []
 
 
-def test_a_case_is_for_rows_of_its_kind(engine: DuckDBEngine) -> None:
+def test_a_case_is_for_rows_of_its_kind(database: Database) -> None:
     cases = Cases(
         violation("{kind}", "always so", when="offset < 0"),
         permitted("behind", "behind {offset}"),
@@ -99,14 +117,15 @@ def test_a_case_is_for_rows_of_its_kind(engine: DuckDBEngine) -> None:
     permit = pa.array(
         [None, None, None, {"words": "unclean: broker 1, epoch 2, metadata offset 3"}]
     )
-    frame = rows(
-        engine,
+    found = findings(
+        database,
+        cases,
         kind=["gone", "behind", "gone", "gone"],
         offset=[-1, 5, 6, 7],
         permit=permit,
         is_unreported=[True, True, True, False],
     )
-    assert sorted(judged(frame, cases)) == [
+    assert sorted(judged(found)) == [
         ("behind", "permitted", "behind 5"),
         ("gone", "permitted", "gone at 7; unclean: broker 1, epoch 2, metadata offset 3"),
         ("gone", "undecided", "gone at 6"),
@@ -114,29 +133,31 @@ def test_a_case_is_for_rows_of_its_kind(engine: DuckDBEngine) -> None:
     ]
 
 
-def test_a_kind_without_a_case_has_no_verdict(engine: DuckDBEngine) -> None:
+def test_a_kind_without_a_case_has_no_verdict(database: Database) -> None:
     cases = Cases(violation("behind", "behind"), permitted("ahead", "ahead"))
-    (found,) = findings(rows(engine, kind=["beyond"]), cases).collect()
+    (found,) = findings(database, cases, kind=["beyond"])
     assert found["verdict"] is None
 
 
-def test_rows_keep_their_case_when_they_are_grouped(engine: DuckDBEngine) -> None:
+def test_rows_are_decided_before_they_are_counted(database: Database) -> None:
+    """Of a summary, which reads the rows for which a case holds, whole."""
     cases = Cases(
-        violation("lost", "{records} lost, unread", when="is_unread", permitted_if="acks = '1'"),
-        violation("lost", "{records} lost", when="acks = 'all'"),
+        violation("lost", "lost, unread", when="is_unread", permitted_if="acks = '1'"),
+        violation("lost", "lost", when="acks = 'all'"),
     )
-    each = rows(engine, acks=["1", "1", "all", "0"], is_unread=[True, True, False, False])
-    groups = decided(each, cases).groupBy(*DECIDED).agg(F.count(F.lit(1)).alias("records"))
-    assert sorted(judged(groups, cases)) == [
-        ("lost", "permitted", "2 lost, unread"),
-        ("lost", "violation", "1 lost"),
+    columns = {"acks": ["1", "1", "all", "0"], "is_unread": [True, True, False, False]}
+    found = asked(database, cases.decided_of("made", list(columns)), **columns)
+    assert sorted(tuple(one.values()) for one in found) == [
+        ("1", True, "lost", "permitted"),
+        ("1", True, "lost", "permitted"),
+        ("all", False, "lost", "violation"),
     ]
 
 
-def test_a_case_that_can_never_hold_is_refused(engine: DuckDBEngine) -> None:
+def test_a_case_that_can_never_hold_is_refused() -> None:
     cases = Cases(violation("lost", "lost"), permitted("late", "late", when="offset > 1"))
     with pytest.raises(ValueError, match="not the last one"):
-        findings(rows(engine, offset=[1]), cases)
+        cases.findings_of("made", ["offset"])
 
 
 def test_a_case_has_the_verdicts_of_its_exceptions() -> None:

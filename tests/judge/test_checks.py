@@ -29,7 +29,6 @@ from micro import (
     survived,
 )
 
-from analysis.facts.stated import fact_named
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 
@@ -113,15 +112,9 @@ def test_every_replica_counts_where_the_isr_left_none(make_trace: TraceMaker) ->
 
 def test_a_log_start_that_only_the_leader_told_counts(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "samples": [sampled(4, start=1, at=700), sampled(4, start=3, at=800)]}
-    assert (
-        sum(
-            row["records"] for row in fact_named("surviving_records")(make_trace(HEALTHY)).collect()
-        )
-        == 4
-    )
-    assert [
-        row["offset"] for row in fact_named("surviving_records")(make_trace(rows)).collect()
-    ] == [3]
+    survived = "select * from surviving_records"
+    assert sum(row["records"] for row in make_trace(HEALTHY).ask(survived)) == 4
+    assert [row["offset"] for row in make_trace(rows).ask(survived)] == [3]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, asked, epoch_started, led, registered
 
-from analysis.facts.stated import fact_named
-
 SECOND = 1_000_000
+ELECTIONS = "select * from elections order by metadata_offset"
 
 
 def state(epoch: int, *, at: int, leader: int, isr: list[int], **fields: Any) -> Row:
@@ -129,7 +128,7 @@ def test_an_election_is_of_a_kind(
     if kind == "reassigned":
         leaderships = [*leaderships[:-1], {**leaderships[-1], "replicas": [1, 4]}]
     trace = make_trace({"leaderships": leaderships, "faults": faults}, unclean_election=is_allowed)
-    last = fact_named("elections")(trace).orderBy("metadata_offset").collect()[-1]
+    last = trace.ask(ELECTIONS)[-1]
     assert (last["kind"], last["permits"]) == (kind, permits)
 
 
@@ -153,17 +152,13 @@ def test_the_last_known_leader_may_lead_but_lose_nothing(
         ],
     }
     trace = make_trace(rows, unclean_election=False)
-    last = fact_named("elections")(trace).orderBy("metadata_offset").collect()[-1]
+    last = trace.ask(ELECTIONS)[-1]
     assert (last["kind"], last["permits"]) == (kind, None)
 
 
 def test_another_topic_id_is_another_creation(make_trace: TraceMaker) -> None:
     ids = [{**CREATED, "topic_id": "a"}, {**CREATED, "topic_id": "b", "metadata_offset": 9}]
-    found = (
-        fact_named("elections")(make_trace({"leaderships": ids}))
-        .orderBy("metadata_offset")
-        .collect()
-    )
+    found = make_trace({"leaderships": ids}).ask(ELECTIONS)
     assert [(row["creation"], row["topic_id"], row["kind"]) for row in found] == [
         (0, "a", "first"),
         (1, "b", "first"),

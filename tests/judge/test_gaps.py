@@ -341,5 +341,6 @@ def test_rows_that_are_there_twice_accuse_nobody(table: str, make_trace: TraceMa
 
 def broken_tables_of(make_trace: TraceMaker, tables: dict[str, list[Any]]) -> dict[str, str]:
     trace = make_trace(tables)
-    frames = {name: trace.present(name) for name in tables}
-    return broken_tables(trace.engine, frames, trace.rows)
+    for name in tables:
+        trace.load(name)
+    return broken_tables(trace.engine, {name: trace.rows[name] for name in tables})

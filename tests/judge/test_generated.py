@@ -132,7 +132,5 @@ def all_told(trace: Trace) -> dict[Check, tuple[int, list[str]]]:
 def told(trace: Trace, check: Check) -> tuple[int, list[str]]:
     """How much a check judged, and all its findings."""
     outcome = CHECKS[check].judge(trace)
-    rows = sorted(str(dict(row)) for row in outcome.findings.collect())
-    if isinstance(outcome.evaluated, int):
-        return outcome.evaluated, rows
-    return outcome.evaluated.collect()[0]["evaluated"], rows
+    ((evaluated,),) = outcome.evaluated.tuples()
+    return int(evaluated), sorted(map(str, outcome.findings.collect()))

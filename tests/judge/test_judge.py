@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
-from analysis.checks.base import CheckOutcome
-from analysis.checks.cases import Cases, findings, violation
-from analysis.checks.registry import CHECKS
+from analysis.checks.registry import CHECKS, CheckDefinition, CheckHeader, CheckOutcome
+from analysis.engine.statement_files import Source
 from analysis.facts.trace import Trace
 from analysis.report.page import write_report
 from analysis.report.terminal import show
@@ -204,25 +202,38 @@ def test_a_table_without_a_file_is_told_as_missing(
     assert trace.missing == TABLES.keys() - {"resets"}
 
 
-def _crash_at_once(trace: Trace) -> CheckOutcome:
-    raise ValueError(f"no {trace.plan.scenario}\nat all")
+class _CrashesAtOnce(CheckDefinition):
+    def judge(self, trace: Trace) -> CheckOutcome:
+        raise ValueError(f"no {trace.plan.scenario}\nat all")
 
 
-def _crash_in_a_statement(trace: Trace) -> CheckOutcome:
-    rows = trace["polls"].where("bigint(member) > 0")
-    return CheckOutcome(findings(rows, Cases(violation("x", "it crashes"))), 1)
+_HEADER = """
+id: A6
+definition: It crashes.
+evaluates: nothing.
+source: this test.
+needs: []
+evaluated: select 1 as evaluated
+cases:
+- violation: x
+  cause: it crashes
+"""
+_CRASHING = Source(
+    Path("corrupted_record.sql"), _HEADER, "select * from polls where int(member) > 0"
+)
 
 
 @pytest.mark.parametrize(
-    ("crash", "reason"), [(_crash_at_once, "ValueError: no micro"), (_crash_in_a_statement, "g#1")]
+    ("crashing", "reason"),
+    [(_CrashesAtOnce, "ValueError: no micro"), (CheckDefinition, "g#1")],
 )
 def test_a_check_that_crashes_leaves_the_others_theirs(
     make_trace: TraceMaker,
     monkeypatch: pytest.MonkeyPatch,
-    crash: Callable[[Trace], CheckOutcome],
+    crashing: type[CheckDefinition],
     reason: str,
 ) -> None:
-    broken = replace(CHECKS[Check.CORRUPTED_RECORD], judge=crash, needs=(), cases=())
+    broken = crashing(_CRASHING, _CRASHING.header_as(CheckHeader))
     monkeypatch.setitem(CHECKS, Check.CORRUPTED_RECORD, broken)
     checks = (Check.CORRUPTED_RECORD, Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD)
     verdict = judge(make_trace(HEALTHY, checks=checks))

@@ -20,6 +20,7 @@ from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 from analysis.facts.load import load_trace
 from analysis.facts.remote import RemoteFolder, RemoteRun
+from analysis.facts.trace import Trace
 from contract.errors import RunFolderError
 from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
@@ -127,6 +128,10 @@ def remote_run(uri: str, beside: Path) -> tuple[RunFolder, RemoteRun]:
     return folder, remote.run(folder)
 
 
+def rows_of(trace: Trace, table: str) -> list[str]:
+    return sorted(map(str, trace.ask(f"select * from {table}")))
+
+
 @pytest.mark.parametrize("local_rows", [spark_engine.LOCAL_ROWS, 0])
 def test_tables_at_a_uri_are_those_of_the_folder(
     spark: SparkSession,
@@ -145,11 +150,12 @@ def test_tables_at_a_uri_are_those_of_the_folder(
     assert (there.raw, there.altered) == ({"history"}, ())
     assert there.missing == here.missing
     for table in ("sends", "polls", "faults"):
-        rows = [sorted(map(str, trace[table].collect())) for trace in (here, there)]
+        rows = [rows_of(trace, table) for trace in (here, there)]
         assert rows[0] == rows[1] != []
     before = set(history.path.rglob("*"))
-    kept = there.engine.materialized(there["polls"].where("true"))
-    assert sorted(map(str, kept.collect())) == sorted(map(str, here["polls"].collect()))
+    assert there.engine.keep("kept_polls", "select * from polls", numbers={})
+    kept = there.engine.rows("select * from kept_polls", numbers={}).to_pylist()
+    assert sorted(map(str, kept)) == rows_of(here, "polls")
     made = {path.name for path in set(history.path.rglob("*")) - before}
     assert any(name.startswith(".judging-") for name in made)
     run.scratch.remove()
@@ -181,8 +187,8 @@ def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
 ) -> None:
     hadoop("fs.defaultFS", mounted[1].removesuffix("/data"))
     engine = SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
-    rows = engine.parquet(history.tables / "polls.parquet", TABLES["polls"], 1)
-    assert rows.count() > 0
+    engine.add_file("polls", history.tables / "polls.parquet", TABLES["polls"], 1)
+    assert engine.rows("select * from polls", numbers={}).num_rows > 0
     scratch = Scratch(tmp_path)
     kept = scratch.kept(spark.range(3))
     assert kept.rows == 3

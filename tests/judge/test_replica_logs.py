@@ -7,7 +7,6 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, batch, epochs, led, polled, replica, sampled, sent, survived
 
-from analysis.facts.stated import fact_named
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 
@@ -108,15 +107,15 @@ def test_batches_without_their_records_are_named(make_trace: TraceMaker) -> None
     rows = two_replicas() | {
         "replica_records": [*survived(0, 1, 2, 3), *survived(0, 1, broker=2)],
     }
-    unmatched = fact_named("unmatched_replicas")
-    (one,) = unmatched(make_trace(rows)).collect()
+    unmatched = "select * from unmatched_replicas"
+    (one,) = make_trace(rows).ask(unmatched)
     assert (one["broker"], one["leader_epoch"], one["partition"]) == (2, 0, 0)
     assert (one["offset_first"], one["offset_last"]) == (0, 3)
     assert (one["batched"], one["recorded"]) == (4, 2)
     rows["replica_records"] += survived(2, 3, broker=2)
-    assert unmatched(make_trace(rows)).isEmpty()
+    assert make_trace(rows).ask(unmatched) == []
     rows["replica_batches"] = rows["replica_batches"][1:]
-    (one,) = unmatched(make_trace(rows)).collect()
+    (one,) = make_trace(rows).ask(unmatched)
     assert (one["broker"], one["batched"], one["offset_first"]) == (1, 2, 0)
 
 

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from analysis.engine import spark as spark_engine
-from analysis.engine.frames import View
 from analysis.engine.scratch import Scratch
+from analysis.engine.spark import SparkEngine
 from analysis.facts.load import load_trace
 from contract.run_folder import RunFolder
 from simulator.history import Request, description, universes_of, write_history
@@ -57,7 +58,9 @@ def test_files_are_gone_with_the_trace(
     before = set(tmp_path.rglob("*"))
     monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
     trace = load_trace(spark, folder)
-    assert trace.engine.materialized(trace["polls"].where("true")).count() == trace.rows["polls"]
+    assert trace.engine.keep("kept_polls", "select * from polls", numbers={})
+    kept = trace.engine.rows("select count(*) as rows from kept_polls", numbers={})
+    assert kept.to_pylist() == [{"rows": trace.rows["polls"]}]
     assert set(tmp_path.rglob("*")) > before
     del trace
     gc.collect()
@@ -89,16 +92,12 @@ def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Pa
     living.communicate()
 
 
-def test_views_are_dropped_with_the_frames_that_refer_to_them(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    engine = spark_engine.SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
-    frame = engine.named(spark.range(1))
-    assert isinstance(frame.body, View)
-    name = frame.body.name
-    assert spark.catalog.tableExists(name)
-    del frame
-    gc.collect()
-    other = engine.named(spark.range(2))
-    assert not spark.catalog.tableExists(name)
-    assert other.count() == 2
+def test_each_trace_has_tables_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    engines = [SparkEngine(spark, rows=0, scratch=Scratch(tmp_path)) for _ in range(2)]
+    for number, engine in enumerate(engines):
+        engine.add("named", pa.table({"id": [number]}))
+        engine.define("defined", "select id + 10 as id from named", numbers={})
+    for number, engine in enumerate(engines):
+        found = engine.rows("select * from named", "select * from defined", numbers={})
+        assert found.to_pylist() == [{"id": number}, {"id": number + 10}]
+    assert not spark.catalog.tableExists("named")

@@ -5,10 +5,13 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from conftest import FOR_FEW_ROWS
 from pyspark.sql import SparkSession
 
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
+
+ENDLESS = f"select count(*) as rows from range({1 << 20}) cross join range({1 << 40})"
 
 
 @pytest.fixture
@@ -19,6 +22,10 @@ def engine(spark: SparkSession, tmp_path: Path) -> SparkEngine:
 def test_statements_run_by_the_cores_of_the_executors(engine: SparkEngine) -> None:
     assert engine.session.sparkContext.master == "local[1,3]"
     assert engine.at_once == 2
+
+
+def test_a_trace_has_the_settings_of_the_session(engine: SparkEngine) -> None:
+    assert {name: engine.session.conf.get(name) for name in FOR_FEW_ROWS} == FOR_FEW_ROWS
 
 
 def test_answers_come_in_order(engine: SparkEngine) -> None:
@@ -35,7 +42,7 @@ def test_answers_come_in_order(engine: SparkEngine) -> None:
 
 
 def test_an_interrupt_ends_what_goes_on(engine: SparkEngine) -> None:
-    spark, is_counting, broken = engine.session, Event(), []
+    is_counting, broken = Event(), []
 
     def ask(name: str) -> None:
         if name == "interrupted":
@@ -43,8 +50,7 @@ def test_an_interrupt_ends_what_goes_on(engine: SparkEngine) -> None:
             raise KeyboardInterrupt
         is_counting.set()
         try:
-            endless = spark.range(1 << 20).crossJoin(spark.range(1 << 40))
-            engine.named(endless.toDF("one", "other")).count()
+            engine.rows(ENDLESS, numbers={})
         except Exception as error:
             broken.append(str(error))
             raise

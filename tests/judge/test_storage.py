@@ -141,7 +141,7 @@ def test_a_disk_that_is_full_for_an_engine_decides_no_check(
     def spill(*_: object) -> None:
         raise duckdb.IOException('Could not write file "x": No space left on device')
 
-    monkeypatch.setattr(DuckDBEngine, "computed", spill)
+    monkeypatch.setattr(DuckDBEngine, "keep", spill)
     require_kept(generated, there, FULL)
 
 

@@ -1,60 +1,15 @@
 """Facts are as declared: their columns, their types, and the page about them."""
 
-from collections.abc import Iterator
-from importlib import import_module
+from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from analysis.engine.duckdb import DuckDBEngine
-from analysis.engine.frames import Frame, Shared, View
-from analysis.engine.sharing import resolved, shared
-from analysis.engine.statement_files import sources
-from analysis.facts.declared import FACTS, LOG, Fact, each, structs
-from analysis.facts.load import trace_of
-from analysis.facts.source import table_files
-from analysis.facts.stated import fact_named
-from analysis.facts.trace import Trace, fact
+from analysis.engine.duckdb import Database
+from analysis.facts.library import Fact, facts
 from analysis.facts_page import PAGE, declared, with_tables
-from bench.mutation import universes
-from contract.run_folder import RunFolder
-from contract.table_columns import int32, int64
-from simulator.history import description, write_history
-
-
-def a_trace(*columns: str) -> Trace:
-    """One whose tables have these columns; nothing of it can be run."""
-    engine: Any = SimpleNamespace(materialized=shared)
-    nothing: Any = None
-    return Trace(engine, nothing, nothing, lambda name: Frame(engine, columns, View(name)), {})
-
-
-@pytest.fixture
-def nothing_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.facts.trace.FACTS", {})
-
-
-def planted(path: Path) -> RunFolder:
-    folder = RunFolder(path)
-    write_history(folder, universes(1), description(1, "test", "0", {}))
-    return folder
-
-
-def types_of_facts(engine: Any, folder: RunFolder) -> Iterator[tuple[Fact, Frame]]:
-    """Every fact of a run, as one statement over views of what it is made of."""
-    trace = trace_of(engine, folder, table_files(folder))
-    for one in declared().values():
-        if one.name in sources("facts"):
-            rows = fact_named(one.name)(trace)
-        else:
-            rows = getattr(import_module(f"analysis.facts.{one.subject}"), one.name)(trace)
-        made_of = rows.body.frame if isinstance(rows.body, Shared) else rows
-        found = resolved(made_of, engine.computed, frozenset())
-        assert found, one.key
-        yield one, found
+from tests.unit.every_statement import declared_schemas
 
 
 def in_words(kind: pa.DataType, *, widths: bool) -> str:
@@ -70,62 +25,27 @@ def in_words(kind: pa.DataType, *, widths: bool) -> str:
 
 def differences(one: Fact, found: pa.Schema, *, widths: bool = True) -> list[str]:
     pairs = [
-        (f"{one.key}.{name}", in_words(known, widths=widths), in_words(field.type, widths=widths))
-        for (name, known), field in zip(
-            zip(one.schema.names, one.schema.types, strict=True), found, strict=True
+        (
+            f"{one.name}.{known.name}",
+            in_words(known.type, widths=widths),
+            in_words(field.type, widths=widths),
         )
+        for known, field in zip(one.schema, found, strict=True)
     ]
     return [f"{name}: declared {known}, is {kind}" for name, known, kind in pairs if known != kind]
 
 
-def test_every_fact_has_the_declared_types_on_duckdb(tmp_path: Path) -> None:
-    class Types(DuckDBEngine):
-        """Nothing is left out for want of rows."""
-
-        def table(self, content: pa.Table) -> Frame:
-            return self._made_of(super().table(content))
-
-        def computed(self, frame: Frame) -> Frame:
-            return self._made_of(super().computed(frame))
-
-        def _made_of(self, frame: Frame) -> Frame:
-            return Frame(self, frame.columns, frame.body)
-
-    engine = Types(threads=1, memory="1GB", spill=tmp_path)
-    wrong = [
-        difference
-        for one, frame in types_of_facts(engine, planted(tmp_path))
-        # Sums of DuckDB are wider than Spark's.
-        for difference in differences(one, engine.fetched(frame).schema, widths=False)
-    ]
-    assert wrong == []
-
-
-@pytest.mark.usefixtures("nothing_declared")
-def test_a_fact_lacks_no_declared_column() -> None:
-    @fact(*LOG, *each(int64, "at_micros log_start"))
-    def bounds(trace: Trace) -> Frame:
-        return trace["samples"]
-
-    with pytest.raises(ValueError, match=r"fact test_facts.bounds declares log_start, but its"):
-        bounds(a_trace("topic", "partition", "at_micros"))
-
-
-@pytest.mark.usefixtures("nothing_declared")
-def test_a_fact_has_the_declared_columns_in_their_order() -> None:
-    @fact(*LOG, int64("at_micros"))
-    def moments(trace: Trace) -> Frame:
-        return trace["samples"]
-
-    rows = moments(a_trace("at_micros", "partition", "broker", "topic"))
-    assert rows.columns == ("topic", "partition", "at_micros")
-
-
-def test_facts_of_structs_have_the_types_of_their_fields() -> None:
-    column = structs("epochs", int32("leader_epoch"), int64("start_offset"))
-    assert column.type == pa.list_(
-        pa.struct([("leader_epoch", pa.int32()), ("start_offset", pa.int64())])
-    )
+def test_every_fact_has_the_declared_columns_on_duckdb(tmp_path: Path) -> None:
+    engine = Database(threads=1, memory="1GB", spill=tmp_path).engine()
+    for name, schema in declared_schemas().items():
+        engine.add(name, schema.empty_table())
+    numbers = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
+    stated = [one for one in facts().values() if one.text]
+    found = [engine.rows(one.text, numbers=numbers).schema for one in stated]
+    assert [one.schema.names for one in stated] == [schema.names for schema in found]
+    # Sums of DuckDB are wider than Spark's.
+    wrong = (differences(*pair, widths=False) for pair in zip(stated, found, strict=True))
+    assert list(chain.from_iterable(wrong)) == []
 
 
 def test_the_page_is_made_from_the_declarations() -> None:
@@ -140,4 +60,9 @@ def test_a_page_without_markers_is_refused() -> None:
 
 def test_every_fact_says_what_a_row_is() -> None:
     assert declared()
-    assert [one.key for one in FACTS.values() if not one.about] == []
+    assert [one.name for one in declared() if not one.about] == []
+
+
+def test_every_fact_is_a_statement_or_computed() -> None:
+    wrong = [one.name for one in declared() if bool(one.text) == (one.compute is not None)]
+    assert wrong == []

@@ -1,25 +1,32 @@
 """Facts and checks as files: what a header and a statement must have, and that names resolve."""
 
+from dataclasses import replace
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from analysis.checks.cases import FINDING_COLUMNS
 from analysis.checks.columns import output_columns, resolved
-from analysis.checks.registry import CHECKS
-from analysis.checks.stated import CheckHeader, stated_checks
-from analysis.engine.statement_files import (
-    Source,
-    StatementError,
-    parts_of,
-    read,
-    sources,
-    tables_of,
-    with_parameters,
-)
-from analysis.facts.stated import FactHeader, columns_of_fact
+from analysis.checks.registry import CHECKS, CheckDefinition, CheckHeader
+from analysis.engine.prepared import StatementError
+from analysis.engine.statement_files import ROOT, Source, parts_of, read, sources
+from analysis.facts.library import Fact, FactHeader, declared_columns, facts
+from analysis.facts.plan import PLANNED
+from contract.checks import Check
 from contract.tables import TABLES
+from tests.unit.every_statement import facts_named_in, made_of, read_by, tables_of
 
 EACH = [*sources("facts").values(), *sources("checks").values()]
+CHECK_HEADER = """/*
+id: A1
+definition: One.
+evaluates: all.
+source: KIP-1.
+needs: [faults]
+evaluated: select 1 as evaluated
+"""
 HEADER = "/*\nabout: rows\nsubject: faults\ncolumns: |\n  fault string\n*/\n"
 
 
@@ -36,26 +43,63 @@ def test_every_column_of_a_statement_is_one_of_its_tables(source: Source) -> Non
 
 @pytest.mark.parametrize("source", sources("facts").values(), ids=lambda source: source.name)
 def test_a_fact_returns_its_columns(source: Source) -> None:
-    declared = {column.name for column in columns_of_fact(source.name)}
-    assert declared <= set(output_columns(source))
-    assert source.header_as(FactHeader).about
+    assert set(facts()[source.name].schema.names) <= set(output_columns(source))
 
 
-@pytest.mark.parametrize("source", sources("facts").values(), ids=lambda source: source.name)
-def test_a_fact_has_a_name_of_its_own(source: Source) -> None:
-    assert source.name not in TABLES
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_column_of_a_header_is_one_of_its_statement(check: Check) -> None:
+    one = CHECKS[check]
+    assert columns_of(one, one.findings) == FINDING_COLUMNS
+    assert columns_of(one, one.evaluated) == ("evaluated",)
+    if one.summary:
+        assert columns_of(one, one.summary) == ("summary",)
 
 
-@pytest.mark.parametrize("source", sources("checks").values(), ids=lambda source: source.name)
-def test_a_check_needs_tables_of_the_contract(source: Source) -> None:
-    header = source.header_as(CheckHeader)
-    assert set(header.needs) <= TABLES.keys()
+def columns_of(one: CheckDefinition, text: str) -> tuple[str, ...]:
+    if one.header.is_kept:
+        text = text.replace(f"select * from {one.name}", f"select * from ({one.rows.text})")
+    return tuple(resolved(replace(one.source, text=text)).named_selects)
 
 
-def test_a_check_is_a_statement_or_python() -> None:
-    names = [one.name for one in stated_checks()]
-    assert len(names) == len(set(names))
-    assert set(names) <= CHECKS.keys()
+@pytest.mark.parametrize("name", facts())
+def test_a_fact_has_a_name_of_its_own(name: str) -> None:
+    assert name not in {*TABLES, *PLANNED, *CHECKS}
+    columns = facts()[name].schema.names
+    assert len(set(columns)) == len(columns)
+
+
+def test_facts_are_not_made_of_themselves() -> None:
+    """Raises CycleError, which names them: who asks for one of them would wait for ever."""
+    reads = {name: set(tables_of(fact)) for name, fact in facts().items()}
+    assert set(TopologicalSorter(reads).static_order()) >= facts().keys()
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_a_check_needs_tables_that_it_reads(check: Check) -> None:
+    needs = set(CHECKS[check].needs)
+    assert needs <= TABLES.keys()
+    assert needs - read_by(check) == set()
+
+
+@pytest.mark.parametrize("one", [*facts().values(), *CHECKS.values()], ids=lambda one: one.name)
+def test_a_table_that_may_be_missing_is_read(one: Fact | CheckDefinition) -> None:
+    told = one if isinstance(one, Fact) else one.header
+    tables = tables_of(one)
+    assert {*told.optional, *told.regardless} <= TABLES.keys() & set(tables)
+
+
+def test_every_fact_is_read() -> None:
+    """By a check, by Python, or by another fact that is read."""
+    named = {one.header.exercised for one in CHECKS.values()} - {""}
+    named |= {name for check in CHECKS.values() for name in tables_of(check)}
+    named |= {name for path in ROOT.rglob("*.py") for name in facts_named_in(path)}
+    assert facts().keys() - made_of(named) == set()
+
+
+def test_what_exercises_a_check_is_a_table_or_fact() -> None:
+    named = {one.header.exercised for one in CHECKS.values()} - {""}
+    assert named
+    assert named <= {*TABLES, *facts()}
 
 
 @pytest.mark.parametrize(
@@ -96,27 +140,65 @@ def test_a_header_with_an_unknown_or_missing_key_is_refused(tmp_path: Path) -> N
         source.header_as(FactHeader)
 
 
-def test_steps_are_no_tables() -> None:
-    text = "with a as (select 1 from polls), b as (select * from a) select * from b join deliveries"
-    assert tables_of(text, "") == ("deliveries", "polls")
-
-
 def test_the_last_select_is_what_follows_the_steps(tmp_path: Path) -> None:
     steps = "with a as (\n  select fault from (select * from faults)\n)\n"
     final = "select fault from a\nunion all\nselect fault from a"
     assert parts_of(written(tmp_path, HEADER + steps + final)) == (steps, final)
 
 
-def test_parameters_are_numbers_of_the_trace() -> None:
-    text = "at_micros - :clock_micros > 0 and cast(x as int)::bigint = :skew_micros"
-    assert with_parameters(text, {"clock_micros": 50_000, "skew_micros": 0}) == (
-        "at_micros - 50000 > 0 and cast(x as int)::bigint = 0"
-    )
-    with pytest.raises(KeyError):
-        with_parameters(":other_micros", {})
-
-
 def test_a_fact_may_have_the_columns_of_a_table_or_of_another_fact() -> None:
-    stored, present = map(columns_of_fact, ("client_offsets", "present_offsets"))
+    stored, present = (facts()[name].columns for name in ("client_offsets", "present_offsets"))
     assert [column.name for column in stored][:17] == TABLES["committed_offsets"].names
     assert present == stored
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "about"),
+    [
+        ("group string", pa.string(), ""),
+        ("is_last boolean: whether it is", pa.bool_(), "whether it is"),
+        ("share double: of all", pa.float64(), "of all"),
+        ("brokers array<int>: in the\n  ISR", pa.list_(pa.int32()), "in the ISR"),
+        (
+            "epochs array<struct<leader_epoch:int,start_offset:bigint>>: of the log",
+            pa.list_(pa.struct({"leader_epoch": pa.int32(), "start_offset": pa.int64()})),
+            "of the log",
+        ),
+    ],
+)
+def test_a_column_has_a_type_of_sparks(line: str, kind: pa.DataType, about: str) -> None:
+    (column,) = declared_columns(EACH[0], line)
+    assert (column.name, column.type, column.about) == (line.partition(" ")[0], kind, about)
+    assert column.null
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("group", "no column: group"),
+        ("group string: of it\nnone", "no column: none"),
+        ("group strin", "no type: strin"),
+        ("at timestamp: when", "no type: timestamp"),
+    ],
+)
+def test_a_line_that_is_no_column_is_an_error(line: str, message: str) -> None:
+    with pytest.raises(StatementError, match=message) as error:
+        list(declared_columns(EACH[0], line))
+    assert str(EACH[0].path) in str(error.value)
+
+
+@pytest.mark.parametrize("values", ["", "violation: a\n  permitted: b"])
+def test_a_case_of_no_or_of_two_verdicts_is_refused(tmp_path: Path, values: str) -> None:
+    header = f"{CHECK_HEADER}cases:\n- cause: why\n  {values}\n*/\n"
+    source = written(tmp_path, header + "select fault from faults")
+    one = CheckDefinition(source, source.header_as(CheckHeader))
+    with pytest.raises(StatementError, match=r"one\.sql: a case has one verdict: why"):
+        assert one.cases
+
+
+@pytest.mark.parametrize("key", ["definition", "evaluates", "source", "id", "needs", "evaluated"])
+def test_a_check_without_a_part_of_its_header_is_refused(tmp_path: Path, key: str) -> None:
+    header = f"{CHECK_HEADER}cases: []\n*/\n".replace(f"{key}: ", f"{key}_of_it: ")
+    source = written(tmp_path, header + "select fault from faults")
+    with pytest.raises(StatementError, match=r"one\.sql: header"):
+        source.header_as(CheckHeader)

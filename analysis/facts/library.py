@@ -1,0 +1,202 @@
+"""The facts by their names: statements of `analysis/facts/*.sql`, and what Python computes."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from inspect import getdoc
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from analysis import facts as modules
+from analysis.engine.prepared import StatementError
+from analysis.engine.statement_files import Source, sources
+from contract.table_columns import Column
+from contract.tables import DECLARED
+
+if TYPE_CHECKING:
+    from analysis.facts.trace import Trace
+
+_COLUMN = re.compile(r"(\w+) (\S+)(?:: (.+))?")
+_TYPES = {
+    exp.DataType.Type.BIGINT: pa.int64(),
+    exp.DataType.Type.INT: pa.int32(),
+    exp.DataType.Type.DOUBLE: pa.float64(),
+    exp.DataType.Type.BOOLEAN: pa.bool_(),
+    exp.DataType.Type.TEXT: pa.string(),
+}
+Compute = Callable[["Trace"], Iterable[Mapping[str, Any]]]
+
+
+class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
+    """What the header of a fact says.
+
+    Attributes:
+        about: what a row is.
+        subject: under which it stands in docs/facts.md.
+        like: a table or fact whose columns it has, before its own.
+        columns: its own, one a line: name, type of Spark's, and after a colon what it means.
+        is_kept: whether its rows are computed once, for all that ask for them.
+        optional: tables that may be missing; then they count as empty.
+        regardless: those in which, besides, a gap can't make the fact wrong.
+        is_none_without: whether it has no rows where a table is missing or unreadable; without this
+            that is an error.
+    """
+
+    about: str
+    subject: str
+    like: str = ""
+    columns: str = ""
+    is_kept: bool = msgspec.field(default=True, name="kept")
+    optional: tuple[str, ...] = ()
+    regardless: tuple[str, ...] = ()
+    is_none_without: bool = msgspec.field(default=False, name="none_without")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What is derived from the tables of a run, and from other facts.
+
+    Attributes:
+        subject: under which it stands in docs/facts.md.
+        name: in statements.
+        about: what a row is.
+        columns: in their order.
+        text: the statement; empty if Python computes it.
+        place: the file, for errors.
+        is_kept: see `FactHeader`, as the following.
+        optional: see there.
+        regardless: see there.
+        is_none_without: see there.
+        compute: the function of Python, if it is one.
+    """
+
+    subject: str
+    name: str
+    about: str
+    columns: tuple[Column, ...]
+    text: str = ""
+    place: Path = Path()
+    is_kept: bool = True
+    optional: tuple[str, ...] = ()
+    regardless: tuple[str, ...] = ()
+    is_none_without: bool = False
+    compute: Compute | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return pa.schema([(column.name, column.type) for column in self.columns])
+
+
+_COMPUTED: dict[str, Fact] = {}
+
+
+def computed(*columns: Column) -> Callable[[Compute], Compute]:
+    """Declare a fact that Python computes, where SQL would say it badly.
+
+    The function takes the trace, and returns rows of the columns. Its docstring says what a row is.
+    """
+
+    def declare(compute: Compute) -> Compute:
+        subject = compute.__module__.rpartition(".")[2]
+        about = getdoc(compute) or ""
+        name = compute.__name__
+        _COMPUTED[name] = Fact(subject, name, about, columns, compute=compute)
+        return compute
+
+    return declare
+
+
+@cache
+def facts() -> Mapping[str, Fact]:
+    """Every fact, by its name.
+
+    Raises:
+        StatementError: a file is wrong.
+    """
+    for module in iter_modules(modules.__path__, f"{modules.__name__}."):
+        import_module(module.name)
+    stated = {name: _stated(source) for name, source in sources("facts").items()}
+    if twice := stated.keys() & _COMPUTED.keys():
+        raise StatementError(f"a statement and Python have the fact {', '.join(sorted(twice))}")
+    return stated | _COMPUTED
+
+
+def _stated(source: Source) -> Fact:
+    header = _header(source)
+    columns = _columns_of(source)
+    listed = ", ".join(f"`{column.name}`" for column in columns)
+    return Fact(
+        header.subject,
+        source.name,
+        header.about,
+        columns,
+        text=f"select {listed} from ({source.text})",
+        place=source.path,
+        is_kept=header.is_kept,
+        optional=header.optional,
+        regardless=header.regardless,
+        is_none_without=header.is_none_without,
+    )
+
+
+@cache
+def _header(source: Source) -> FactHeader:
+    return source.header_as(FactHeader)
+
+
+@cache
+def _columns_of(source: Source) -> tuple[Column, ...]:
+    header = _header(source)
+    return (*_columns_like(source, header.like), *declared_columns(source, header.columns))
+
+
+def _columns_like(source: Source, name: str) -> tuple[Column, ...]:
+    if not name:
+        return ()
+    if name in DECLARED:
+        return tuple(replace(column, null=True) for column in DECLARED[name].columns)
+    if name in sources("facts"):
+        return _columns_of(sources("facts")[name])
+    raise StatementError(f"{source.path}: no table or fact is called {name}")
+
+
+def declared_columns(source: Source, text: str) -> Iterator[Column]:
+    """The columns that a header declares.
+
+    Raises:
+        StatementError: a line is no column.
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith(" ") and lines:
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    for line in lines:
+        parts = _COLUMN.fullmatch(line)
+        if parts is None:
+            raise StatementError(f"{source.path}: no column: {line}")
+        yield Column(parts[1], _type_of(source, parts[2]), parts[3] or "", null=True)
+
+
+def _type_of(source: Source, text: str) -> pa.DataType:
+    def converted(kind: exp.DataType) -> pa.DataType:
+        if kind.this == exp.DataType.Type.ARRAY:
+            return pa.list_(converted(kind.expressions[0]))
+        if kind.this == exp.DataType.Type.STRUCT:
+            return pa.struct([(one.name, converted(one.args["kind"])) for one in kind.expressions])
+        return _TYPES[kind.this]
+
+    try:
+        return converted(exp.DataType.build(text, dialect="spark"))
+    except (KeyError, ValueError, SqlglotError) as error:
+        raise StatementError(f"{source.path}: no type: {text}") from error

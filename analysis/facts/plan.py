@@ -1,0 +1,100 @@
+"""What statements read of a run's plan and description."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from analysis.facts.hashes import abs_java_hash
+from contract.run_folder import Plan, RunDescription
+
+PLANNED = {
+    "planned_topics": pa.schema(
+        {
+            "topic": pa.string(),
+            "min_insync": pa.int32(),
+            "unclean_election": pa.bool_(),
+            "retention_ms": pa.int64(),
+            "deletes": pa.bool_(),
+            "subscribed": pa.int32(),
+        }
+    ),
+    "planned_groups": pa.schema(
+        {
+            **{
+                name: pa.string()
+                for name in ("group", "client", "commit_epoch", "reset", "isolation")
+            },
+            "is_by_client": pa.bool_(),
+            "is_static": pa.bool_(),
+            "has_rack": pa.bool_(),
+            "hash": pa.int32(),
+        }
+    ),
+    "planned_readers": pa.schema({name: pa.string() for name in ("group", "topic", "isolation")}),
+    "run_conditions": pa.schema(
+        {
+            "release": pa.int32(),
+            "metadata_max_bytes": pa.int32(),
+            "min_insync": pa.int32(),
+            "run_ended_micros": pa.int64(),
+            "has_failed": pa.bool_(),
+        }
+    ),
+}
+"""The schema of each, by its name.
+
+Of `planned_topics`, `subscribed` counts the groups that read the topic.
+
+Of `planned_groups`, `is_by_client`: whether the group's client commits by itself, and reports no
+commit. `is_static`: whether a member that is started again keeps its partitions (KIP-345).
+`has_rack`: whether it has a `client.rack`, and so may read from a follower. `hash`: modulo the
+partitions of `__consumer_offsets`, which of them is its own.
+
+Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
+`min_insync`: of topics that the plan does not have, by `min.insync.replicas`. `run_ended_micros`:
+when the run began, if it is not known when it ended. `has_failed`: whether the scenario failed.
+"""
+
+
+def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
+    """The rows of one of PLANNED."""
+    rows: Iterable[Mapping[str, Any]]
+    if name == "planned_topics":
+        rows = _topics(plan)
+    elif name == "planned_groups":
+        rows = _groups(plan)
+    elif name == "planned_readers":
+        rows = map(msgspec.structs.asdict, plan.groups)
+    else:
+        rows = [_conditions(run)]
+    return pa.Table.from_pylist(list(rows), schema=PLANNED[name])
+
+
+def _topics(plan: Plan) -> Iterable[dict[str, Any]]:
+    readers = Counter(group.topic for group in plan.groups)
+    for topic in plan.topics:
+        yield msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
+
+
+def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
+    for group in plan.groups:
+        yield msgspec.structs.asdict(group) | {
+            "is_by_client": group.commits_by_itself,
+            "is_static": group.is_static,
+            "has_rack": "client.rack" in group.settings,
+            "hash": abs_java_hash(group.group),
+        }
+
+
+def _conditions(run: RunDescription) -> dict[str, Any]:
+    settings = run.config.get("settings", {})
+    return {
+        "release": run.release,
+        "metadata_max_bytes": int(settings.get("offset.metadata.max.bytes", 4096)),
+        "min_insync": int(settings.get("min.insync.replicas", 1)),
+        "run_ended_micros": run.ended_micros or run.started_micros,
+        "has_failed": run.error is not None,
+    }

@@ -1,0 +1,33 @@
+"""Prepare all statements at set-up, so that no analysis has to (`analysis.engine.prepared`)."""
+
+from collections.abc import Iterator
+
+from analysis.checks.columns import depends_on, output_columns
+from analysis.checks.registry import CHECKS
+from analysis.engine import prepared
+from analysis.facts import gaps, validity
+from analysis.facts.library import facts
+from analysis.verdict import exercise
+
+
+def texts() -> Iterator[str]:
+    """Every statement that an analysis may run, but for short ones that depend on the run."""
+    for fact in facts().values():
+        if fact.text:
+            yield fact.text
+    for check in CHECKS.values():
+        yield from filter(None, (check.source.text, check.findings, check.evaluated, check.summary))
+        if check.header.exercised:
+            yield exercise.counting(check.header.exercised)
+    yield from validity.statements()
+    yield from gaps.statements()
+
+
+def main() -> None:
+    """Write the file."""
+    columns = {depends_on(check.source): output_columns(check.source) for check in CHECKS.values()}
+    prepared.write(texts(), columns)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Every statement of the facts and checks; and a run in which each anomaly was planted."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+from analysis.checks.registry import CHECKS, CheckDefinition
+from analysis.engine.prepared import prepared
+from analysis.engine.statement_files import ROOT
+from analysis.facts.library import Fact, facts
+from analysis.facts.plan import PLANNED
+from bench.mutation import universes
+from contract.checks import Check
+from contract.run_folder import RunFolder
+from contract.tables import TABLES
+from simulator.history import description, write_history
+
+
+@cache
+def statements() -> dict[str, str]:
+    """By what they are of: `permits`, `lost_record: findings`."""
+    found = {one.name: one.text for one in facts().values() if one.text}
+    for check, one in CHECKS.items():
+        found |= {f"{check}: findings": one.findings, f"{check}: evaluated": one.evaluated}
+        if one.summary:
+            found[f"{check}: summary"] = one.summary
+        if one.header.is_kept:
+            found[f"{check}: rows"] = one.rows.text
+    return found
+
+
+def declared_schemas() -> dict[str, pa.Schema]:
+    """Of all tables and facts, by their names."""
+    return {**TABLES, **PLANNED, **{one.name: one.schema for one in facts().values()}}
+
+
+def tables_of(one: Fact | CheckDefinition) -> Iterable[str]:
+    """The tables and facts that it names itself."""
+    if isinstance(one, CheckDefinition):
+        texts = (text for name, text in statements().items() if name.startswith(f"{one.name}: "))
+        return {table for text in texts for table in prepared(text).tables} - {one.name}
+    if one.compute is not None:
+        return facts_named_in(ROOT / "facts" / f"{one.subject}.py")
+    return prepared(one.text).tables
+
+
+def read_by(check: Check) -> set[str]:
+    """The tables and facts that a check names, or a fact that it reads."""
+    return made_of(tables_of(CHECKS[check]))
+
+
+def made_of(names: Iterable[str]) -> set[str]:
+    """Tables and facts, and all that these facts are made of."""
+    found: set[str] = set()
+    more = set(names)
+    while more:
+        found |= more
+        each = (tables_of(facts()[name]) for name in more & facts().keys())
+        more = {table for tables in each for table in tables} - found
+    return found
+
+
+@cache
+def facts_named_in(path: Path) -> set[str]:
+    """The facts that statements in a module name, or that a text in it consists of."""
+    texts = list(texts_in(ast.parse(path.read_text())))
+    read = {name for text in texts for name in re.findall(r"\b(?:from|join)\s+(\w+)", text)}
+    return {*texts, *read} & facts().keys()
+
+
+def texts_in(tree: ast.AST) -> Iterator[str]:
+    """But for docstrings."""
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.value
+
+
+def planted(path: Path) -> RunFolder:
+    folder = RunFolder(path)
+    write_history(folder, universes(1), description(1, "test", "0", {}))
+    return folder
