@@ -8,6 +8,8 @@ import pyarrow as pa
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
+LOCAL_ROWS = 20_000
+"""Up to this number of rows, a table is read once: into memory, or by Spark into its plans."""
 
 
 class Engine(Protocol):

@@ -7,12 +7,14 @@ import os
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
+from analysis.engine.base import LOCAL_ROWS
 from analysis.engine.prepared import prepared
 from analysis.engine.spelling import MACROS, with_numbers
 
@@ -52,6 +54,7 @@ class DuckDBEngine:
         """Use a connection of a database, which is kept open."""
         self._database = database
         self._conn = connection
+        self._views: set[str] = set()
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Name rows that Python has."""
@@ -59,15 +62,24 @@ class DuckDBEngine:
         self._conn.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM content")
         self._conn.unregister("content")
 
-    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:  # noqa: ARG002
-        """Name the rows of a Parquet file of this machine, read again by each statement."""
+    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:
+        """Name the rows of a Parquet file of this machine; many are read again by each statement.
+
+        A file that can't be read fails in each statement about it.
+        """
         columns = ", ".join(f'"{column}"' for column in schema.names)
         file = f"read_parquet('{_opened(Path(place), by=self)}', hive_partitioning=false)"
-        self._conn.execute(f"CREATE TEMP VIEW {name} AS SELECT {columns} FROM {file}")
+        statement = f"{name} AS SELECT {columns} FROM {file}"
+        if rows <= LOCAL_ROWS:
+            with suppress(duckdb.Error):
+                self._conn.execute(f"CREATE TEMP TABLE {statement}")
+                return
+        self._conn.execute(f"CREATE TEMP VIEW {statement}")
+        self._views.add(name)
 
     def drop(self, name: str) -> None:
         """Forget a file by its name."""
-        self._conn.execute(f"DROP VIEW {name}")
+        self._conn.execute(f"DROP {'VIEW' if name in self._views else 'TABLE'} {name}")
 
     def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
         """Name the rows of a statement, which are computed now, once. Whether there are any."""

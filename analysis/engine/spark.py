@@ -10,13 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from analysis.engine.base import LOCAL_ROWS
 from analysis.engine.scratch import LITERAL, RemoteScratch, Scratch, in_full
 from analysis.engine.spelling import with_numbers
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
-LOCAL_ROWS = 20_000
-"""Up to this number of rows, a table goes into the plans, which saves scans and their jobs."""
 _ROWS_PER_PARTITION = 500_000
 _AT_ONCE_MAX = 8
 """Statements that run at the same time, at most: the driver plans all of them."""
