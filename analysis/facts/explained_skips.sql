@@ -44,7 +44,7 @@ withheld as (
 -- Only where a member was assigned the partition while that offset stood.
 moves as (
   select group, topic, partition, moved_from, a.offset as moved_to
-  from administered as a join group_events as e using (group, topic, partition)
+  from administered as a join group_events using (group, topic, partition)
   where change = 'assigned' and at_micros >= a.committed_micros - :clock_micros
     and coalesce(at_micros <= until_micros + :clock_micros, true)
 ),
