@@ -82,7 +82,8 @@ known as (
 )
 select *,
   from_offset < start_high
-    or {{ may_be_overwritten("known_epoch", "from_offset", "at_micros + :clock_micros") }} as is_unsure,
+    or {{ may_be_overwritten("known_epoch", "from_offset", "at_micros + :clock_micros") }}
+    as is_unsure,
   case
     when read_epoch is null and former_epoch = from_epoch
       and not exists(timeline, one -> one.leader_epoch = from_epoch) then 'former topic'

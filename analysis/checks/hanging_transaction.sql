@@ -74,7 +74,10 @@ ended as (
 ),
 last_seen as (
   select max(at_micros) as last_micros
-  from (select at_micros from samples union all select at_micros from transactions)
+  from (
+    select at_micros from samples
+    union all
+    select at_micros from transactions)
 ),
 later as (
   select topic, partition, offset as later_offset, intended_micros

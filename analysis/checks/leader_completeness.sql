@@ -48,15 +48,15 @@ committed as (
   group by all
 ),
 followed as (
-  select *, filter(timeline, one ->
-    one.leader_epoch > leader_epoch and one.start_high is not null) as later
+  select *, filter(timeline,
+    one -> one.leader_epoch > leader_epoch and one.start_high is not null) as later
   from committed join timelines using (topic, partition)
   where exists(timeline, one -> one.leader_epoch > leader_epoch and one.start_high is not null)
 ),
 overtaken as (
   select *, {{ fork_then("leader_epoch", forever) }} as fork,
-    array_min(filter(later, one ->
-      one.start_high < committed or array_contains(one.lacked, leader_epoch))) as lacking
+    array_min(filter(later,
+      one -> one.start_high < committed or array_contains(one.lacked, leader_epoch))) as lacking
   from followed
 ),
 left_behind as (

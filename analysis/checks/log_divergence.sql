@@ -45,8 +45,8 @@ copies as (
   group by all
 ),
 covered as (
-  select *, filter(bounds, one ->
-    base_offset >= one.log_start_offset and base_offset < one.committed_to) as covering
+  select *, filter(bounds,
+    one -> base_offset >= one.log_start_offset and base_offset < one.committed_to) as covering
   from copies join bounds_of_log using (topic, partition)
 ),
 compared as (

@@ -85,8 +85,8 @@ followed as (
       and {{ is_meanwhile }} and ({{ is_next }}
         or at_micros <= coalesce(one.proved_micros, one.injected_micros) + :clock_micros))
       as is_ordered,
-    exists(wipes, one ->
-      one.target rlike concat('[(]brokers? ([0-9]+, )*', leader, '(, [0-9]+)*[)]')
+    exists(wipes,
+      one -> one.target rlike concat('[(]brokers? ([0-9]+, )*', leader, '(, [0-9]+)*[)]')
       and {{ is_after }} and not coalesce(entered_micros >= one.healed_micros, false)) as is_wiped,
     exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
       and {{ is_after }} and ({{ is_meanwhile }} or {{ is_next }})) as is_cut

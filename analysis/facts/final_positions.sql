@@ -23,9 +23,10 @@ last_read as (
   group by all
 )
 select group, topic, partition, first_offset, position, seen_micros,
-  least(position, array_min(transform(filter(timeline, one ->
-      one.leader_epoch > read_epoch and (is_polled or one.from_micros > seen_micros)
-      or (one.leader_epoch = read_epoch and array_contains(array_max(timeline).lacked, read_epoch))),
+  least(position, array_min(transform(filter(timeline,
+      one -> one.leader_epoch > read_epoch and (is_polled or one.from_micros > seen_micros)
+        or (one.leader_epoch = read_epoch
+          and array_contains(array_max(timeline).lacked, read_epoch))),
     one -> one.start_high))) as final_position
 from last_positions
 join group_beginnings using (group, topic, partition)

@@ -11,7 +11,8 @@ with present as (
   select * from {{ of_present_topic("client_resets", "at_micros") }} where cause != 'seek'
 ),
 stood as (
-  select group, topic, partition, member, at_micros, max_by(is_tombstone, {{ in_log }}) as was_deleted
+  select group, topic, partition, member, at_micros,
+    max_by(is_tombstone, {{ in_log }}) as was_deleted
   from present join present_offsets using (group, topic, partition)
   where cause = 'no_commit' and committed_micros <= at_micros and (is_tombstone or {{ is_stored }})
   group by all

@@ -55,5 +55,6 @@ select group, member, topic, partition, seq, offset, at, ended, since, until,
     when is_held then since
     when proved_micros < until then greatest(since, proved_micros)
   end as owed_micros,
-  not (is_held or coalesce(reported_micros < until, false)) as is_unknown
+  -- For sqlfluff, a NOT that begins a column is a function.
+  not (is_held or coalesce(reported_micros < until, false)) as is_unknown -- noqa: LT01, LT06
 from parts left join proved using (topic, partition, epoch, from_micros, offset)

@@ -36,9 +36,9 @@ ends as (
     at_micros
   from led_then
   -- No newer leader may have begun by then.
-  where led.start_high is not null and not exists(timeline, one ->
-    one.leader_epoch > led.leader_epoch
-    and coalesce(one.from_micros <= at_micros + :clock_micros, true))
+  where led.start_high is not null and not exists(timeline,
+    one -> one.leader_epoch > led.leader_epoch
+      and coalesce(one.from_micros <= at_micros + :clock_micros, true))
 )
 select group, topic, partition, offset, last_offset, leader_epoch, value, other_epoch, at_micros
 from ends join surviving_records using (topic, partition)

@@ -52,7 +52,8 @@ compared as (
     lag(committed_micros) over in_order as previous_micros
   from marked
   window in_order as (
-    partition by group, topic, partition, is_transactional order by offsets_offset, committed_micros)
+    partition by group, topic, partition, is_transactional
+    order by offsets_offset, committed_micros)
 ),
 kept as (
   select * from compared where not is_tombstone and not is_set
@@ -108,7 +109,8 @@ led as (
   group by all
 ),
 joined as (
-  select k.*, polled_epoch, polled_at, is_unclear, led_epoch, opened_at, commit_epoch, is_after_control,
+  select k.*, polled_epoch, polled_at, is_unclear, led_epoch, opened_at, commit_epoch,
+    is_after_control,
     if({{ was_there("logged_epoch", "before", "until") }}, null, logged_epoch) as replaced_by,
     logged_epoch as any_epoch,
     p.group is not null and polled_at is null as is_of_former
