@@ -116,14 +116,14 @@ def expanded(text: str, path: Path) -> str:
         StatementError: one of them does not exist, or is used wrongly.
     """
     try:
-        return _environment().from_string(text).render().strip()
+        return environment().from_string(text).render().strip()
     except (jinja2.TemplateError, TypeError) as error:
         raise StatementError(f"{path}: {error}") from error
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    """With the macros and variables of all files of macros, which may use each other's."""
+def environment() -> jinja2.Environment:
+    """Of statements: with the macros and variables of all files, which may use each other's."""
     made = jinja2.Environment(
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

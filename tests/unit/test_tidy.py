@@ -62,6 +62,7 @@ ROOMS_OF_ANALYSIS = [
     "facts_page",
     "findings_page",
     "prepare",
+    "linting",
     "__main__",
 ]
 # Modules of the longest chain of imports from a check down to the contract, the check included.
