@@ -64,13 +64,13 @@ BEGAN_THERE = {
 def test_how_near_a_resumption_came(
     make_trace: TraceMaker, changes: dict[str, list[Row]], near: set[str]
 ) -> None:
-    (row,) = near_misses(make_trace({**RESUMED, **changes})).collect()
+    (row,) = near_misses(make_trace({**RESUMED, **changes}))
     assert {one for one in NEAR_MISSES if row[column_of(one)]} == near
     assert row["resumptions"] == 1
 
 
 def test_without_a_commit_nothing_resumed(make_trace: TraceMaker) -> None:
-    assert near_misses(make_trace({**RESUMED, "committed_offsets": []})).collect() == []
+    assert near_misses(make_trace({**RESUMED, "committed_offsets": []})) == []
 
 
 RESET = reset_told("truncation", 4, 0, 0, at=605)

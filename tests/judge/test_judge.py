@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import agreement
 import msgspec
 import pyarrow.parquet as pq
 import pytest
@@ -245,6 +246,20 @@ def test_a_check_that_crashes_leaves_the_others_theirs(
     assert verdict.verdict is RunVerdict.UNDECIDED
     failing = judge(make_trace(WENT_ON, checks=checks))
     assert failing.verdict is RunVerdict.FAIL
+
+
+@pytest.mark.parametrize("history", [WENT_BACK, {**WENT_ON, "truncations": [], "leaderships": []}])
+def test_what_is_not_run_for_want_of_rows_has_none(
+    make_trace: TraceMaker, monkeypatch: pytest.MonkeyPatch, history: Rows
+) -> None:
+    some = agreement.judge(make_trace(history))
+    trace = make_trace(history)
+    judged = [check for check, one in CHECKS.items() if not one.lacks(trace)]
+    left_out = [check for check in judged if CHECKS[check].judge(trace).findings.is_without_rows]
+    assert [check for check in left_out if some[str(check)].findings] == []
+    assert left_out
+    monkeypatch.setattr(Trace, "is_without_rows", lambda *_: False)
+    assert agreement.differing(some, agreement.judge(make_trace(history))) == []
 
 
 def test_a_run_that_broke_off_is_undecided_at_best(make_trace: TraceMaker) -> None:
