@@ -54,13 +54,13 @@ lies: $(READY) ## Change one place of genuine runs at a time: which checks notic
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; writes docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
-mutants: $(BENCH_READY) ## Change the checks' code and print which changes their tests miss (core checks): [MODULES=]
-	.venv/bin/python -m bench.mutants $(MODULES)
+mutants: $(READY) ## Change the checks' statements in one place each: which changes the exam notices (MINUTES): [CHECKS=] [FACTS=1]; writes docs/mutants.md
+	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
 
 findings: $(READY) ## Every check, from its statement's header; writes the tables of docs/findings.md
 	.venv/bin/python -m analysis.findings_page
 
-bench-tools: $(BENCH_READY) ## Install what make arbiter and make mutants need
+bench-tools: $(BENCH_READY) ## Install what make arbiter needs
 
 bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))

@@ -1,153 +1,283 @@
-"""Changes of the checks' code that their tests notice: `python -m bench.mutants [MODULE ...]`.
+"""Changes of the checks' statements that the exam notices: `python -m bench.mutants [CHECK ...]`.
 
-mutmut writes the changes: an operator, a number, an argument, a string, one at a time. Each is
-judged by the micro-histories of tests/judge that run through the changed function, and noticed if
-one of them fails. A sample of each module's changes is drawn, with a fixed seed. Prints a table of
-the named modules, or of the core checks, and each change that no test noticed.
+Changes each statement in one place at a time (`bench.changes`), and each condition of a case, and
+judges the exam's histories by it on DuckDB. Writes docs/mutants.md; of named checks it prints the
+page instead. With `--facts` it also changes each fact in a few places, drawn with a fixed seed, and
+computes all that reads it anew. Exits 1 if bench/survivors.yml names what has not survived.
 """
 
-import ast
-import difflib
-import json
-import os
 import random
-import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
+from threading import Timer
+from typing import Any, NamedTuple, cast
 
-from mutmut.mutation.file_mutation import mutate_file_contents
+import duckdb
+import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
+from analysis.checks.cases import FINDING_COLUMNS
+from analysis.checks.registry import CHECKS, CheckDefinition
+from analysis.engine.duckdb import DuckDBEngine
+from analysis.engine.prepared import StatementError, prepared
+from analysis.engine.statement_files import expanded
+from analysis.facts.library import facts
+from analysis.facts.trace import Row, Trace
+from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.folders import own_folder
+from bench.mutants_page import (
+    OF_EACH_FACT,
+    PAGE,
+    SECONDS_MAX,
+    SEED,
+    Judged,
+    Outcome,
+    Reason,
+    page,
+    reasons,
+)
+from bench.traces import load
+from contract.checks import Check
+from contract.errors import TableError
+from contract.verdicts import BY_SEVERITY
 
 ROOT = Path(__file__).resolve().parents[1]
-CORE = ("delivery", "epochs", "resets", "truncations")
-"""Modules of analysis/checks: losses, commits, resets and truncations."""
-SAMPLE = 60
-"""Changes of each module."""
-_SEED = 19902
-_RECENT_CHARACTERS = 2000
-_INTRODUCTION = """\
-# What changes of the checks' code the tests notice
-
-mutmut changed one operator, number, argument or string at a time. Of each module at most {sample}
-changes were drawn (seed {seed}) and judged by the micro-histories of tests/judge that run through
-the changed function. Text in SQL and causes of findings are strings: mutmut replaces them as a
-whole. Changes of a string's case alone are left out, since Spark finds a column in any case.
-
-| module of analysis/checks | changes | noticed | share |
-|---|---|---|---|
-"""
+_ROWS_MAX = 20_000
+"""Of a changed statement's findings that are compared; the exam has hundreds."""
+_CONDITIONS = ("when", "permitted_if", "undecided_if")
+_JUDGED = [name for name in FINDING_COLUMNS if name not in ("cause", "evidence")]
 
 
-@dataclass
-class Judged:
-    """The result of one module; `unnoticed` has the lines of a diff by the name of a change."""
+class Findings(NamedTuple):
+    """What a statement finds: rows by trace, and the answers to the exam's questions."""
 
-    changes: int
-    unnoticed: dict[str, str] = field(default_factory=dict)
+    rows: list[list[Row]]
+    answers: list[Any]
 
+    def differ_from(self, other: "Findings", columns: Iterable[str]) -> bool:
+        """Whether some row has other values in these columns, or there are more or fewer rows."""
+        names = list(columns)
+        one, another = (
+            [Counter(tuple(row[name] for name in names) for row in rows) for rows in each.rows]
+            for each in (self, other)
+        )
+        return one != another
 
-def judge(name: str, progress: Progress) -> Judged:
-    """Change a module's code, and run its tests on a sample of the changes."""
-    module = f"analysis.checks.{name}"
-    source = _source(name)
-    mutated = mutate_file_contents(str(source), source.read_text())
-    differences = _differences(mutated.code)
-    names = sorted(one for one in mutated.mutant_names if not is_of_case_alone(differences[one]))
-    chosen = random.Random(_SEED).sample(names, min(SAMPLE, len(names)))  # noqa: S311
-    result = Judged(changes=len(chosen))
-    task = progress.add_task(name, total=len(chosen))
-    with own_folder("mutants") as place:
-        shutil.copytree(ROOT / "analysis", place / "analysis")
-        (place / "analysis" / "checks" / f"{name}.py").write_text(mutated.code)
-        for mutant, is_noticed in _judged(module, chosen, place):
-            progress.advance(task)
-            if not is_noticed:
-                result.unnoticed[mutant] = differences[mutant]
-    return result
+    def outcome(self, of: "Findings") -> Outcome:
+        """What a change has done, by the findings of the statement that was changed."""
+        if self.answers != of.answers:
+            return Outcome.VERDICT
+        if self.differ_from(of, _JUDGED):
+            return Outcome.PLACE
+        return Outcome.WORDS if self.differ_from(of, FINDING_COLUMNS) else Outcome.NONE
 
 
-def _judged(module: str, mutants: list[str], place: Path) -> Iterator[tuple[str, bool]]:
-    """Yield each change with whether a process that imports the changed module noticed it."""
-    path, log = os.pathsep.join([str(place), str(ROOT)]), place / "judge.log"
-    with (
-        log.open("w") as errors,
-        subprocess.Popen(
-            [sys.executable, "-m", "bench.mutants_judge", module, *mutants],
-            cwd=place,
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as process,
-    ):
-        for line in process.stdout or ():
-            result = json.loads(line)
-            yield result["mutant"], result["is_noticed"]
-    if process.returncode:
-        raise RuntimeError(f"{module} was not judged: {log.read_text()[-_RECENT_CHARACTERS:]}")
+class Exam:
+    """The exam's histories in traces that stay open: the common one, and those that are alone."""
+
+    def __init__(self, place: Path) -> None:
+        """Write them into a folder."""
+        sys.path.insert(0, str(ROOT / "tests" / "judge"))
+        self._exam, self._place = import_module("exam"), place
+        self._asked = [one for one in self._exam.questions() if not one.alone]
+        self._alone = [one for one in self._exam.questions() if one.alone]
+        self._together = self._exam.Exam(place / "together", self._asked)
+        self._trace = cache(self._trace_alone)
+        self.together = self.anew()
+
+    def anew(self) -> Trace:
+        """The common trace, of which nothing is computed yet."""
+        return load(self._place / "spill", self._together.folder)
+
+    def _trace_alone(self, index: int) -> Trace:
+        question = self._alone[index]
+        path, history = self._place / question.name, question.history(0)
+        folder = self._exam.written(path, [history], checks=list(question.expects))
+        return load(self._place / "spill", folder)
+
+    def traces(self, check: Check) -> list[Trace]:
+        """Those of whose histories a check is asked, as far as it can judge them."""
+        alone = [index for index, one in enumerate(self._alone) if check in one.expects]
+        every = [self.together, *map(self._trace, alone)]
+        return [trace for trace in every if _can_judge(check, trace)]
+
+    def findings(self, check: Check, text: str, traces: Iterable[Trace]) -> Findings:
+        """What a statement finds.
+
+        Raises:
+            duckdb.Error: it is wrong, or takes too long.
+        """
+        found = Findings([], [])
+        for trace in traces:
+            with _limited(trace):
+                trace.name_all(text)
+                numbers = trace.numbers_of(text)
+                rows = trace.engine.rows(text, numbers=numbers, limit=_ROWS_MAX).to_pylist()
+            found.rows.append(rows)
+            if trace.plan == self.together.plan:
+                found.answers.extend(self._answers(check, rows))
+            else:
+                verdicts = {row["verdict"] for row in rows}
+                found.answers.append([one for one in BY_SEVERITY if one in verdicts][:1])
+        return found
+
+    def _answers(self, check: Check, rows: list[Row]) -> list[bool]:
+        """Whether a check's answers to the questions about it are right."""
+        judged = import_module("agreement").Judged(findings=rows)
+        try:
+            said = self._together.said({check: judged})
+        except (AssertionError, LookupError, TypeError, ValueError):
+            return []  # a finding belongs to no history, or has no verdict
+        return [
+            self._exam.is_right(one.expects[check], said.get(one.name, {}).get(check, "none"))
+            for one in self._asked
+            if check in one.expects
+        ]
 
 
-def _differences(code: str) -> dict[str, str]:
-    """Return, by the name of each change, the lines that it removes and adds."""
-    functions = {
-        node.name: ast.get_source_segment(code, node) or ""
-        for node in ast.parse(code).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    differences = {}
-    for name, text in functions.items():
-        function, is_mutant, _ = name.partition("__mutmut_")
-        if is_mutant:
-            before = functions.get(f"{function}__mutmut_orig", "").splitlines()[1:]
-            lines = difflib.unified_diff(before, text.splitlines()[1:], lineterm="", n=0)
-            kept = [line for line in lines if line[:3] not in ("---", "+++", "@@ ")]
-            differences[name] = "\n".join(kept)
-    return differences
+def _can_judge(check: Check, trace: Trace) -> bool:
+    try:
+        CHECKS[check].judge(trace)
+    except TableError:
+        return False
+    return not CHECKS[check].lacks(trace)
 
 
-def is_of_case_alone(difference: str) -> bool:
-    """Return whether the removed and the added lines differ in capital letters only."""
-    lines = difference.casefold().splitlines()
-    out, in_ = ([line[1:] for line in lines if line.startswith(sign)] for sign in "-+")
-    return out == in_
+@contextmanager
+def _limited(trace: Trace) -> Iterator[None]:
+    """What a trace's engine runs meanwhile fails if it takes too long."""
+    connection = cast("DuckDBEngine", trace.engine)._conn  # noqa: SLF001 - only benches stop it
+    timer = Timer(SECONDS_MAX, connection.interrupt)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
-def report(judged: dict[str, Judged]) -> str:
-    """Return the printed text: the noticed changes of each module, counted, and the unnoticed."""
-    rows, left = [], []
-    for name, result in judged.items():
-        noticed = result.changes - len(result.unnoticed)
-        share = noticed / max(1, result.changes)
-        rows.append(f"| {name} | {result.changes} | {noticed} | {share:.2f} |")
-        for mutant, difference in result.unnoticed.items():
-            function = mutant.partition("__mutmut_")[0].removeprefix("x_")
-            left.append(f"`{name}.{function}`:\n\n```diff\n{difference}\n```")
-    parts = [_INTRODUCTION.format(sample=SAMPLE, seed=_SEED) + "\n".join(rows)]
-    if left:
-        parts += ["## Not noticed", *left]
-    return "\n\n".join(parts) + "\n"
+def changes_of(definition: CheckDefinition) -> Iterator[Change]:
+    """Yield each change of a check: of its statement, and of the conditions of its cases."""
+    whole = with_its_rows(definition)
+    yield from changes(whole.findings, only_steps=True)
+    header = whole.header
+    for number, case in enumerate(header.cases):
+        for name in filter(partial(getattr, case), _CONDITIONS):
+            condition = expanded(getattr(case, name), whole.source.path)
+            for change in changes_of_condition(condition):
+                cases = list(header.cases)
+                cases[number] = msgspec.structs.replace(case, **{name: change.text})
+                of_cases = msgspec.structs.replace(header, cases=cases)
+                text = replace(whole, header=of_cases).findings
+                step = f"case {number + 1}, {name}"
+                yield replace(change, step=step, text=text)
+
+
+def with_its_rows(definition: CheckDefinition) -> CheckDefinition:
+    """A check whose statement of findings has that of its rows, if those are kept."""
+    return replace(definition, header=msgspec.structs.replace(definition.header, is_kept=False))
+
+
+def judge_check(check: Check, exam: Exam) -> Judged:
+    """Judge each change of a check.
+
+    Raises:
+        RuntimeError: the statement finds something else in the spelling of its changes.
+    """
+    judged, text = Judged(), with_its_rows(CHECKS[check]).findings
+    traces = exam.traces(check)
+    found = exam.findings(check, text, traces)
+    if exam.findings(check, in_one_spelling(text), traces).outcome(found) != Outcome.NONE:
+        raise RuntimeError(f"sqlglot changes what {check} finds")
+    for change in changes_of(CHECKS[check]):
+        try:
+            outcome = exam.findings(check, change.text, traces).outcome(found)
+        except (duckdb.Error, StatementError):
+            outcome = Outcome.ERROR
+        judged.outcomes.append((change, outcome))
+    return judged
+
+
+def judge_fact(name: str, exam: Exam, found: Mapping[Check, Findings]) -> Judged:
+    """Judge some changes of a fact, by all checks that read it.
+
+    Args:
+        name: of the fact.
+        exam: the histories.
+        found: in the common trace, by check.
+    """
+    judged, fact = Judged(), facts()[name]
+    every = list(changes(fact.text))
+    chosen = random.Random(f"{SEED} {name}").sample(every, min(OF_EACH_FACT, len(every)))  # noqa: S311
+    for change in chosen:
+        trace = exam.anew()
+        trace.with_rows(replace(fact, text=change.text))
+        outcomes = {Outcome.NONE}
+        for check in found:
+            if name not in _read(CHECKS[check].source.text):
+                continue
+            try:
+                changed = exam.findings(check, with_its_rows(CHECKS[check]).findings, [trace])
+                outcomes.add(changed.outcome(found[check]))
+            except (duckdb.Error, StatementError):
+                outcomes.add(Outcome.ERROR)
+        judged.outcomes.append((change, min(outcomes, key=list(Outcome).index)))
+    return judged
+
+
+@cache
+def _read(text: str) -> frozenset[str]:
+    """All that a statement reads, by way of facts too; what Python computes may read any fact."""
+    read = set(prepared(text).tables)
+    for name in prepared(text).tables:
+        fact = facts().get(name)
+        if fact is not None:
+            read |= facts().keys() if fact.compute else _read(fact.text)
+    return frozenset(read)
 
 
 def main() -> None:
-    """Print the results of the named modules, or of the core checks."""
-    names = tuple(sys.argv[1:])
-    unknown = [name for name in names if not _source(name).exists()]
-    if unknown:
-        problem = f"analysis/checks has no {', '.join(unknown)}; the core is {', '.join(CORE)}"
-        sys.exit(f"error: {problem}")
-    with Progress(console=Console(stderr=True)) as progress:
-        judged = {name: judge(name, progress) for name in names or CORE}
-    print(report(judged))
+    """Write the page, or print that of the named checks.
 
-
-def _source(name: str) -> Path:
-    return ROOT / "analysis" / "checks" / f"{name}.py"
+    Raises:
+        SystemExit: no check has this name; or a reason is of a change that is noticed, or of none.
+    """
+    names = [name for name in sys.argv[1:] if name != "--facts"]
+    if unknown := set(names) - set(map(str, CHECKS)):
+        sys.exit(f"error: no check is called {', '.join(sorted(unknown))}")
+    checks = [Check(name) for name in names] or list(CHECKS)
+    of_facts: dict[str, Judged] = {}
+    with own_folder("mutants") as place, Progress(console=Console(stderr=True)) as progress:
+        exam = Exam(place)
+        of_checks = {
+            str(check): judge_check(check, exam)
+            for check in progress.track(checks, description="checks")
+        }
+        if "--facts" in sys.argv:
+            found = {
+                check: exam.findings(check, with_its_rows(CHECKS[check]).findings, [exam.together])
+                for check in CHECKS
+                if _can_judge(check, exam.together)
+            }
+            stated = [name for name, fact in facts().items() if fact.text]
+            for name in progress.track(stated, description="facts"):
+                of_facts[name] = judge_fact(name, exam, found)
+    unused: list[Reason] = []
+    for name, judged in (of_checks | of_facts).items():
+        unused += judged.excuse(one for one in reasons() if one.of == name)
+    if names:
+        print(page(of_checks, of_facts))
+    else:
+        PAGE.write_text(page(of_checks, of_facts))
+    for one in unused:
+        print(f"bench/survivors.yml: {one.of} has no survivor {one.before} → {one.after}")
+    sys.exit(1 if unused else 0)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,133 @@
-"""The report on changes to the checks' code."""
+"""The changes of statements that the exam is judged by, and the page about them."""
 
 import pytest
+from sqlglot import parse_one
 
-pytest.importorskip("mutmut")
+from analysis.checks.registry import CHECKS
+from bench.changes import Change, changes, changes_of_condition, in_one_spelling
+from bench.mutants import changes_of
+from bench.mutants_page import Judged, Outcome, Reason, page, reasons
+from contract.checks import Check
 
-from bench.mutants import Judged, is_of_case_alone, report
+
+def changed(text: str) -> list[str]:
+    """All changes of a statement, of which the words around are left out."""
+    return [change.text.removeprefix("SELECT ") for change in changes(f"select {text}")]
 
 
 @pytest.mark.parametrize(
-    ("difference", "is_it"),
+    ("text", "expected"),
     [
-        ('-    kind="stale",\n+    kind="STALE",', True),
-        ('-    kind="stale",\n+    kind="XXstaleXX",', False),
-        ('-    kind="stale",', False),
-        ("-    a <= b\n+    a < b", False),
+        ("a < b", ["a <= b"]),
+        ("a >= b", ["a > b"]),
+        ("a = b", ["a <> b"]),
+        ("not a", ["a"]),
+        ("a is null", ["NOT a IS NULL"]),
+        ("a is not null", ["a IS NULL"]),
+        ("a between b and c", ["(a > b AND a <= c)", "(a >= b AND a < c)"]),
+        ("a > 1", ["a >= 1", "a > 2"]),
+        ("a > b * 1000000", ["a >= b * 1000000"]),
+        ("a > 50000", ["a >= 50000", "a > 100000"]),
+        ("a + 1", ["a + 2"]),
+        ("get(a, 1)", []),
+        ("a and b", ["(a OR b)", "a", "b"]),
+        (
+            "a and b and c",
+            ["((a AND b) OR c)", "(a OR b) AND c", "a AND b", "a AND c", "b AND c"],
+        ),
+        ("a or b", ["(a AND b)"]),
+        ("min(a)", ["MAX(a)"]),
+        ("max_by(a, b)", ["MIN_BY(a, b)"]),
+        ("coalesce(a, 0)", ["COALESCE(a, 1)"]),
+        ("coalesce(a, false)", ["COALESCE(a, TRUE)"]),
+        ("coalesce(a, b)", ["a"]),
+        ("count(distinct a)", ["COUNT(a)"]),
+        ("distinct a", ["a"]),
+        ("1 union select 2", ["1 UNION ALL SELECT 2"]),
+        ("1 from t where a", ["1 FROM t WHERE TRUE"]),
+        (
+            "1 from t semi join u on a",
+            ["1 FROM t ANTI JOIN u ON a", "1 FROM t SEMI JOIN u ON TRUE"],
+        ),
+        ("1 from t left join u using (a)", ["1 FROM t JOIN u USING (a)"]),
+        (
+            "1 from t join u using (a, b)",
+            [
+                "1 FROM t LEFT JOIN u USING (a, b)",
+                "1 FROM t JOIN (SELECT * EXCEPT (a) FROM u) AS u USING (b)",
+                "1 FROM t JOIN (SELECT * EXCEPT (b) FROM u) AS u USING (a)",
+            ],
+        ),
+        ("1 order by a desc", ["1 ORDER BY a ASC NULLS LAST"]),
+        ("lag(a) over (partition by b)", ["LAG(a) OVER ()", "LEAD(a) OVER (PARTITION BY b)"]),
     ],
 )
-def test_capital_letters_make_no_change(difference: str, *, is_it: bool) -> None:
-    assert is_of_case_alone(difference) is is_it
+def test_a_statement_is_changed_in_each_place(text: str, expected: list[str]) -> None:
+    assert sorted(changed(text)) == sorted(expected)
 
 
-def test_the_report_counts_changes_and_shows_those_that_no_test_noticed() -> None:
-    told = report(
-        {"epochs": Judged(4, {"x_stale__mutmut_3": "-    a\n+    b"}), "resets": Judged(2)}
+def test_a_window_begins_and_ends_elsewhere() -> None:
+    window = "sum(a) over (order by b rows between unbounded preceding and 1 preceding)"
+    edges = {text.lower().partition("rows ")[2] for text in changed(window)}
+    assert edges == {
+        "between unbounded preceding and 1 preceding)",
+        "between 1 preceding and 1 preceding)",
+        "between unbounded preceding and 2 preceding)",
+    }
+
+
+def test_a_condition_also_holds_always_and_never() -> None:
+    assert [change.text for change in changes_of_condition("a < 1")] == [
+        "a <= 1",
+        "a < 2",
+        "TRUE",
+        "FALSE",
+    ]
+
+
+def test_the_last_select_is_left_as_it_is() -> None:
+    (change,) = changes("with s as (select a < b as c) select c = d from s", only_steps=True)
+    assert change.step == "s"
+    assert (change.before, change.after) == (
+        "s AS (SELECT a < b AS c) SELECT",
+        "s AS (SELECT a <= b AS c) SELECT",
     )
-    assert "| epochs | 4 | 3 | 0.75 |" in told
-    assert "| resets | 2 | 2 | 1.00 |" in told
-    assert "`epochs.stale`:\n\n```diff\n-    a\n+    b\n```" in told
+
+
+def test_every_change_of_a_check_is_another_statement_and_the_same_each_time() -> None:
+    definition = CHECKS[Check.COMMIT_REGRESSED]
+    made = list(changes_of(definition))
+    assert made == list(changes_of(definition))
+    texts = {in_one_spelling(change.text) for change in made}
+    assert len(texts) == len(made)
+    assert in_one_spelling(definition.findings) not in texts
+    assert {change.step for change in made} >= {"pairs", "back", "case 1, when"}
+    assert all(parse_one(text, read="spark") for text in texts)
+
+
+def test_a_check_whose_rows_are_kept_is_changed_in_its_own_steps() -> None:
+    assert "compared" in {change.step for change in changes_of(CHECKS[Check.WRONG_EPOCH_ERROR])}
+
+
+def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
+    outcomes = [Outcome.VERDICT, Outcome.PLACE, Outcome.ERROR, Outcome.WORDS, Outcome.NONE]
+    judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
+    told = page({"lost_record": judged}, {})
+    assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in told
+    assert "- s: `anot noticed` → `bnot noticed`" in told
+    assert "- s (in words): `ain words` → `bin words`" in told
+
+
+def test_a_survivor_with_a_reason_does_not_count() -> None:
+    judged = Judged(
+        [(Change("s", "a", "b", ""), Outcome.NONE), (Change("s", "c", "d", ""), Outcome.PLACE)]
+    )
+    given = [Reason("x", before, after, "") for before, after in (("a", "b"), ("c", "d"))]
+    assert judged.excuse(given) == [given[1]]
+    assert judged.counts() == {Outcome.EQUIVALENT: 1, Outcome.PLACE: 1}
+    assert "| x | 2 | 1 | 0 | 0 | 0 | 1 | 1.00 |" in page({"x": judged}, {})
+
+
+def test_every_reason_is_of_a_check_and_in_one_sentence() -> None:
+    assert {one.of for one in reasons()} <= set(map(str, CHECKS))
+    assert [one for one in reasons() if not one.reason.endswith(".")] == []
