@@ -9,11 +9,12 @@ computes all that reads it anew. Exits 1 if bench/survivors.yml names what has n
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 from threading import Timer
 from typing import Any, NamedTuple, cast
@@ -46,7 +47,7 @@ from bench.mutants_page import (
 from bench.traces import load
 from contract.checks import Check
 from contract.errors import TableError
-from contract.verdicts import BY_SEVERITY
+from contract.verdicts import BY_SEVERITY, FindingVerdict
 
 ROOT = Path(__file__).resolve().parents[1]
 _ROWS_MAX = 20_000
@@ -55,28 +56,53 @@ _CONDITIONS = ("when", "permitted_if", "undecided_if")
 _JUDGED = [name for name in FINDING_COLUMNS if name not in ("cause", "evidence")]
 
 
-class Findings(NamedTuple):
-    """What a statement finds: rows by trace, and the answers to the exam's questions."""
+class Found(NamedTuple):
+    """What a check finds in one trace, and its answers to the exam's questions about it."""
 
-    rows: list[list[Row]]
+    rows: list[Row]
     answers: list[Any]
 
-    def differ_from(self, other: "Findings", columns: Iterable[str]) -> bool:
-        """Whether some row has other values in these columns, or there are more or fewer rows."""
-        names = list(columns)
-        one, another = (
-            [Counter(tuple(row[name] for name in names) for row in rows) for rows in each.rows]
-            for each in (self, other)
-        )
-        return one != another
 
-    def outcome(self, of: "Findings") -> Outcome:
-        """What a change has done, by the findings of the statement that was changed."""
-        if self.answers != of.answers:
-            return Outcome.VERDICT
-        if self.differ_from(of, _JUDGED):
-            return Outcome.PLACE
-        return Outcome.WORDS if self.differ_from(of, FINDING_COLUMNS) else Outcome.NONE
+class Asked(NamedTuple):
+    """A trace of the exam, and what a check's findings in it answer."""
+
+    trace: Trace
+    answers: Callable[[Check, list[Row]], list[Any]]
+
+    def found(self, check: Check, text: str) -> Found:
+        """What a statement finds.
+
+        Raises:
+            duckdb.Error: it is wrong, or takes too long.
+            StatementError: it is none.
+        """
+        rows = self._rows(text)
+        return Found(rows, self.answers(check, rows))
+
+    def outcome(self, check: Check, text: str, before: Found) -> Outcome:
+        """What a change does, by the changed statement and what was found before."""
+        try:
+            rows = self._rows(text)
+        except (duckdb.Error, StatementError):
+            return Outcome.ERROR
+        if _counted(rows, FINDING_COLUMNS) == _counted(before.rows, FINDING_COLUMNS):
+            return Outcome.NONE
+        if _counted(rows, _JUDGED) == _counted(before.rows, _JUDGED):
+            return Outcome.WORDS
+        return Outcome.PLACE if self.answers(check, rows) == before.answers else Outcome.VERDICT
+
+    def _rows(self, text: str) -> list[Row]:
+        with _limited(self.trace):
+            self.trace.name_all(text)
+            numbers = self.trace.numbers_of(text)
+            rows = self.trace.engine.rows(text, numbers=numbers, limit=_ROWS_MAX)
+        of_python: list[Row] = rows.to_pylist()
+        return of_python
+
+
+def _counted(rows: Iterable[Row], columns: Iterable[str]) -> Counter[tuple[Any, ...]]:
+    values = itemgetter(*columns)
+    return Counter(values(row) for row in rows)
 
 
 class Exam:
@@ -92,41 +118,21 @@ class Exam:
         self._trace = cache(self._trace_alone)
         self.together = self.anew()
 
-    def anew(self) -> Trace:
+    def anew(self) -> Asked:
         """The common trace, of which nothing is computed yet."""
-        return load(self._place / "spill", self._together.folder)
+        return Asked(load(self._place / "spill", self._together.folder), self._answers)
+
+    def asked(self, check: Check) -> list[Asked]:
+        """The traces of whose histories a check is asked, as far as it can judge them."""
+        alone = [index for index, one in enumerate(self._alone) if check in one.expects]
+        every = [self.together, *(Asked(self._trace(index), _worst) for index in alone)]
+        return [one for one in every if can_judge(check, one.trace)]
 
     def _trace_alone(self, index: int) -> Trace:
         question = self._alone[index]
         path, history = self._place / question.name, question.history(0)
         folder = self._exam.written(path, [history], checks=list(question.expects))
         return load(self._place / "spill", folder)
-
-    def traces(self, check: Check) -> list[Trace]:
-        """Those of whose histories a check is asked, as far as it can judge them."""
-        alone = [index for index, one in enumerate(self._alone) if check in one.expects]
-        every = [self.together, *map(self._trace, alone)]
-        return [trace for trace in every if _can_judge(check, trace)]
-
-    def findings(self, check: Check, text: str, traces: Iterable[Trace]) -> Findings:
-        """What a statement finds.
-
-        Raises:
-            duckdb.Error: it is wrong, or takes too long.
-        """
-        found = Findings([], [])
-        for trace in traces:
-            with _limited(trace):
-                trace.name_all(text)
-                numbers = trace.numbers_of(text)
-                rows = trace.engine.rows(text, numbers=numbers, limit=_ROWS_MAX).to_pylist()
-            found.rows.append(rows)
-            if trace.plan == self.together.plan:
-                found.answers.extend(self._answers(check, rows))
-            else:
-                verdicts = {row["verdict"] for row in rows}
-                found.answers.append([one for one in BY_SEVERITY if one in verdicts][:1])
-        return found
 
     def _answers(self, check: Check, rows: list[Row]) -> list[bool]:
         """Whether a check's answers to the questions about it are right."""
@@ -142,7 +148,14 @@ class Exam:
         ]
 
 
-def _can_judge(check: Check, trace: Trace) -> bool:
+def _worst(_: Check, rows: list[Row]) -> list[FindingVerdict]:
+    """The verdict of a history that is judged alone."""
+    verdicts = {row["verdict"] for row in rows}
+    return [one for one in BY_SEVERITY if one in verdicts][:1]
+
+
+def can_judge(check: Check, trace: Trace) -> bool:
+    """Whether a trace has what a check needs."""
     try:
         CHECKS[check].judge(trace)
     except TableError:
@@ -191,20 +204,25 @@ def judge_check(check: Check, exam: Exam) -> Judged:
         RuntimeError: the statement finds something else in the spelling of its changes.
     """
     judged, text = Judged(), with_its_rows(CHECKS[check]).findings
-    traces = exam.traces(check)
-    found = exam.findings(check, text, traces)
-    if exam.findings(check, in_one_spelling(text), traces).outcome(found) != Outcome.NONE:
+    asked = exam.asked(check)
+    found = [one.found(check, text) for one in asked]
+
+    def outcome(changed: str) -> Outcome:
+        outcomes = [Outcome.NONE]
+        for one, before in zip(asked, found, strict=True):
+            outcomes.append(one.outcome(check, changed, before))
+            if outcomes[-1] is Outcome.VERDICT:
+                break
+        return min(outcomes, key=list(Outcome).index)
+
+    if outcome(in_one_spelling(text)) is not Outcome.NONE:
         raise RuntimeError(f"sqlglot changes what {check} finds")
     for change in changes_of(CHECKS[check]):
-        try:
-            outcome = exam.findings(check, change.text, traces).outcome(found)
-        except (duckdb.Error, StatementError):
-            outcome = Outcome.ERROR
-        judged.outcomes.append((change, outcome))
+        judged.outcomes.append((change, outcome(change.text)))
     return judged
 
 
-def judge_fact(name: str, exam: Exam, found: Mapping[Check, Findings]) -> Judged:
+def judge_fact(name: str, exam: Exam, found: Mapping[Check, Found]) -> Judged:
     """Judge some changes of a fact, by all checks that read it.
 
     Args:
@@ -216,17 +234,14 @@ def judge_fact(name: str, exam: Exam, found: Mapping[Check, Findings]) -> Judged
     every = list(changes(fact.text))
     chosen = random.Random(f"{SEED} {name}").sample(every, min(OF_EACH_FACT, len(every)))  # noqa: S311
     for change in chosen:
-        trace = exam.anew()
-        trace.with_rows(replace(fact, text=change.text))
-        outcomes = {Outcome.NONE}
-        for check in found:
-            if name not in _read(CHECKS[check].source.text):
-                continue
-            try:
-                changed = exam.findings(check, with_its_rows(CHECKS[check]).findings, [trace])
-                outcomes.add(changed.outcome(found[check]))
-            except (duckdb.Error, StatementError):
-                outcomes.add(Outcome.ERROR)
+        asked, outcomes = exam.anew(), [Outcome.NONE]
+        asked.trace.with_rows(replace(fact, text=change.text))
+        for check, before in found.items():
+            if name in _read(CHECKS[check].source.text):
+                text = with_its_rows(CHECKS[check]).findings
+                outcomes.append(asked.outcome(check, text, before))
+                if outcomes[-1] is Outcome.VERDICT:
+                    break
         judged.outcomes.append((change, min(outcomes, key=list(Outcome).index)))
     return judged
 
@@ -261,9 +276,9 @@ def main() -> None:
         }
         if "--facts" in sys.argv:
             found = {
-                check: exam.findings(check, with_its_rows(CHECKS[check]).findings, [exam.together])
+                check: exam.together.found(check, with_its_rows(CHECKS[check]).findings)
                 for check in CHECKS
-                if _can_judge(check, exam.together)
+                if can_judge(check, exam.together.trace)
             }
             stated = [name for name, fact in facts().items() if fact.text]
             for name in progress.track(stated, description="facts"):
