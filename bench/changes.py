@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from sqlglot import exp, parse_one
+from sqlglot.dialects.dialect import Dialect
 
 _WORDS_AROUND, _WORDS_MAX = 4, 40
 _UNITS = (1_000, 1_000_000)
@@ -87,7 +88,9 @@ def changes_of_condition(condition: str) -> Iterator[Change]:
 
 
 def _spelled(tree: exp.Expression) -> str:
-    return str(tree.sql(dialect="spark", comments=False))
+    # `tree.sql` would move the steps of a query within to the top, where two may have one name.
+    spark = Dialect.get_or_raise("spark").generator(comments=False)
+    return str(spark.sql(tree.copy()))
 
 
 def _apart(before: str, after: str) -> tuple[str, str]:
