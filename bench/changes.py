@@ -12,6 +12,7 @@ _UNITS = (1_000, 1_000_000)
 """Factors, which are no bounds."""
 _MICROS = 1_000
 """From here on a number is a time, and one more is no other bound: it is doubled."""
+_THINGS = ("topic", "partition", "group")
 _SWAPPED = [
     (exp.LT, exp.LTE),
     (exp.GT, exp.GTE),
@@ -253,10 +254,11 @@ def _ordered(node: exp.Expression) -> Changed:
 
 
 def _window(node: exp.Expression) -> Changed:
-    """One column of PARTITION BY less."""
+    """One column of PARTITION BY less, if its values are things that are judged apart."""
     keys = node.args.get("partition_by") or []
-    for key in keys:
-        yield _with(node, partition_by=[one.copy() for one in keys if one is not key])
+    for key in keys if len(keys) > 1 else ():
+        if key.name in _THINGS:
+            yield _with(node, partition_by=[one.copy() for one in keys if one is not key])
 
 
 def _edges(node: exp.Expression) -> Changed:

@@ -5,6 +5,7 @@ from tests.histories.history import (
     NOT_EVALUABLE,
     NOT_VIOLATION,
     PERMITTED,
+    UNDECIDED,
     VIOLATION,
     History,
     asks,
@@ -313,3 +314,15 @@ def replica_records_are_missing(h: History) -> None:
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
     del h.rows["replica_records"]
     h.missing.add("replica_records")
+
+
+@asks(
+    "Records are truncated by an epoch whose election the metadata log does not have.",
+    source="contract/tables_of_servers.py, leaderships: what the decoded part of the metadata log "
+    "has; unclean.leader.election.enable: whether a loss is permitted depends on the election",
+    expects={"lost_record": UNDECIDED, "leader_completeness": UNDECIDED},
+)
+def election_that_loses_is_not_known(h: History) -> None:
+    torn(h)
+    changes = h.rows["leaderships"]
+    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]

@@ -218,3 +218,31 @@ def epoch_of_both_topics(h: History) -> None:
 )
 def truncation_told_of_the_new_topic(h: History) -> None:
     _truncation_told(h, 0, has_read=True)
+
+
+@asks(
+    "Two seconds after its topic was created again, a record is acknowledged that no log has.",
+    source="KIP-516; BrokerMetadataPublisher.onMetadataUpdate: a broker serves the former topic "
+    "until it hears of the deletion",
+    expects={"lost_record": UNDECIDED},
+)
+def record_is_acknowledged_just_after_the_creation(h: History) -> None:
+    _acknowledged_in_vain(h, at=22.5)
+
+
+@asks(
+    "It is acknowledged half a minute after that.",
+    source="KIP-516: a topic created again is another topic under one name; KIP-101",
+    expects={"lost_record": VIOLATION},
+)
+def record_is_acknowledged_long_after_the_creation(h: History) -> None:
+    _acknowledged_in_vain(h, at=50.5)
+
+
+def _acknowledged_in_vain(h: History, *, at: float) -> None:
+    """Record 60 is acknowledged, and no replica of the topic that was created again has it."""
+    written(h)
+    _replaced(h, 60)
+    h.sent(60, at=at, sequence=NEW + 60)
+    h.sampled(1, at=60, end=60, isr=[1, 2])
+    copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)

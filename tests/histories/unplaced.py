@@ -83,6 +83,32 @@ def duplicates_may_have_expired(h: History) -> None:
     _sent(h, retention_ms=20_000)
 
 
+@asks(
+    "The unclean election that follows is one of another partition.",
+    source=UNCLEAN + ", of the partition that is elected",
+    expects={"lost_record": VIOLATION},
+)
+def another_partition_is_elected_uncleanly(h: History) -> None:
+    _sent(h, partitions=2)
+    cluster(h, partition=1)
+    h.led(1, 0, at=3.0, isr=(1,), partition=1)
+    h.led(2, 1, at=30.0, isr=(2,), starts=0, partition=1)
+    for broker in (1, 2):
+        h.log(broker, checkpoints={1: 0}, high_watermark=0, partition=1)
+
+
+@asks(
+    "The log of another partition has the five values.",
+    source=DUPLICATE + "; sequences are those of a producer and a partition",
+    expects={"lost_record": VIOLATION},
+)
+def duplicates_are_in_the_log_of_another_partition(h: History) -> None:
+    _sent(h, partitions=2)
+    cluster(h, partition=1)
+    for broker in (1, 2):
+        h.log(broker, (0, 4, 0), sequences={0: 100}, high_watermark=5, partition=1)
+
+
 def _sent(
     h: History,
     *,
@@ -91,12 +117,13 @@ def _sent(
     elected: float | None = None,
     unclean: bool = True,
     retention_ms: int | None = None,
+    partitions: int = 1,
 ) -> None:
     """Values 0 to 99 have offsets, 100 to 104 none; the log has those up to `kept`.
 
     elected: when broker 2 is elected. retention_ms: the log start is 50 from 60 s on.
     """
-    h.topic(unclean_election=True, retention_ms=retention_ms)
+    h.topic(partitions=partitions, unclean_election=True, retention_ms=retention_ms)
     h.group()
     cluster(h)
     h.sent(0, 99, at=2.0)
