@@ -1,6 +1,14 @@
 """Histories about order: what groups get twice, out of order, or in two versions."""
 
-from tests.histories.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.histories.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+)
 from tests.histories.scenes import NEW, consumed, copies, started, torn, written
 
 
@@ -206,3 +214,60 @@ def one_bucket_read_300_times(h: History) -> None:
         h.changed("revoked", at=at + 0.2, position=5, generation=turn + 1)
     h.changed("closed", at=81)
     copies(h, (1, 2), (0, 4, 0), high_watermark=5)
+
+
+@asks(
+    "One poll returns records 50 to 99, and after them 0 to 49.",
+    source="ConsumerRecords.records: the records of a partition are in the order of their offsets",
+    expects={"nonmonotonic_poll": VIOLATION},
+)
+def poll_returns_its_records_in_another_order(h: History) -> None:
+    written(h)
+    h.group()
+    started(h, 0, at=5, fresh=True)
+    h.polled(50, 99, at=6)
+    poll = h.rows["polls"][-1]["seq"]
+    h.polled(0, 49, at=6)
+    for place, row in enumerate(h.rows["polls"]):
+        row.update(seq=poll, position_in_poll=place)
+    h.changed("closed", at=10)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "Two groups read on both sides of a truncation, by an election that nobody has recorded.",
+    source="contract/tables_of_servers.py, leaderships; unclean.leader.election.enable: an "
+    "election decides whether the loss is permitted",
+    expects={"inconsistent_offset": UNDECIDED, "divergent_readers": UNDECIDED},
+)
+def groups_read_both_sides_of_an_unknown_election(h: History) -> None:
+    _on_both_sides(h, epochs=(0, 1))
+    changes = h.rows["leaderships"]
+    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]
+
+
+@asks(
+    "Two groups read on both sides of an unclean election; their clients are told no epochs.",
+    source="ConsumerRecord.leaderEpoch: empty where the record's format has none; "
+    "unclean.leader.election.enable: records may be lost",
+    expects={"inconsistent_offset": NOT_VIOLATION, "divergent_readers": NOT_VIOLATION},
+)
+def groups_without_epochs_read_both_sides_of_an_election(h: History) -> None:
+    _on_both_sides(h, epochs=(-1, -1))
+
+
+def _on_both_sides(h: History, *, epochs: tuple[int, int]) -> None:
+    """One group reads 100 to 199 before they are replaced, and another one those in their place."""
+    torn(h)
+    old, new = epochs
+    h.group()
+    started(h, 0, at=6, fresh=True)
+    h.polled(0, 99, at=7, epoch=min(old, 0))
+    h.polled(100, 199, at=8, epoch=old)
+    h.changed("closed", at=10)
+    h.group("other")
+    started(h, 0, at=50, fresh=True, group="other")
+    h.polled(0, 99, at=51, epoch=min(old, 0), group="other")
+    h.polled(100, 349, at=52, epoch=new, sequence=100 + NEW, group="other")
+    h.changed("caught_up", at=53, position=350, group="other")
+    h.changed("closed", at=54, group="other")

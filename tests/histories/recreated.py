@@ -221,6 +221,21 @@ def truncation_told_of_the_new_topic(h: History) -> None:
 
 
 @asks(
+    "One group reads a topic, and another one that which was created under its name since.",
+    source="KIP-516: a topic created again is another topic under one name",
+    expects={"divergent_readers": PERMITTED, "inconsistent_offset": PERMITTED},
+)
+def groups_read_the_former_topic_and_the_present_one(h: History) -> None:
+    h.group()
+    _read_and_created_again(h)
+    h.group("other")
+    started(h, 0, at=30, fresh=True, group="other")
+    h.polled(0, 149, at=31, group="other", sequence=NEW)
+    h.changed("caught_up", at=32, position=150, group="other")
+    h.changed("closed", at=34, group="other")
+
+
+@asks(
     "Two seconds after its topic was created again, a record is acknowledged that no log has.",
     source="KIP-516; BrokerMetadataPublisher.onMetadataUpdate: a broker serves the former topic "
     "until it hears of the deletion",

@@ -65,6 +65,29 @@ def appended_twice_by_an_unknown_producer(h: History) -> None:
 
 
 @asks(
+    "The values are in the log twice, under producer id 0; its settings are not known.",
+    source="ProducerIdManager: the first id of a cluster is 0, and none is -1; KIP-98",
+    expects={"duplicate_append": VIOLATION},
+)
+def appended_twice_under_the_first_producer_id(h: History) -> None:
+    twice(h, is_idempotent=None)
+    for batch in h.rows["replica_batches"]:
+        batch.update(producer_id=0, producer_epoch=0)
+
+
+@asks(
+    "The values are in the log twice, the second time under a newer epoch of the producer.",
+    source="KIP-360: a producer that bumps its epoch sends again what it does not know to be "
+    "written",
+    expects={"duplicate_append": UNDECIDED},
+)
+def appended_again_under_a_newer_producer_epoch(h: History) -> None:
+    twice(h, is_idempotent=True)
+    for batch in h.rows["replica_batches"]:
+        batch.update(producer_id=7, producer_epoch=batch["base_offset"] // 50)
+
+
+@asks(
     "One value lies on an abandoned branch and, sent again, on the surviving one.",
     source="KIP-101: the abandoned branch is truncated, so that the log has the value once",
     expects={"duplicate_append": NONE, "lost_record": NONE, "log_divergence": NONE},
@@ -153,6 +176,38 @@ def reordered_by_an_unknown_producer(h: History) -> None:
 )
 def value_that_nobody_sent(h: History) -> None:
     stranger(h)
+
+
+@asks(
+    "A group gets a value that was sent to another partition.",
+    source="ProducerRecord.partition: the record is sent to that partition, and to no other",
+    expects={"phantom_record": VIOLATION, "corrupted_record": NONE},
+)
+def value_that_was_sent_to_another_partition(h: History) -> None:
+    written(h, partitions=2)
+    h.led(1, 0, at=0.5, isr=(1, 2), starts=0, partition=1)
+    h.sent(0, 9, at=2, sequence=500, partition=1)
+    h.group()
+    started(h, 0, at=5, fresh=True)
+    h.polled(0, 89, at=6)
+    h.polled(90, 99, at=7, sequence=500)
+    h.changed("closed", at=10)
+    copies(h, (1, 2), (0, 99, 0), sequences={90: 500}, high_watermark=100)
+    copies(h, (1, 2), (0, 9, 0), sequences={0: 500}, high_watermark=10, partition=1)
+
+
+@asks(
+    "A transaction's values are in the log in another order than they were sent.",
+    source="KIP-98: a transactional producer is idempotent, and keeps the order of a partition",
+    expects={"nonmonotonic_send": VIOLATION},
+)
+def reordered_within_a_transaction(h: History) -> None:
+    h.topic()
+    h.led(1, 0, at=0.5, isr=(1, 2), starts=0)
+    h.sent(10, 19, at=3, sequence=0, transaction=1, intended_at=1.5)
+    h.sent(0, 9, at=2.5, sequence=10, transaction=1)
+    h.sampled(1, at=5, end=20)
+    copies(h, (1, 2), (0, 9, 0), (10, 19, 0), sequences={0: 10, 10: 0}, high_watermark=20)
 
 
 @asks(
