@@ -2,9 +2,10 @@
 
 from tests.histories.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.histories.scenes import consumed, started, torn
-from tests.histories.verbs import cluster, joined, left, watched
+from tests.histories.verbs import cluster, joined, left, plain, watched
 
 UNCLEAN = "unclean.leader.election.enable: records may be lost"
+FENCED = "ConsumerGroup.validateOffsetCommit: a commit of another generation is refused"
 NOT_TOLD = (
     "contract/tables_of_servers.py, leaderships; unclean.leader.election.enable: an"
     " election decides whether a loss is permitted"
@@ -76,6 +77,43 @@ def end_is_committed_after_a_reset(h: History) -> None:
     h.changed("assigned", at=40.4, position=100, member="2", generation=3)
     h.commit(100, -1, at=42.0, member="2", brokers=(1, 2), generation=3)
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
+
+
+@asks(
+    "A member commits 60 under generation 1, five seconds after another one owns its partition.",
+    source=FENCED,
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def former_owner_commits_first(h: History) -> None:
+    _former_owner_commits(h)
+
+
+@asks(
+    "The new owner commits 60 as well; one commit of 60 is stored.",
+    source=FENCED + "; contract/tables_of_servers.py, committed_offsets: not who asked for it",
+    expects={"commit_from_old_generation": UNDECIDED},
+)
+def both_owners_commit_the_same(h: History) -> None:
+    _former_owner_commits(h, stored_by_owner=True)
+
+
+def _former_owner_commits(h: History, *, stored_by_owner: bool = False) -> None:
+    """Member 2 owns the partition from 20 s on; member 1 commits 60 at 25 s."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(50, 59, at=9.0)
+    joined(h, 50, at=20.0, member="2", generation=2)
+    h.polled(50, 59, at=21.0, member="2")
+    h.commit(60, 0, at=25.0, brokers=(1, 2), generation=1)
+    if stored_by_owner:
+        h.commit(60, 0, at=25.02, stored=False, member="2", generation=2)
+    h.polled(60, 99, at=30.0, member="2")
+    h.commit(100, 0, at=32.0, brokers=(1, 2), member="2", generation=2)
+    left(h, 100, at=80.0, member="2", generation=2, caught_up=True)
 
 
 def _commits_late(h: History, *, clean: bool = False) -> None:

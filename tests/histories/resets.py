@@ -5,11 +5,13 @@ from tests.histories.history import (
     NOT_EVALUABLE,
     NOT_VIOLATION,
     PERMITTED,
+    UNDECIDED,
     VIOLATION,
     History,
     asks,
 )
 from tests.histories.scenes import NEW, consumed, copies, failed_over, started, torn, written
+from tests.histories.verbs import cluster, joined, left, watched
 
 
 def told(
@@ -263,3 +265,68 @@ def nobody_told_a_log_start(h: History) -> None:
     h.group()
     consumed(h, 0, 99, at=5)
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "Position 80 is out of range while the log ends at 50; the next sample has its end at 100.",
+    source="ReplicaManager.fetch: an offset above the log end is out of range at that time",
+    expects={"unjustified_reset": NOT_VIOLATION},
+)
+def position_was_above_the_end_at_that_time(h: History) -> None:
+    _above_the_end(h, sampled=(5.0, 20.0))
+
+
+@asks(
+    "It is out of range, and nobody had sampled the leader before.",
+    source="ReplicaManager.fetch: an offset above the log end is out of range at that time",
+    expects={"unjustified_reset": NOT_VIOLATION},
+)
+def position_was_above_an_end_that_nobody_sampled(h: History) -> None:
+    _above_the_end(h, sampled=())
+
+
+def _above_the_end(h: History, *, sampled: tuple[float, ...]) -> None:
+    """An application had committed 80; records 50 to 99 are written after the reset at 30 s."""
+    h.topic()
+    h.group(reset="latest")
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=sampled)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.commit(80, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 50, at=12.0)
+    h.changed("opened", at=29.5, member="2")
+    h.reset("out_of_range", 80, 50, at=30.0, epoch=0, policy="latest")
+    h.changed("assigned", at=30.2, position=50, member="2", generation=3)
+    h.sent(50, 99, at=32.0)
+    watched(h, 1, 100, times=(35.0, 85.0))
+    h.polled(50, 99, at=36.0, member="2")
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
+    for broker in (1, 2):
+        h.log(broker, (0, 99, 0), high_watermark=100, at=2.0)
+
+
+@asks(
+    "A position of 30 is out of range between a sample with log start 0 and one with 50.",
+    source="ReplicaManager.fetch: an offset below the log start is out of range; retention.ms",
+    expects={"unjustified_reset": UNDECIDED},
+)
+def log_start_passed_the_position_some_time(h: History) -> None:
+    h.topic(retention_ms=20_000)
+    h.group()
+    cluster(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 20.0))
+    watched(h, 1, 100, times=(60.0, 85.0), start=50)
+    joined(h, 0, at=5.0)
+    h.polled(0, 29, at=6.0)
+    h.commit(30, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 30, at=12.0)
+    h.changed("opened", at=39.5, member="2")
+    h.reset("out_of_range", 30, 50, at=40.0, epoch=0)
+    h.changed("assigned", at=40.2, position=50, member="2", generation=3)
+    h.polled(50, 99, at=41.0, member="2")
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
+    for broker in (1, 2):
+        h.log(broker, (50, 99, 0), start=50, high_watermark=100, at=2.0)
