@@ -54,7 +54,7 @@ lies: $(READY) ## Change one place of genuine runs at a time: which checks notic
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; writes docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
-mutants: $(READY) ## Change the checks' statements in one place each: which changes the exam notices (MINUTES): [CHECKS=] [FACTS=1]; writes docs/mutants.md
+mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
 
 findings: $(READY) ## Every check, from its statement's header; writes the tables of docs/findings.md

@@ -76,13 +76,13 @@ class Asked(NamedTuple):
             duckdb.Error: it is wrong, or takes too long.
             StatementError: it is none.
         """
-        rows = self._rows(text)
+        rows = self._rows(check, text)
         return Found(rows, self.answers(check, rows))
 
     def outcome(self, check: Check, text: str, before: Found) -> Outcome:
         """What a change does, by the changed statement and what was found before."""
         try:
-            rows = self._rows(text)
+            rows = self._rows(check, text)
         except (duckdb.Error, StatementError):
             return Outcome.ERROR
         if _counted(rows, FINDING_COLUMNS) == _counted(before.rows, FINDING_COLUMNS):
@@ -91,8 +91,9 @@ class Asked(NamedTuple):
             return Outcome.WORDS
         return Outcome.PLACE if self.answers(check, rows) == before.answers else Outcome.VERDICT
 
-    def _rows(self, text: str) -> list[Row]:
+    def _rows(self, check: Check, text: str) -> list[Row]:
         with _limited(self.trace):
+            CHECKS[check].judge(self.trace)  # which asks for what Python computes
             self.trace.name_all(text)
             numbers = self.trace.numbers_of(text)
             rows = self.trace.engine.rows(text, numbers=numbers, limit=_ROWS_MAX)
