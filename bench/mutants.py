@@ -2,8 +2,9 @@
 
 Changes each statement in one place at a time (`bench.changes`), and each condition of a case, and
 judges the exam's histories by it on DuckDB. Writes docs/mutants.md; of named checks it prints the
-page instead. With `--facts` it also changes each fact in a few places, drawn with a fixed seed, and
-computes all that reads it anew. Exits 1 if bench/survivors.yml names what has not survived.
+page instead, and what was not noticed. With `--facts` it also changes each fact in a few places,
+drawn with a fixed seed, and computes all that reads it again. Exits 1 if bench/survivors.yml names
+what has not survived.
 """
 
 import random
@@ -43,6 +44,7 @@ from bench.mutants_page import (
     Reason,
     page,
     reasons,
+    survivors,
 )
 from bench.traces import load
 from contract.checks import Check
@@ -57,17 +59,17 @@ _JUDGED = [name for name in FINDING_COLUMNS if name not in ("cause", "evidence")
 
 
 class Found(NamedTuple):
-    """What a check finds in one trace, and its answers to the exam's questions about it."""
+    """What a check finds in one trace, and whether the exam's questions about it are met."""
 
     rows: list[Row]
-    answers: list[Any]
+    met: list[Any]
 
 
 class Asked(NamedTuple):
     """A trace of the exam, and what a check's findings in it answer."""
 
     trace: Trace
-    answers: Callable[[Check, list[Row]], list[Any]]
+    met: Callable[[Check, list[Row]], list[Any]]
 
     def found(self, check: Check, text: str) -> Found:
         """What a statement finds.
@@ -77,7 +79,7 @@ class Asked(NamedTuple):
             StatementError: it is none.
         """
         rows = self._rows(check, text)
-        return Found(rows, self.answers(check, rows))
+        return Found(rows, self.met(check, rows))
 
     def outcome(self, check: Check, text: str, before: Found) -> Outcome:
         """What a change does, by the changed statement and what was found before."""
@@ -89,7 +91,7 @@ class Asked(NamedTuple):
             return Outcome.NONE
         if _counted(rows, _JUDGED) == _counted(before.rows, _JUDGED):
             return Outcome.WORDS
-        return Outcome.PLACE if self.answers(check, rows) == before.answers else Outcome.VERDICT
+        return Outcome.PLACE if self.met(check, rows) == before.met else Outcome.VERDICT
 
     def _rows(self, check: Check, text: str) -> list[Row]:
         with _limited(self.trace):
@@ -121,7 +123,7 @@ class Exam:
 
     def anew(self) -> Asked:
         """The common trace, of which nothing is computed yet."""
-        return Asked(load(self._place / "spill", self._together.folder), self._answers)
+        return Asked(load(self._place / "spill", self._together.folder), self._met)
 
     def asked(self, check: Check) -> list[Asked]:
         """The traces of whose histories a check is asked, as far as it can judge them."""
@@ -135,8 +137,8 @@ class Exam:
         folder = self._exam.written(path, [history], checks=list(question.expects))
         return load(self._place / "spill", folder)
 
-    def _answers(self, check: Check, rows: list[Row]) -> list[bool]:
-        """Whether a check's answers to the questions about it are right."""
+    def _met(self, check: Check, rows: list[Row]) -> list[bool]:
+        """Whether each question about a check is met."""
         judged = import_module("agreement").Judged(findings=rows)
         try:
             said = self._together.said({check: judged})
@@ -288,7 +290,7 @@ def main() -> None:
     for name, judged in (of_checks | of_facts).items():
         unused += judged.excuse(one for one in reasons() if one.of == name)
     if names:
-        print(page(of_checks, of_facts))
+        print(page(of_checks, of_facts), *survivors({**of_checks, **of_facts}), sep="\n")
     else:
         PAGE.write_text(page(of_checks, of_facts))
     for one in unused:

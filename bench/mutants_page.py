@@ -31,22 +31,23 @@ each changed statement.
   {SECONDS_MAX} s (errors).
 - By a verdict: so much that the answer to a question of the exam is wrong, and `make test` fails.
 - In words: only causes or evidence differ. Such a change is not noticed.
-- Equivalent: no history can tell it from the statement, by the reason in `bench/survivors.yml`. The
+- Equivalent: it finds the same in every history, by the reason in `bench/survivors.yml`. The
   share is that of the other changes.
+
+`make mutants CHECKS=<check>` prints the changes that were not noticed.
 
 """
 _OF_FACTS = f"""\
 ## Facts
 
 Of each fact at most {OF_EACH_FACT} changes were drawn (seed {SEED}); the fact and all that reads it
-were computed anew. Histories that are judged alone are left out.
+were computed again. Histories that are judged alone are left out.
 
 """
 _SURVIVORS = """\
 ## Not noticed
 
-By check (or fact), and step of its statement: the words before and after.
-"""
+By check (or fact), and step of its statement: the words before and after."""
 
 
 class Outcome(StrEnum):
@@ -124,6 +125,7 @@ def table(of: str, judged: Mapping[str, Judged]) -> str:
 
 def survivors(judged: Mapping[str, Judged]) -> Iterator[str]:
     """Yield lines with the changes that were not noticed, by check or fact."""
+    yield _SURVIVORS
     for name, one in judged.items():
         left = [pair for pair in one.outcomes if pair[1] in _SURVIVED]
         if left:
@@ -138,6 +140,4 @@ def page(of_checks: Mapping[str, Judged], of_facts: Mapping[str, Judged]) -> str
     parts = [_INTRODUCTION, table("check", of_checks), "\n\n"]
     if of_facts:
         parts += [_OF_FACTS, table("fact", of_facts), "\n\n"]
-    return "".join(
-        [*parts, _SURVIVORS, *(f"{line}\n" for line in survivors({**of_checks, **of_facts}))]
-    )
+    return "".join(parts).rstrip() + "\n"

@@ -6,7 +6,7 @@ from sqlglot import parse_one
 from analysis.checks.registry import CHECKS
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.mutants import changes_of
-from bench.mutants_page import Judged, Outcome, Reason, page, reasons
+from bench.mutants_page import Judged, Outcome, Reason, page, reasons, survivors
 from contract.checks import Check
 
 
@@ -117,6 +117,7 @@ def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
     judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
     told = page({"lost_record": judged}, {})
     assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in told
+    told = "\n".join(survivors({"lost_record": judged}))
     assert "- s: `anot noticed` → `bnot noticed`" in told
     assert "- s (in words): `ain words` → `bin words`" in told
 
