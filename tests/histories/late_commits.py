@@ -1,7 +1,7 @@
 """Commits that a later epoch, or a reset, has overtaken: who may have stored them all the same."""
 
 from tests.histories.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.histories.scenes import consumed, started, torn
+from tests.histories.scenes import consumed, forget_elections, started, torn
 from tests.histories.verbs import cluster, joined, left, plain, watched
 
 UNCLEAN = "unclean.leader.election.enable: records may be lost"
@@ -37,7 +37,7 @@ def commit_comes_after_a_clean_election_that_loses(h: History) -> None:
 )
 def commit_comes_after_an_unknown_election(h: History) -> None:
     _commits_late(h)
-    _forget_elections(h)
+    forget_elections(h)
 
 
 @asks(
@@ -49,7 +49,7 @@ def commit_comes_before_an_unknown_election(h: History) -> None:
     torn(h)
     h.group()
     consumed(h, 0, 199, at=8)
-    _forget_elections(h)
+    forget_elections(h)
 
 
 @asks(
@@ -124,9 +124,3 @@ def _commits_late(h: History, *, clean: bool = False) -> None:
     h.polled(0, 199, at=8)
     h.commit(200, 0, at=28)
     h.changed("closed", at=29)
-
-
-def _forget_elections(h: History) -> None:
-    """The metadata log has nothing of the epochs after the first."""
-    changes = h.rows["leaderships"]
-    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]

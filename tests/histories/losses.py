@@ -16,6 +16,7 @@ from tests.histories.scenes import (
     copies,
     cut,
     failed_over,
+    forget_elections,
     killed,
     returned,
     started,
@@ -324,5 +325,4 @@ def replica_records_are_missing(h: History) -> None:
 )
 def election_that_loses_is_not_known(h: History) -> None:
     torn(h)
-    changes = h.rows["leaderships"]
-    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]
+    forget_elections(h)

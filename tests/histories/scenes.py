@@ -240,3 +240,9 @@ def failed_over(h: History, *, at: float, start: int, isr: Sequence[int] = (2,))
     killed(h, 1, at=at)
     h.led(2, 1, at=at + 3, isr=isr, starts=start)
     h.sampled(2, at=at + 4, end=start, epoch=1, isr=isr)
+
+
+def forget_elections(h: History) -> None:
+    """The metadata log has nothing of the epochs after the first."""
+    changes = h.rows["leaderships"]
+    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]
