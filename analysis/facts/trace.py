@@ -167,7 +167,7 @@ class Trace:
         Computes facts, if they may show it. What is not computed then is what only it needs.
         """
         # Tables and the plan first, so that no fact is computed in vain.
-        needed = sorted(prepared(text).needed, key=lambda name: name in self._facts)
+        needed = sorted(prepared(text).needed, key=self._is_fact)
         return any(map(self._is_empty, needed))
 
     def name_all(self, text: str) -> None:
@@ -175,9 +175,14 @@ class Trace:
         for name in prepared(text).tables:
             self._memo.get(f"named {name}", partial(self._name, name))
 
-    @property
-    def _facts(self) -> Mapping[str, Fact]:
-        return {**facts(), **self._more} if self._more else facts()
+    def _is_fact(self, name: str) -> bool:
+        return name in self._more or name in facts()
+
+    def _fact(self, name: str) -> Fact:
+        return self._more.get(name) or facts()[name]
+
+    def _planned(self, name: str) -> pa.Table:
+        return self.once(f"plan {name}", lambda: planned(name, self.plan, self.run))
 
     def _use_all(
         self, text: str, place: Path, optional: tuple[str, ...], regardless: tuple[str, ...]
@@ -189,8 +194,8 @@ class Trace:
                     raise TableError(problem)
                 if name not in regardless:
                     self.touch(name)
-            elif name in self._facts:
-                self._memo.get(f"use of {name}", partial(self._use, self._facts[name]))
+            elif self._is_fact(name):
+                self._memo.get(f"use of {name}", partial(self._use, self._fact(name)))
             elif name not in PLANNED:
                 raise StatementError(f"{place}: no table or fact is called {name}")
 
@@ -215,8 +220,8 @@ class Trace:
         if name in TABLES:
             return not self.rows[name]
         if name in PLANNED:
-            return not planned(name, self.plan, self.run).num_rows
-        return self._memo.get(f"empty {name}", lambda: self._has_no_rows(self._facts[name]))
+            return not self._planned(name).num_rows
+        return self._memo.get(f"empty {name}", lambda: self._has_no_rows(self._fact(name)))
 
     def _has_no_rows(self, fact: Fact) -> bool:
         """Whether a fact has no rows for certain; one that is kept is computed."""
@@ -232,9 +237,9 @@ class Trace:
         if name in TABLES:
             self.load(name)
         elif name in PLANNED:
-            self.engine.add(name, planned(name, self.plan, self.run))
+            self.engine.add(name, self._planned(name))
         else:
-            self._name_fact(self._facts[name])
+            self._name_fact(self._fact(name))
 
     def _name_fact(self, fact: Fact) -> None:
         if self.is_without_rows(fact.text):
