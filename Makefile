@@ -34,16 +34,16 @@ nightly: $(READY) ## Run a suite, or continue one: [SUITE=smoke] [CLUSTER=] [SEE
 
 reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
 	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
-	.venv/bin/python -m bench.reproduction $(call quoted,$(RESULTS))
+	.venv/bin/python -m studies.reproduction $(call quoted,$(RESULTS))
 
 commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the counts of README.md and docs/commit-epoch.md
 	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
-	.venv/bin/python -m bench.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
+	.venv/bin/python -m studies.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
 
 arbiter: $(BENCH_READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; writes docs/arbiter.md, arbiter-runs.md and arbiter.html
-	.venv/bin/python -m bench.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
-	.venv/bin/python -m bench.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
-	.venv/bin/python -m bench.arbiter page --results $(call quoted,$(RESULTS)/arbiter)
+	.venv/bin/python -m studies.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
+	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
+	.venv/bin/python -m studies.arbiter page --results $(call quoted,$(RESULTS)/arbiter)
 
 mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); writes docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
@@ -76,7 +76,7 @@ facts-page: $(READY) ## Every fact and its columns, from their declarations; wri
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); writes docs/protocol.md
 	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
-	.venv/bin/python -m bench.protocol $(call quoted,$(RESULTS))
+	.venv/bin/python -m studies.protocol $(call quoted,$(RESULTS))
 
 protocol-page: $(READY) ## The rules of the protocol, from contract/protocol.py; writes the tables of docs/protocol.md
 	.venv/bin/python -m contract.protocol_page

@@ -1,7 +1,7 @@
 """A row of the arbiter: a group of the released client that lost nothing to a truncation."""
 
-from bench.arbiter.rows import RELEASED, Row
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from studies.arbiter.rows import RELEASED, Row
 
 LOST = Row(
     story="one",

@@ -18,9 +18,9 @@ from micro import (
 )
 
 from analysis.verdict.judge import judge
-from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
-from bench.hunt.stories import story_of
 from contract.checks import Check
+from studies.hunt.resumptions import NEAR_MISSES, column_of, near_misses
+from studies.hunt.stories import story_of
 
 # The group read 0-3 of epoch 0 and committed 4; epoch 1 started there; it resumed at 600.
 RESUMED: dict[str, Any] = {

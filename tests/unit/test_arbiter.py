@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bench.arbiter.cells import pairwise, quick
-from bench.arbiter.pairs import covering, pairs
-from bench.arbiter.predictions import committed, differences, predictions, resumption
-from bench.arbiter.rows import Row
-from bench.arbiter.table import table
 from cluster.kafka.patched import patches
 from contract.clients import clients_of
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import RunFolder
 from harness.story.commit_ways import PROTOCOLS, WAYS
 from scenarios.commit_hazards_test import HAZARDS, groups_of
+from studies.arbiter.cells import pairwise, quick
+from studies.arbiter.pairs import covering, pairs
+from studies.arbiter.predictions import committed, differences, predictions, resumption
+from studies.arbiter.rows import Row
+from studies.arbiter.table import table
 from tests.arbiter_rows import LOST
 from tests.descriptions import description_of, plan_of
 

@@ -8,16 +8,16 @@ import pytest
 from msgspec.structs import replace
 from pages_of import run_folder, verdict_of
 
-from bench.arbiter.html_page import html_page
-from bench.arbiter.markdown import runs_as_markdown, sections_as_markdown
-from bench.arbiter.page import MADE, RUNS
-from bench.arbiter.race import Ahead, RaceRow
-from bench.arbiter.rows import RELEASED, Row, Story
-from bench.arbiter.runs_shown import anchor, runs_shown
-from bench.arbiter.sections import sections
-from bench.arbiter.shown import Section
 from contract.outcomes import CommitEpoch
 from contract.verdicts import Engine, Judging
+from studies.arbiter.html_page import html_page
+from studies.arbiter.markdown import runs_as_markdown, sections_as_markdown
+from studies.arbiter.page import MADE, RUNS
+from studies.arbiter.race import Ahead, RaceRow
+from studies.arbiter.rows import RELEASED, Row, Story
+from studies.arbiter.runs_shown import anchor, runs_shown
+from studies.arbiter.sections import sections
+from studies.arbiter.shown import Section
 from tests import arbiter_rows
 
 LOST = replace(arbiter_rows.LOST, story="4.3.1-released-truncated-1900")
@@ -128,7 +128,7 @@ def test_a_figure_leads_to_its_run_and_a_prediction_to_its_line(
     named = {one for one in re.findall(r'href="#([^"]+)"', page) if one != "content"}
     assert named - ids == set()
     assert {anchor(story.name) for story in stories} <= ids
-    lines = (MADE.path.parents[1] / "bench/arbiter/predictions.yml").read_text().splitlines()
+    lines = (MADE.path.parents[1] / "studies/arbiter/predictions.yml").read_text().splitlines()
     for line in re.findall(r"predictions\.yml#L(\d+)", page):
         assert lines[int(line) - 1].startswith("  - fits:")
 

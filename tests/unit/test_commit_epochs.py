@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.commit_epochs import brief, conditions, matrix, read, summed, written
 from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.verdicts import Resumption, RunVerdict, StyleRow, Verdict
+from studies.commit_epochs import brief, conditions, matrix, read, summed, written
 
 
 def style(name: str, epoch: int, *, groups: int, of: int, resets: str) -> StyleRow:
@@ -105,7 +105,7 @@ def test_the_runs_are_named_and_their_clients_epochs_counted() -> None:
 
 
 def test_only_what_stands_between_the_marks_is_replaced() -> None:
-    page = "a\n<!-- bench.commit_epochs: m -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
+    page = "a\n<!-- studies.commit_epochs: m -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
     wanted = page.replace("old", "new")
     assert written(page, "m", "new") == wanted
     with pytest.raises(UsageError, match="no mark"):

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from bench.hunt.page import MADE, answer, kept, tables, together
-from bench.hunt.resumptions import NEAR_MISSES
-from bench.hunt.stories import GroupSum, Story, Witness
+from studies.hunt.page import MADE, answer, kept, tables, together
+from studies.hunt.resumptions import NEAR_MISSES
+from studies.hunt.stories import GroupSum, Story, Witness
 
 NEAR = dict.fromkeys(NEAR_MISSES, 0) | {"at the log start": 7}
 REPORTED = GroupSum(
@@ -122,4 +122,4 @@ def test_a_story_that_is_kept_stays_until_it_is_run_again() -> None:
 
 def test_the_page_is_made_of_the_stories_that_are_kept() -> None:
     page = MADE.path.read_text()
-    assert MADE.filled(page, "\n".join(tables(kept()))) == page, "run `python -m bench.hunt page`"
+    assert MADE.filled(page, "\n".join(tables(kept()))) == page, "run `python -m studies.hunt page`"

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from bench.protocol import PAGE, JudgedRun, cells, made, read, status, table
 from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.protocol import RULES, Rule
 from contract.run_folder import RunFolder
 from contract.verdicts import RuleRow, RunVerdict, Verdict
+from studies.protocol import PAGE, JudgedRun, cells, made, read, status, table
 from tests.descriptions import description_of, plan_of
 
 DAY_MICROS = 1_795_500_000_000_000

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.reproduction import newest, table
 from contract.errors import UsageError
 from contract.nights import NightRow, Outcome
 from contract.verdicts import RunVerdict
+from studies.reproduction import newest, table
 
 
 def row(verdict: RunVerdict, *, recipe: str = "pause", seconds: float = 30.0) -> NightRow:

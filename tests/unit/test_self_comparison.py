@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from bench.self_comparison import comparisons_of
 from contract.comparisons import Side
+from studies.self_comparison import comparisons_of
 
 NAMES = [f"{number:04}" for number in range(20)]
 

@@ -17,6 +17,7 @@ from harness.session.pool_size import pool_size
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
 
+PRODUCT = ("scenarios", "harness", "analysis", "cluster", "simulator", "contract")
 ALLOWED = {
     "contract": {"contract"},
     "simulator": {"simulator", "contract"},
@@ -24,7 +25,8 @@ ALLOWED = {
     "cluster": {"cluster", "contract"},
     "harness": {"harness", "cluster", "simulator", "contract"},
     "scenarios": {"harness", "cluster", "contract"},
-    "bench": {"bench", "scenarios", "harness", "analysis", "cluster", "simulator", "contract"},
+    "bench": {"bench", *PRODUCT},
+    "studies": {"studies", "bench", *PRODUCT},
 }
 OURS = ("contract", "harness", "cluster", "analysis", "scenarios")
 # From the ground floor up: a room imports only rooms of its package that stand before it.

@@ -9,14 +9,14 @@ import msgspec
 
 from analysis.checks.registry import CHECKS
 from analysis.facts.trace import Row, Trace
-from bench.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from bench.traces import load
-from bench.verdicts import verdicts_of
 from contract.checks import Check
 from contract.regular_files import replace_file
 from contract.run_folder import RunDescription, RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Verdict
+from studies.hunt.resumptions import NEAR_MISSES, column_of, near_misses
+from studies.runs import verdicts_of
 
 SCENARIO = "reprocessing_hunt"
 _FILE = "hunt.json"

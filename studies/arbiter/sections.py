@@ -3,17 +3,17 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from bench.arbiter.cells import BUILDS
-from bench.arbiter.in_brief import bare, in_brief, plain
-from bench.arbiter.predictions import Difference, differences, said, said_epoch
-from bench.arbiter.race import Ahead, RaceRow
-from bench.arbiter.race_section import of_race
-from bench.arbiter.rows import RELEASED, Row, Story
-from bench.arbiter.shown import COUNTS, Cell, Section, Table, cell, cost, counted, counts
-from bench.arbiter.table import table
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Engine
+from studies.arbiter.cells import BUILDS
+from studies.arbiter.in_brief import bare, in_brief, plain
+from studies.arbiter.predictions import Difference, differences, said, said_epoch
+from studies.arbiter.race import Ahead, RaceRow
+from studies.arbiter.race_section import of_race
+from studies.arbiter.rows import RELEASED, Row, Story
+from studies.arbiter.shown import COUNTS, Cell, Section, Table, cell, cost, counted, counts
+from studies.arbiter.table import table
 
 TOPICS = {
     "clean/kept": "the leader changes between poll and commit",
@@ -163,7 +163,7 @@ def _of_differences(rows: Sequence[Row], found: Sequence[Difference]) -> Section
         (
             (
                 f"{len(rows) - len(found)} of {len(rows)} groups came out as "
-                "[predicted](../bench/arbiter/predictions.yml) from the source."
+                "[predicted](../studies/arbiter/predictions.yml) from the source."
             ),
         ),
         (shown,) if found else (),

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from bench.arbiter.rows import HAZARDS, RACE, RELEASED, is_complete
-from bench.arbiter.table import by_run
 from contract.run_folder import RunFolder, find_runs, has_runs
 from scenarios.commit_hazards_test import HAZARDS as TOPICS
 from scenarios.commit_hazards_test import groups_of
+from studies.arbiter.rows import HAZARDS, RACE, RELEASED, is_complete
+from studies.arbiter.table import by_run
 
 QUICK_KAFKA = "4.3.1"
 """The newest version whose sources are published."""

@@ -1,4 +1,4 @@
-"""How often a comparison finds a build to differ from itself: `python -m bench.self_comparison`.
+"""How often a comparison finds a build to differ from itself: `python -m studies.self_comparison`.
 
 Each story is in one comparison only, so that the comparisons are independent.
 """
@@ -12,13 +12,12 @@ import typer
 from analysis.comparison.cells import values_of
 from analysis.comparison.compare import StoryValues, compare_stories
 from analysis.report.shares import share
-from bench.collect import collect
-from bench.verdicts import verdicts_of
 from contract.comparisons import Comparison, Outcome, Result, Side, Story
 from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.program import run_program
 from contract.run_folder import find_runs, has_runs
+from studies.runs import collect, verdicts_of
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "self-comparison"
@@ -54,7 +53,7 @@ def sum_up(results: Folder = _RESULTS) -> None:
     names = sorted(folder.name for folder in results.glob("[0-9]*") if has_runs(folder))
     found = [_compared(results, sides) for sides in comparisons_of(names)]
     if not found:
-        raise UsageError(f"fewer than {_SIZE} runs there: python -m bench.self_comparison run")
+        raise UsageError(f"fewer than {_SIZE} runs there: python -m studies.self_comparison run")
     for number, result in enumerate(found, start=1):
         least = min((cell.p_adjusted for cell in result.cells), default=1.0)
         typer.echo(
@@ -108,4 +107,4 @@ def _story(folder: Path, side: Side) -> StoryValues:
 
 
 if __name__ == "__main__":
-    run_program(app, name="bench.self_comparison")
+    run_program(app, name="studies.self_comparison")

@@ -1,4 +1,4 @@
-"""How often each headline scenario reaches its hazard: `python -m bench.reproduction RESULTS`.
+"""How often each headline scenario reaches its hazard: `python -m studies.reproduction RESULTS`.
 
 Reads the newest finished night of suite `reproduction` below a results folder, and writes the table
 of docs/reproduction.md. A run reached its hazard if it passed: it has every required finding of its

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from bench.arbiter.rows import Row
 from contract.errors import UsageError
 from contract.events import NO_EPOCH
 from contract.outcomes import Manner
+from studies.arbiter.rows import Row
 
 FILE = Path(__file__).with_name("predictions.yml")
 _EXPLAINED = Path(__file__).with_name("differences.yml")
@@ -195,5 +195,5 @@ def _went_on(one: Row | ResumptionPrediction) -> tuple[object, ...]:
 def _first(fitting: Iterable[_T], keys: Mapping[str, str]) -> _T:
     found = next((one for one in fitting if one.does_fit(keys)), None)
     if found is None:
-        raise UsageError(f"bench/arbiter/predictions.yml has no prediction for {dict(keys)}")
+        raise UsageError(f"studies/arbiter/predictions.yml has no prediction for {dict(keys)}")
     return found

@@ -8,9 +8,9 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from analysis.report.page import environment
-from bench.arbiter.markdown import PREDICTIONS
-from bench.arbiter.runs_shown import RunShown, anchor
-from bench.arbiter.shown import Section
+from studies.arbiter.markdown import PREDICTIONS
+from studies.arbiter.runs_shown import RunShown, anchor
+from studies.arbiter.shown import Section
 
 _TEMPLATE = "arbiter.html.j2"
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from bench.verdicts import verdicts_of
 from contract.run_folder import GroupPlan, RunDescription, RunFolder, find_runs
 from contract.verdicts import Resumption, Verdict
+from studies.runs import verdicts_of
 
 HAZARDS, RACE = "commit_hazards", "prefetch_race"
 RELEASED = "released"

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from bench.arbiter.runs_shown import GroupShown, RunShown, anchor
-from bench.arbiter.shown import Cell, Section
 from contract.markdown import table_row
+from studies.arbiter.runs_shown import GroupShown, RunShown, anchor
+from studies.arbiter.shown import Cell, Section
 
 RUNS_PAGE = "arbiter-runs.md"
-PREDICTIONS = "../bench/arbiter/predictions.yml"
+PREDICTIONS = "../studies/arbiter/predictions.yml"
 _LINKS = 4
 """As many runs of a sentence have a link of their own."""
 _HEAD = ("topic", "protocol", "manner", "style", "reset", "committed", "came out", "predicted")

@@ -1,4 +1,4 @@
-"""The arbiter: `python -m bench.arbiter run|judge|table|compare|page`; see `make arbiter`."""
+"""The arbiter: `python -m studies.arbiter run|judge|table|compare|page`; see `make arbiter`."""
 
 import re
 from collections.abc import Iterable
@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from bench.arbiter import cells, page
-from bench.arbiter.predictions import differences
-from bench.arbiter.rows import HAZARDS, RELEASED, rows_of, stories_of
-from bench.collect import collect
-from bench.verdicts import verdicts_of
 from cluster.kafka import patched
 from contract.errors import PrerequisiteError
 from contract.program import run_program
+from studies.arbiter import cells, page
+from studies.arbiter.predictions import differences
+from studies.arbiter.rows import HAZARDS, RELEASED, rows_of, stories_of
+from studies.runs import collect, verdicts_of
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "arbiter"
@@ -121,4 +120,4 @@ def _built(due: Iterable[cells.Cell]) -> dict[tuple[str, str], Path]:
 
 
 if __name__ == "__main__":
-    run_program(app, name="bench.arbiter")
+    run_program(app, name="studies.arbiter")

@@ -1,16 +1,16 @@
-"""The hunt for KAFKA-19902's reset: `python -m bench.hunt run|sum|page`."""
+"""The hunt for KAFKA-19902's reset: `python -m studies.hunt run|sum|page`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bench.collect import collect
-from bench.hunt import page
-from bench.hunt.stories import SCENARIO, stories
 from contract.errors import UsageError
 from contract.program import run_program
 from contract.run_folder import has_runs
+from studies.hunt import page
+from studies.hunt.stories import SCENARIO, stories
+from studies.runs import collect
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 _RESULTS = Path("results") / "hunt"
@@ -48,7 +48,7 @@ def sum_up(runs: Folders) -> None:
     """Print the tables of all stories; exit 1 if a position that was in the log was reset."""
     found = stories(runs)
     if not found:
-        raise UsageError(f"no ended run of {SCENARIO} there: python -m bench.hunt run 1 2 3")
+        raise UsageError(f"no ended run of {SCENARIO} there: python -m studies.hunt run 1 2 3")
     typer.echo("\n".join(page.tables(found)))
     if any(story.unjustified for story in found):
         raise typer.Exit(1)
@@ -59,10 +59,10 @@ def write_page(runs: Folders) -> None:
     """Add the runs to docs/hunt.json, and write the tables of docs/hunt.md from it."""
     found = stories(runs)
     if not found:
-        raise UsageError(f"no ended run of {SCENARIO} there: python -m bench.hunt run 1 2 3")
+        raise UsageError(f"no ended run of {SCENARIO} there: python -m studies.hunt run 1 2 3")
     for written in page.write(found):
         typer.echo(f"wrote {written}")
 
 
 if __name__ == "__main__":
-    run_program(app, name="bench.hunt")
+    run_program(app, name="studies.hunt")

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from bench.arbiter.predictions import (
+from contract.outcomes import Manner
+from contract.tables import MICROS_PER_SECOND
+from studies.arbiter.predictions import (
     committed,
     differences,
     predictions,
@@ -16,9 +18,7 @@ from bench.arbiter.predictions import (
     said_commit,
     said_epoch,
 )
-from bench.arbiter.rows import Row, Story
-from contract.outcomes import Manner
-from contract.tables import MICROS_PER_SECOND
+from studies.arbiter.rows import Row, Story
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def runs_shown(stories: Sequence[Story], rows: Sequence[Row], beside: Path) -> I
         yield RunShown(
             story=story,
             anchor=anchor(story.name),
-            command=f"python -m bench.arbiter run --full --only {story.name}",
+            command=f"python -m studies.arbiter run --full --only {story.name}",
             folder=quote(_from(beside, story.run.path)),
             seconds=f"{(ended - run.started_micros) / MICROS_PER_SECOND:.0f}",
             jars=[f"{Path(jar.path).name} {jar.sha256}" for jar in run.build.client_jars]

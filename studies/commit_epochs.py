@@ -1,4 +1,4 @@
-"""The commits of each commit style, over several runs: `python -m bench.commit_epochs FOLDER...`.
+"""The commits of each commit style, over several runs: `python -m studies.commit_epochs FOLDER...`.
 
 Reads the verdicts of scenario `commit_epoch` below the folders, sums up their styles, and writes
 the tables of README.md and docs/commit-epoch.md, between the marks that these pages hold.
@@ -127,7 +127,7 @@ def written(page: str, mark: str, text: str) -> str:
     Raises:
         UsageError: the page has no such mark.
     """
-    begin, end = f"<!-- bench.commit_epochs: {mark} -->", "<!-- end -->"
+    begin, end = f"<!-- studies.commit_epochs: {mark} -->", "<!-- end -->"
     found = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
     if not found.search(page):
         raise UsageError(f"the page has no mark {begin} with a line {end} after it")

@@ -8,13 +8,13 @@ import msgspec
 
 from analysis.report.figures import with_noun
 from analysis.report.shares import share
-from bench.hunt.resumptions import NEAR_MISSES
-from bench.hunt.stories import GroupSum, Story
 from contract.made_pages import MadePage
 from contract.markdown import table_row
 from contract.regular_files import replace_file
+from studies.hunt.resumptions import NEAR_MISSES
+from studies.hunt.stories import GroupSum, Story
 
-MADE = MadePage("hunt.md", "python -m bench.hunt page")
+MADE = MadePage("hunt.md", "python -m studies.hunt page")
 KEPT = MADE.path.with_suffix(".json")
 """The stories of the page, which outlive the folders of their runs."""
 _HOUR = 3600

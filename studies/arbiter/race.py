@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 
-from bench.arbiter.rows import Story
 from contract.run_folder import RunFolder
+from studies.arbiter.rows import Story
 
 Position = tuple[str, str, int]
 """Group, topic, partition."""

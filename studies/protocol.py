@@ -1,4 +1,4 @@
-"""The verdict on each rule of the protocol, by Kafka version: `python -m bench.protocol RESULTS`.
+"""The verdict on each rule of the protocol, by Kafka version: `python -m studies.protocol RESULTS`.
 
 Reads the verdicts of the newest night of suite `protocol` below a results folder, prints a table of
 rules and versions, and writes it to docs/protocol.md. Exits with 1 if a rule is violated, else with
@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
-from bench.reproduction import newest_night
 from contract.errors import FencepostError, UsageError
 from contract.made_pages import MadePage
 from contract.markdown import table_row
@@ -22,6 +21,7 @@ from contract.protocol import RULES, ProtocolRule
 from contract.protocol_page import API_NAMES
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import RuleRow, Verdict
+from studies.reproduction import newest_night
 
 SUITE = "protocol"
 PAGE = MadePage("protocol.md", "make protocol")

@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from bench.arbiter.cells import BUILDS
-from bench.arbiter.predictions import predictions, suppression
-from bench.arbiter.race import Ahead, RaceRow
-from bench.arbiter.shown import Cell, Section, Table, cell, counted
+from studies.arbiter.cells import BUILDS
+from studies.arbiter.predictions import predictions, suppression
+from studies.arbiter.race import Ahead, RaceRow
+from studies.arbiter.shown import Cell, Section, Table, cell, counted
 
 
 def of_race(races: Sequence[RaceRow], ahead: Sequence[Ahead]) -> Section:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.report.figures import with_noun
-from bench.arbiter.cells import BUILDS, ON_EACH_BUILD
-from bench.arbiter.race import RaceRow
-from bench.arbiter.rows import RELEASED, Row
-from bench.arbiter.shown import Cell, Section, Table, cell
-from bench.hunt.page import counted, kept
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from studies.arbiter.cells import BUILDS, ON_EACH_BUILD
+from studies.arbiter.race import RaceRow
+from studies.arbiter.rows import RELEASED, Row
+from studies.arbiter.shown import Cell, Section, Table, cell
+from studies.hunt.page import counted, kept
 
 _KAFKA = (
     "https://github.com/apache/kafka/blob/4.3.1/clients/src/main/java/org/apache/kafka/clients/"

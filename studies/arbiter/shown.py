@@ -5,8 +5,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bench.arbiter.predictions import said
-from bench.arbiter.rows import Row
+from studies.arbiter.predictions import said
+from studies.arbiter.rows import Row
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.arbiter.html_page import html_page
-from bench.arbiter.markdown import RUNS_PAGE, runs_as_markdown, sections_as_markdown
-from bench.arbiter.race import race_rows
-from bench.arbiter.rows import HAZARDS, RACE, rows_of, stories_of
-from bench.arbiter.runs_shown import runs_shown
-from bench.arbiter.sections import sections
 from contract.errors import UsageError
 from contract.made_pages import MadePage
 from contract.regular_files import replace_file
+from studies.arbiter.html_page import html_page
+from studies.arbiter.markdown import RUNS_PAGE, runs_as_markdown, sections_as_markdown
+from studies.arbiter.race import race_rows
+from studies.arbiter.rows import HAZARDS, RACE, rows_of, stories_of
+from studies.arbiter.runs_shown import runs_shown
+from studies.arbiter.sections import sections
 
 MADE = MadePage("arbiter.md", "make arbiter")
 RUNS = MadePage(RUNS_PAGE, "make arbiter")
@@ -26,7 +26,7 @@ def write(folders: Sequence[Path]) -> list[Path]:
     hazards = list(stories_of(HAZARDS, folders))
     rows = [row for story in hazards for row in rows_of(story)]
     if not rows:
-        raise UsageError("no judged run of commit_hazards there: python -m bench.arbiter run")
+        raise UsageError("no judged run of commit_hazards there: python -m studies.arbiter run")
     races = list(stories_of(RACE, folders))
     raced = [race_rows(story) for story in races]
     stories = [*hazards, *races]

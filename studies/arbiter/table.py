@@ -6,13 +6,13 @@ from functools import cache
 
 import msgspec
 
-from bench.arbiter.pairs import Row, covering
-from bench.arbiter.rows import RELEASED
 from cluster.kafka.patched import patches
 from contract.clients import Client, clients_of
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from harness.story.commit_ways import PROTOCOLS, WAYS, Way, group_name
 from scenarios.commit_hazards_test import HAZARDS
+from studies.arbiter.pairs import Row, covering
+from studies.arbiter.rows import RELEASED
 
 KAFKAS = ("3.9.2", "4.4.0")
 """The released clients of the table; patches come with their own versions."""

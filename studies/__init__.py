@@ -1,0 +1,1 @@
+"""Questions about Kafka and this harness whose results are published: their runs and pages."""
