@@ -2,18 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
 
 from contract.made_pages import MadePage
 from contract.protocol import OFFSETS_FOR_TIMES, RULES, ProtocolRule
-from contract.protocol_statements import (
-    IN_BOTH_TEXTS,
-    RULES_WITH_STATEMENTS,
-    SECOND_LIST,
-    STATEMENTS,
-    compared,
-)
-from contract.statement import Coverage, Statement, numbers
+from contract.protocol_statements import STATEMENTS, Coverage, Statement, compared, numbers
 
 _MADE = MadePage("protocol.md", "make protocol-page")
 PAGE = _MADE.path
@@ -51,8 +43,7 @@ def _tables() -> Iterator[str]:
     yield f"## {len(RULES)} rules\n"
     yield _RULES_HEAD
     yield from (_rule(name, rule) for name, rule in RULES.items())
-    for document, rows in groupby(STATEMENTS, key=lambda one: one.document):
-        found = list(rows)
+    for document, found in STATEMENTS.documents.items():
         counts = Counter(one.coverage for one in found)
         told = ", ".join(f"{counts[one]} {one}" for one in Coverage if counts[one])
         yield f"\n## {document}: {len(found)} rows of statements without a rule\n"
@@ -65,10 +56,11 @@ def _tables() -> Iterator[str]:
 
 def _comparison() -> str:
     found = compared(len(RULES))
-    rows = sum(SECOND_LIST.values())
+    rows = sum(STATEMENTS.second_list.values())
+    twice = STATEMENTS.in_both_texts
     return f"""\
 The statements were listed twice. The second list was made from the texts alone, by someone who had
-not seen the first. It has {rows} rows; {IN_BOTH_TEXTS} statements of KIP-320 have two rows, one for
+not seen the first. It has {rows} rows; {twice} statements of KIP-320 have two rows, one for
 each of two texts. Each row belongs to one rule or one row of the tables above, whose last column
 counts them.
 
@@ -82,7 +74,7 @@ counts them.
 def _rule(name: str, rule: ProtocolRule) -> str:
     versions = "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items())
     source = f"{rule.source.document}, {rule.source.place}"
-    rows = len(list(numbers(RULES_WITH_STATEMENTS.get(name, ""))))
+    rows = len(list(numbers(STATEMENTS.rules.get(name, ""))))
     return (
         f"| {name} | {rule.says} | {source} | `{rule.code}` | {versions or 'all'} | {rule.check} |"
         f" {rows} |"

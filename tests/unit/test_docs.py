@@ -11,15 +11,9 @@ from contract import protocol_page
 from contract.checks import Check
 from contract.nights import Night, NightSummary, PlannedRun
 from contract.protocol import RULES, Rule
-from contract.protocol_statements import (
-    RULES_WITH_STATEMENTS,
-    SECOND_LIST,
-    STATEMENTS,
-    compared,
-)
+from contract.protocol_statements import STATEMENTS, Coverage, compared, numbers
 from contract.results_page import PAGE, with_tables
 from contract.run_folder import Plan
-from contract.statement import Coverage, numbers
 from contract.tables import DECLARED
 from contract.verdicts import Verdict
 from harness.faults.language import VERBS
@@ -58,7 +52,7 @@ def test_every_rule_is_one_sentence_with_its_source_and_check(rule: Rule) -> Non
 
 
 def test_a_statement_is_judged_by_a_check_or_says_why_not() -> None:
-    for one in STATEMENTS:
+    for one in STATEMENTS.all:
         if one.coverage is not Coverage.OPEN:
             judged = (Coverage.JUDGED, Coverage.CONFIRMED, Coverage.REFUTED)
             assert bool(one.by) == (one.coverage in judged), one.says
@@ -68,18 +62,20 @@ def test_a_statement_is_judged_by_a_check_or_says_why_not() -> None:
 
 
 def test_every_statement_of_the_second_list_has_one_row_or_rule() -> None:
-    seconds = [*(one.second for one in STATEMENTS), *RULES_WITH_STATEMENTS.values()]
+    seconds = [*(one.second for one in STATEMENTS.all), *STATEMENTS.rules.values()]
     found = Counter(number for second in seconds for number in numbers(second))
     assert found == {
-        (text, number): 1 for text, last in SECOND_LIST.items() for number in range(1, last + 1)
+        (text, number): 1
+        for text, last in STATEMENTS.second_list.items()
+        for number in range(1, last + 1)
     }
-    assert set(RULES_WITH_STATEMENTS) <= set(map(str, RULES))
+    assert set(STATEMENTS.rules) <= set(map(str, RULES))
 
 
 def test_the_comparison_counts_each_statement_once() -> None:
     found = compared(len(RULES))
-    assert found.in_both + found.only_second == sum(SECOND_LIST.values())
-    assert found.only_first == len(RULES) - len(RULES_WITH_STATEMENTS)
+    assert found.in_both + found.only_second == sum(STATEMENTS.second_list.values())
+    assert found.only_first == len(RULES) - len(STATEMENTS.rules)
 
 
 @pytest.mark.parametrize("table", DECLARED)
