@@ -51,7 +51,6 @@ from contract.checks import Check
 from contract.errors import TableError
 from contract.verdicts import BY_SEVERITY, FindingVerdict
 
-ROOT = Path(__file__).resolve().parents[1]
 _ROWS_MAX = 20_000
 """Of a changed statement's findings that are compared; the exam has hundreds."""
 _CONDITIONS = ("when", "permitted_if", "undecided_if")
@@ -113,8 +112,7 @@ class Exam:
 
     def __init__(self, place: Path) -> None:
         """Write them into a folder."""
-        sys.path.insert(0, str(ROOT / "tests" / "judge"))
-        self._exam, self._place = import_module("exam"), place
+        self._exam, self._place = import_module("tests.exam.exam"), place
         self._asked = [one for one in self._exam.questions() if not one.alone]
         self._alone = [one for one in self._exam.questions() if one.alone]
         self._together = self._exam.Exam(place / "together", self._asked)
@@ -139,7 +137,7 @@ class Exam:
 
     def _met(self, check: Check, rows: list[Row]) -> list[bool]:
         """Whether each question about a check is met."""
-        judged = import_module("agreement").Judged(findings=rows)
+        judged = import_module("tests.exam.agreement").Judged(findings=rows)
         try:
             said = self._together.said({check: judged})
         except (AssertionError, LookupError, TypeError, ValueError):

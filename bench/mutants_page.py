@@ -24,7 +24,7 @@ _INTRODUCTION = f"""\
 
 Made by `make mutants`. Each statement of `analysis/checks` was changed in one place at a time: a
 comparison, a bound, AND or OR, a kind of join, a condition or key that is left out, an order, an
-edge of a window, a default, a condition of a case. DuckDB judged the exam (`tests/histories`) by
+edge of a window, a default, a condition of a case. DuckDB judged the exam (`tests/exam`) by
 each changed statement.
 
 - Noticed: the findings differ in kind, verdict or place; or the statement fails, or takes more than

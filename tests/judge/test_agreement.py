@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from agreement import Judged, differing
+
+from tests.exam.agreement import Judged, differing
 
 
 def judged(*findings: dict[str, Any], evaluated: int = 5, check: str = "c") -> dict[str, Judged]:

@@ -8,10 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from agreement import Judged, differing
-from agreement import judge as judge_all
 from conftest import TraceReader
-from exam import Exam, Said, is_right, questions, said_alone, written
 from judging import judge
 from pyspark.sql import SparkSession
 
@@ -23,7 +20,10 @@ from contract.run_folder import RunFolder
 from simulator.history import description, planted_universe, write_history
 from simulator.plants import PLANTS
 from simulator.universe import Universe
-from tests.histories.history import NONE, Question, expectations
+from tests.exam.agreement import Judged, differing
+from tests.exam.agreement import judge as judge_all
+from tests.exam.exam import Exam, Said, is_right, questions, said_alone, written
+from tests.exam.history import NONE, Question, expectations
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from exam import questions
 
+from tests.exam.exam import questions
 from tests.unit.test_tidy import ROOT
 
 DOCUMENT = re.compile(

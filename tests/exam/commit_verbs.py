@@ -1,0 +1,122 @@
+"""Verbs of commits by single requests, and of what groups and producers have."""
+
+from typing import Any
+
+from tests.exam.history import History
+from tests.exam.verbs import cluster
+
+COMMIT, TXN, FETCH = "OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "OFFSET_FETCH"
+UNKNOWN_TOPIC, GENERATION, MEMBER, VERSION = 3, 22, 25, 35
+PRODUCER_EPOCH, NO_GROUP, UNSTABLE, TOPIC_ID, STALE = 47, 69, 88, 100, 113
+COMMITTED = 40.0
+
+
+def with_topic(h: History) -> None:
+    """A topic of one partition, which broker 1 leads."""
+    h.topic()
+    cluster(h)
+
+
+def asked(
+    h: History,
+    api: str,
+    version: int,
+    *,
+    error: int = 0,
+    at: float = COMMITTED,
+    member: str = "",
+    generation: int = -1,
+    **columns: Any,
+) -> None:
+    """A commit of 50 with epoch 0 and its response, or an OffsetFetch."""
+    of_commit = {"asked_offset": 50, "asked_epoch": 0, "metadata": "made"}
+    h.called(
+        1,
+        api,
+        version,
+        at=at,
+        error=error,
+        group=h.own("g"),
+        member=h.own(member),
+        generation=generation,
+        throttle_ms=0,
+        **({"offset": -1, "epoch": -1} if api == FETCH else of_commit) | columns,
+    )
+
+
+def asked_together(h: History, api: str, version: int, *partitions: tuple[int, int]) -> None:
+    """One request about several partitions, by a member of generation 0, with their errors."""
+    for partition, error in partitions:
+        asked(h, api, version, partition=partition, member="m", generation=0, error=error)
+    rows = h.rows["wire_calls"]
+    for row in rows:
+        row["seq"] = rows[0]["seq"]
+
+
+def committed(
+    h: History,
+    api: str,
+    version: int,
+    *,
+    producer: int = -1,
+    producer_epoch: int = 0,
+    topic_id: str | None = None,
+    **columns: Any,
+) -> None:
+    """A commit that is accepted and stored."""
+    number = len(h.rows["wire_calls"])
+    of_producer = {"producer_id": producer, "producer_epoch": producer_epoch}
+    name = {"metadata": f"made {number}"}
+    asked(
+        h,
+        api,
+        version,
+        **({"topic_id": topic_id} | name | columns | (of_producer if producer >= 0 else {})),
+    )
+    values = {"topic_id": topic_id, "value_version": 4 if topic_id else 3}
+    if producer >= 0:
+        values |= of_producer | {"marker": "commit", "marker_micros": h.at(COMMITTED + 1)}
+    stored(h, **name, **values)
+
+
+def stored(h: History, *, at: float = COMMITTED, offset: int = 50, **columns: Any) -> None:
+    """A record of `__consumer_offsets`, stored 2 ms before `at`."""
+    h.stored(offset, 0, at=at - 0.002)
+    values = {"committed_epoch": columns.pop("epoch", 0), "metadata": "made", "value_version": 3}
+    h.rows["committed_offsets"][-1].update(values | columns)
+
+
+def member_stored(
+    h: History, protocol: str, generation: int, *, at: float = 20.0, **columns: Any
+) -> None:
+    """A member `m` of the group, as it is stored."""
+    h.add(
+        "group_members",
+        group=h.own("g"),
+        protocol=protocol,
+        member=h.own("m"),
+        generation=generation,
+        offsets_partition=h.index,
+        offsets_offset=h.at(at) // 1000 % 10**9,
+        at_micros=h.at(at),
+        **columns,
+    )
+
+
+def epoch_granted(h: History, epoch: int) -> None:
+    """Producer id 7 of this history gets an epoch."""
+    h.called(1, "INIT_PRODUCER_ID", 4, at=30.0, producer_id=7, producer_epoch=epoch, throttle_ms=0)
+    h.rows["wire_calls"][-1].update(topic=None, partition=None)
+
+
+def fetched(h: History, *, at: float = COMMITTED + 10, error: int = 0, **columns: Any) -> None:
+    found = {"offset": 50, "epoch": 0, "metadata": "made"}
+    h.called(1, FETCH, 8, at=at, error=error, group=h.own("g"), throttle_ms=0, **(found | columns))
+
+
+def with_pending(h: History) -> None:
+    """A commit of 50, and one of 60 in a transaction from second 45 to 55."""
+    with_topic(h)
+    stored(h)
+    of_producer = {"producer_id": 7, "producer_epoch": 0, "marker": "commit"}
+    stored(h, at=45.0, offset=60, marker_micros=h.at(55.0), **of_producer)

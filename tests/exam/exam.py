@@ -1,0 +1,146 @@
+"""The judge's exam: histories written by hand, judged as one run, and what each check said of each.
+
+Histories that are judged together keep apart by the names of their topics, groups and workers, by
+the ids of their brokers, and by their times; findings are attributed by these.
+"""
+
+import importlib
+import pkgutil
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import tests.exam.histories
+from analysis.checks.registry import CHECKS
+from contract.run_folder import Plan, RunFolder
+from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.verdicts import CheckVerdict, FindingVerdict, Verdict
+from harness.decode.tables import write_table
+from simulator.history import description
+from tests.exam.agreement import Judged
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    QUESTIONS,
+    VIOLATION,
+    History,
+    Question,
+)
+from tests.exam.rows import BEGINNING_MICROS, BROKERS, HISTORY_SECONDS
+
+Said = dict[str, dict[str, str]]
+"""By history, then by check: the worst finding; a check without one is left out."""
+
+_SEVERITY = [FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED, FindingVerdict.PERMITTED]
+_AS_FINDING = {
+    CheckVerdict.HOLDS: NONE,
+    CheckVerdict.VIOLATED: VIOLATION,
+}
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """All histories of tests/exam/histories, by their names."""
+    for module in pkgutil.iter_modules(tests.exam.histories.__path__):
+        importlib.import_module(f"tests.exam.histories.{module.name}")
+    return tuple(sorted(QUESTIONS, key=lambda question: question.name))
+
+
+class Exam:
+    """Histories that are laid into one run."""
+
+    def __init__(self, path: Path, asked: Sequence[Question]) -> None:
+        self._asked = asked
+        self._made = [question.history(index) for index, question in enumerate(asked)]
+        self.folder = written(path, self._made, checks=[str(check) for check in CHECKS])
+
+    def said(self, judged: Mapping[str, Judged]) -> Said:
+        """What the checks found in each history."""
+        silent = (NONE, NOT_VIOLATION)
+        asked_for = {
+            check
+            for one in self._asked
+            for check, what in one.expects.items()
+            if what not in silent
+        }
+        said: Said = defaultdict(dict)
+        for check, one in judged.items():
+            if one.lacks:
+                assert check not in asked_for, f"the exam has too few rows for {check}: {one.lacks}"
+            for row in one.findings:
+                of_history = said[_history_of(row, self._made)]
+                before = of_history.get(check, row["verdict"])
+                of_history[check] = min(before, row["verdict"], key=_SEVERITY.index)
+        return said
+
+
+def said_alone(verdict: Verdict) -> dict[str, str]:
+    """What the checks said of a history that has a run of its own."""
+    return {
+        check: _AS_FINDING.get(result.verdict, str(result.verdict))
+        for check, result in verdict.checks.items()
+    }
+
+
+def is_right(expected: str, said: str) -> bool:
+    """Whether a check said what the document asks for."""
+    return said != VIOLATION if expected == NOT_VIOLATION else said == expected
+
+
+def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:
+    """A run in a folder, with what was written of each history."""
+    histories = list(made)
+    for history in histories[:-1]:
+        _end_faults(history)
+    folder = RunFolder(path)
+    folder.write_plan(
+        Plan(
+            scenario="exam",
+            question="does the judge conclude what the documents say?",
+            parameters={},
+            topics=[topic for history in histories for topic in history.topics],
+            groups=[group for history in histories for group in history.groups],
+            must_judge=checks,
+            expects=[],
+        )
+    )
+    run = description(0, "make test", "unknown", {})
+    ended = BEGINNING_MICROS + len(histories) * HISTORY_SECONDS * MICROS_PER_SECOND
+    (error,) = {history.error for history in histories} or {None}
+    folder.write_run(msgspec.structs.replace(run, ended_micros=ended, error=error))
+    missing = {table for history in histories for table in history.missing}
+    for table in TABLES.keys() - missing:
+        rows = [row for history in histories for row in history.rows.get(table, [])]
+        write_table(folder.tables, table, rows)
+    return folder
+
+
+def _end_faults(history: History) -> None:
+    """A fault that is not healed holds to the end of its own history, not into the next one."""
+    for fault in history.rows["faults"]:
+        if fault["healed_micros"] is None:
+            fault["healed_micros"] = history.at(HISTORY_SECONDS - 1)
+
+
+def _history_of(row: dict[str, Any], made: list[History]) -> str:
+    """Whose finding it is: by its topic, group, worker, server, or the time that is its own."""
+    names = {history.name for history in made}
+    evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
+    sources = (evidence.get(name) for name in ("worker", "producer", "source"))
+    for told in (row["topic"], row["group"], *sources):
+        name = str(told or "").partition(".")[0]
+        if name in names:
+            return name
+    servers = evidence.get("servers")
+    if servers:
+        return made[int(servers[0]) // BROKERS].name
+    if str(row["topic"] or "").startswith("__") and row["partition"] is not None:
+        return made[row["partition"]].name
+    if row["at"] is not None:
+        elapsed = int(row["at"]) - BEGINNING_MICROS
+        return made[elapsed // (HISTORY_SECONDS * MICROS_PER_SECOND)].name
+    raise AssertionError(f"a finding that belongs to no history: {row}")

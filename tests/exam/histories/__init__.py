@@ -1,0 +1,1 @@
+"""The histories of the exam; `asks` takes each in."""

@@ -1,0 +1,125 @@
+"""Bounds of commits: the end and the start of the log, then and later."""
+
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.verbs import cluster, cut, joined, left, watched
+
+
+@asks(
+    "A commit of 150 is accepted while the log ends at 100; later the log grows beyond 150.",
+    source="KafkaConsumer.commitSync Javadoc: the committed offset is that of the next record "
+    "to be consumed; decision 15: judged by the log of that time",
+    expects={"commit_beyond_log": VIOLATION, "commit_beyond_processed": VIOLATION},
+)
+def commit_beyond_the_log_of_then(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 9.0, 12.0, 20.0, 30.0))
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(150, 0, at=10.0, brokers=(1, 2))
+    h.sent(100, 299, at=40.0)
+    watched(h, 1, 300, times=(45.0, 55.0, 65.0, 75.0, 85.0))
+    h.polled(100, 299, at=42.0)
+    left(h, 300, at=80.0, caught_up=True)
+    for broker in (1, 2):
+        h.log(broker, (0, 99, 0), (100, 299, 0), high_watermark=300)
+
+
+@asks(
+    "A commit equals the log end, and the log is cut below it later by an unclean election.",
+    source="decision 15: judged by the log of that time; KIP-320, Motivation: an unclean "
+    "election may lose what was committed",
+    expects={
+        "commit_beyond_log": NOT_VIOLATION,
+        "commit_beyond_processed": NONE,
+        "orphan_commit": PERMITTED,
+        "commit_expired": NONE,
+    },
+)
+def log_is_cut_below_a_commit(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h, last=69)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 49, at=6.0)
+    h.polled(50, 99, at=13.0)
+    h.commit(100, 0, at=16.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=18.0, generation=1)
+    h.changed("opened", at=49.5, member="2")
+    h.reset("truncation", 100, 50, at=50.0, epoch=0, member="2")
+    h.changed("assigned", at=50.1, position=50, member="2", generation=3)
+    h.polled(50, 69, at=51.0, epoch=1, member="2", sequence=100)
+    left(h, 70, at=80.0, member="2", generation=3, caught_up=True)
+
+
+@asks(
+    "Retention removes 0 to 49 at second 30; at 40 a slow member commits 10, its last record read.",
+    source="retention.ms: it doesn't wait for groups",
+    expects={"commit_expired": PERMITTED, "commit_beyond_processed": NONE, "lost_commit": NONE},
+)
+def commit_below_the_log_start(h: History) -> None:
+    h.topic(retention_ms=20_000)
+    h.group()
+    _expire(h)
+    h.polled(0, 9, at=6.0)
+    h.commit(10, 0, at=40.0, brokers=(1, 2))
+    left(h, 10, at=80.0)
+
+
+@asks(
+    "A group has committed 80 when retention removes what is below 50, its older commit 10 too.",
+    source="OffsetFetch: a group has one committed offset a partition, the last",
+    expects={
+        "commit_expired": NONE,
+        "commit_regressed": NONE,
+        "committed_epoch_expired": NONE,
+        "lost_commit": NONE,
+    },
+)
+def superseded_commit_below_the_log_start(h: History) -> None:
+    h.topic(retention_ms=20_000)
+    h.group()
+    _expire(h)
+    h.polled(0, 9, at=6.0)
+    h.commit(10, 0, at=8.0, brokers=(1, 2))
+    h.polled(10, 79, at=10.0)
+    h.commit(80, 0, at=12.0, brokers=(1, 2))
+    h.polled(80, 99, at=50.0)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
+    "DeleteRecords moves the log start to 50 exactly, and the group's commit is 50.",
+    source="DeleteRecords: the log start is the first offset that can be fetched",
+    expects={"commit_expired": NONE, "commit_beyond_log": NONE, "committed_epoch_expired": NONE},
+)
+def commit_at_the_log_start(h: History) -> None:
+    h.topic(deletes=True)
+    h.group()
+    _expire(h, reason="client delete records request")
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=40.0, brokers=(1, 2))
+    h.polled(50, 99, at=50.0)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+def _expire(h: History, reason: str = "segment deletion") -> None:
+    """0 to 99 are sent at 2; what is below 50 goes at 30; a member has joined."""
+    cluster(h)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 15.0, 25.0))
+    h.log_started(1, 50, at=30.0, reason=reason)
+    follows = reason if reason == "segment deletion" else "leader offset increment"
+    h.log_started(2, 50, at=30.5, reason=follows)
+    if reason == "segment deletion":
+        h.fault("expire by time", f"topic:{h.own('t')}", injected=28.0, proved=31.0, healed=31.0)
+    else:
+        h.fault("expire by records", f"topic:{h.own('t')}", injected=29.0, proved=31.0, healed=31.0)
+    watched(h, 1, 100, times=(32.0, 39.0, 45.0, 55.0, 65.0, 75.0, 85.0), start=50)
+    for broker in (1, 2):
+        h.log(broker, (50, 99, 0), start=50, high_watermark=100, checkpoints={0: 50})
+    joined(h, 0, at=5.0)

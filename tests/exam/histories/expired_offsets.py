@@ -1,0 +1,111 @@
+"""Committed offsets that are removed: by their retention, which begins when a group is empty."""
+
+from tests.exam.commit_verbs import member_stored
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.verbs import joined, left, plain
+
+EXPIRY = "KIP-211: offsets of a group expire once it is empty, by offsets.retention.minutes"
+ALONE = "KIP-211: a consumer that is assigned by hand has no membership; its offsets expire by age"
+
+
+@asks(
+    "The offset of a group expires while its member reads.",
+    source=EXPIRY,
+    expects={"offsets_expired": VIOLATION},
+)
+def offset_expires_under_a_member(h: History) -> None:
+    _expires(h)
+    member_stored(h, "classic", 1, at=5.0, topic_id=None, partition=0)
+
+
+@asks(
+    "The same with the consumer protocol.",
+    source=EXPIRY,
+    expects={"offsets_expired": VIOLATION},
+)
+def offset_expires_under_a_consumer_member(h: History) -> None:
+    _expires(h)
+    member_stored(h, "consumer", 1, at=5.0, topic_id=h.own("id"), partition=0)
+
+
+@asks(
+    "The member had left; the stored state of the group is empty.",
+    source=EXPIRY,
+    expects={"offsets_expired": PERMITTED},
+)
+def offset_expires_of_an_empty_group(h: History) -> None:
+    _expires(h, leaves=20.0)
+    member_stored(h, "classic", 1, at=5.0, topic_id=None, partition=0)
+    member_stored(h, "classic", 2, at=20.0, topic_id=None, partition=None)
+    h.rows["group_members"][-1]["member"] = ""
+
+
+@asks(
+    "The member of the consumer protocol had left, and was removed.",
+    source=EXPIRY,
+    expects={"offsets_expired": PERMITTED},
+)
+def offset_expires_after_a_consumer_member_was_removed(h: History) -> None:
+    _expires(h, leaves=20.0)
+    member_stored(h, "consumer", 1, at=5.0, topic_id=h.own("id"), partition=0)
+    member_stored(h, "consumer", 1, at=20.0, topic_id=None, partition=None)
+    h.rows["group_members"][-1]["generation"] = None
+
+
+@asks(
+    "The group was empty when the offset expired, and a member joined afterwards.",
+    source=EXPIRY,
+    expects={"offsets_expired": PERMITTED},
+)
+def member_joins_after_the_expiry(h: History) -> None:
+    _expires(h, leaves=20.0)
+    member_stored(h, "classic", 2, at=20.0, topic_id=None, partition=None)
+    h.rows["group_members"][-1]["member"] = ""
+    member_stored(h, "classic", 3, at=60.0, topic_id=None, partition=0)
+
+
+@asks(
+    "One of two members of the consumer protocol had left; the other one is still there.",
+    source=EXPIRY,
+    expects={"offsets_expired": VIOLATION},
+)
+def offset_expires_under_the_second_member(h: History) -> None:
+    _expires(h)
+    member_stored(h, "consumer", 1, at=5.0, topic_id=h.own("id"), partition=0)
+    member_stored(h, "consumer", 1, at=6.0, topic_id=h.own("id"), partition=0)
+    h.rows["group_members"][-1]["member"] = h.own("n")
+    member_stored(h, "consumer", 2, at=20.0, topic_id=None, partition=None)
+    h.rows["group_members"][-1]["generation"] = None
+
+
+@asks(
+    "A member was open, and no stored state of the group is known.",
+    source=ALONE,
+    expects={"offsets_expired": UNDECIDED},
+)
+def offset_expires_of_a_group_without_a_state(h: History) -> None:
+    _expires(h)
+
+
+@asks(
+    "Nothing was removed.",
+    source=EXPIRY,
+    expects={"offsets_expired": NONE},
+)
+def offset_is_kept(h: History) -> None:
+    _expires(h, expires=None)
+    member_stored(h, "classic", 1, at=5.0, topic_id=None, partition=0)
+
+
+def _expires(h: History, *, expires: float | None = 50.0, leaves: float = 80.0) -> None:
+    """A group reads 100 records, commits 100 at second 8, and its offset is removed."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=4.5)
+    h.polled(0, 99, at=6.0)
+    h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=leaves)
+    if expires is not None:
+        h.stored(None, 0, at=expires, brokers=(1, 2), is_tombstone=True)
+        h.rows["committed_offsets"][-1].update(committed_epoch=None, metadata=None)

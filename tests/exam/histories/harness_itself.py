@@ -1,0 +1,222 @@
+"""The harness judged by itself: faults, histories, clocks, phases and missing tables."""
+
+from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, History, asks
+from tests.exam.transaction_verbs import Batch, replicas
+from tests.exam.verbs import cluster, joined, left, quiet, watched
+
+COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
+CONSISTENT = (
+    "CONTRIBUTING.md, A lie: damaged evidence is undecided, and no check accuses because of it"
+)
+
+
+@asks(
+    "A fault was injected, and no evidence shows that it bit.",
+    source="docs/faults.md: without evidence a fault is not landed, and the run can't pass",
+    expects={"fault_landed": UNDECIDED, "history_complete": NONE},
+)
+def fault_that_did_not_land(h: History) -> None:
+    quiet(h)
+    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=30.0, healed=30.5, landed=False)
+
+
+@asks(
+    "Two faults strike one broker in turn, and only the first one landed.",
+    source="docs/faults.md: each fault returns its own evidence",
+    expects={"fault_landed": UNDECIDED},
+)
+def second_fault_did_not_land(h: History) -> None:
+    quiet(h)
+    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=22.0, healed=22.5)
+    h.fault("pause", _broker(h, 2), injected=40.0, heal_began=42.0, healed=42.5, landed=False)
+
+
+@asks(
+    "A fault landed and was not healed within the run.",
+    source="contract/tables_of_run.py: healed_micros is null where a fault was not healed",
+    expects={"fault_landed": NONE, "history_complete": NONE},
+)
+def fault_that_lasts(h: History) -> None:
+    quiet(h)
+    h.fault("cut", _broker(h, 2), injected=80.0, proved=83.0, evidence='{"isr": "shrunk"}')
+
+
+@asks(
+    "A history lacks three sequence numbers.",
+    source=COMPLETE,
+    expects={
+        "history_complete": UNDECIDED,
+        "lost_record": NOT_VIOLATION,
+        "skipped_record": NOT_VIOLATION,
+    },
+)
+def history_with_a_gap(h: History) -> None:
+    quiet(h, skip=True)
+    h.worker(missing_seqs=3)
+
+
+@asks(
+    "A history has a line that does not read.",
+    source=COMPLETE,
+    expects={"history_complete": UNDECIDED},
+)
+def history_with_a_malformed_line(h: History) -> None:
+    quiet(h)
+    h.worker(malformed_lines=1)
+
+
+@asks(
+    "A history ends without its last line, and no fault on its worker is told.",
+    source=COMPLETE + "; contract/events.py: WorkerStopped is the last line of a complete history",
+    expects={"history_complete": UNDECIDED, "lost_commit": NOT_VIOLATION},
+)
+def history_that_is_cut_off(h: History) -> None:
+    quiet(h)
+    h.worker(ended_by_itself=False)
+
+
+@asks(
+    "A history repeats some lines, and has fields that this version does not know.",
+    source="contract/tables_of_run.py: repeated lines are counted, and events with unknown "
+    "fields count",
+    # The contract asks for no verdict on what is counted; a note of it accuses nobody.
+    expects={"history_complete": NOT_VIOLATION, "duplicate_delivery": NONE},
+)
+def history_with_repeated_lines(h: History) -> None:
+    quiet(h)
+    h.worker(duplicate_lines=4, unknown_fields=2)
+
+
+@asks(
+    "One of two workers' histories is whole, the other one has a gap.",
+    source=COMPLETE + "; contract/tables_of_run.py: one row per history",
+    expects={"history_complete": UNDECIDED},
+)
+def one_history_of_two_has_a_gap(h: History) -> None:
+    quiet(h)
+    h.worker()
+    h.worker("w2", missing_seqs=1)
+
+
+@asks(
+    "A member says that it is caught up at 150, while log and deliveries end at 100.",
+    source=CONSISTENT,
+    expects={
+        "history_consistent": UNDECIDED,
+        "skipped_record": NOT_VIOLATION,
+        "stuck_consumer": NOT_VIOLATION,
+        "lost_record": NONE,
+    },
+)
+def caught_up_beyond_the_log(h: History) -> None:
+    quiet(h, caught_up_at=150)
+
+
+@asks(
+    "A member says that it was assigned its partition at 40, and is then given 0 to 99.",
+    source=CONSISTENT,
+    expects={"history_consistent": UNDECIDED, "lost_record": NONE},
+)
+def assigned_above_the_deliveries(h: History) -> None:
+    quiet(h, assigned_at=40)
+
+
+@asks(
+    "A member is assigned at 5, where a commit marker stands, is given 6 to 10, and is caught up "
+    "at 12, after another marker.",
+    source="KIP-98: markers take an offset and are not given out",
+    expects={"history_consistent": NONE, "poll_skip": NONE, "skipped_record": NONE},
+)
+def positions_pass_markers(h: History) -> None:
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    h.sent(0, 4, at=2.0, transaction=0)
+    h.sent(6, 10, at=3.0, sequence=5, transaction=1)
+    watched(h, 1, 12)
+    replicas(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 10, pid=1, base_sequence=5, sequence=5),
+        Batch(11, 11, pid=1, control="commit"),
+    )
+    joined(h, 0, at=5.0)
+    h.polled(0, 4, at=6.0)
+    h.commit(5, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 5, at=20.0)
+    joined(h, 5, at=30.0, member="2", generation=3)
+    h.polled(6, 10, at=31.0, member="2", sequence=5)
+    left(h, 12, at=80.0, member="2", generation=3, caught_up=True)
+
+
+@asks(
+    "A member is assigned a partition on which it has no position yet.",
+    source="contract/tables_of_clients.py: position is null without a position",
+    expects={"history_consistent": NONE, "start_mismatch": NONE, "double_ownership": NONE},
+)
+def assigned_without_a_position(h: History) -> None:
+    quiet(h, assigned_at=None)
+
+
+@asks(
+    "A phase takes 60 s where 30 are its limit, and a node's clock is 0.4 s ahead.",
+    source="contract/stages.py: a longer phase is a property of the machine, not of Kafka; "
+    "docs/findings.md: the clock bound is as large as clocks are apart",
+    expects={
+        "phase_overrun": UNDECIDED,
+        # The measured bound is used by all that compare times; no document asks for a verdict.
+        "clock_skew": NOT_VIOLATION,
+        "lost_record": NONE,
+        "never_caught_up": NONE,
+    },
+    alone=True,
+)
+def machine_is_slow(h: History) -> None:
+    quiet(h)
+    _phases(h, limit=30)
+    h.add("clocks", node="a", ahead_micros=1_000, behind_micros=-1_000, at_micros=h.at(0.5))
+    h.add("clocks", node="b", ahead_micros=401_000, behind_micros=399_000, at_micros=h.at(0.6))
+
+
+@asks(
+    "Each phase takes just its limit, and clocks differ by a millisecond at most.",
+    source="contract/stages.py: how long a phase may take; docs/findings.md: the clock bound is "
+    "50 ms",
+    expects={
+        "phase_overrun": NONE,
+        "clock_skew": NONE,
+        "fault_landed": NONE,
+        "history_complete": NONE,
+        "history_consistent": NONE,
+    },
+    alone=True,
+)
+def machine_is_well(h: History) -> None:
+    quiet(h)
+    _phases(h, limit=60)
+    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=20.4, healed=20.5)
+    h.add("clocks", node="a", ahead_micros=1_000, behind_micros=0, at_micros=h.at(0.5))
+    h.add("clocks", node="b", ahead_micros=0, behind_micros=-1_000, at_micros=h.at(0.6))
+
+
+def _broker(h: History, number: int) -> str:
+    return f"broker:{h.broker(number)} (broker {h.broker(number)})"
+
+
+def _phases(h: History, *, limit: int) -> None:
+    for stage, began, ended, most in (
+        ("starting", 0.0, 1.0, 120),
+        ("steady", 1.0, 61.0, limit),
+        ("final read", 61.0, 86.0, 120),
+        ("collecting", 86.0, 90.0, 300),
+    ):
+        h.add(
+            "phases",
+            stage=stage,
+            doing=stage,
+            began_micros=h.at(began),
+            ended_micros=h.at(ended),
+            limit_seconds=most,
+        )

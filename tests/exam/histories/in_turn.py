@@ -1,0 +1,221 @@
+"""Two members of a group on one partition: whose commits hold, and who is told that it lost it."""
+
+from tests.exam.history import (
+    NONE,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+)
+from tests.exam.verbs import joined, left, plain
+
+FENCED = (
+    "`ClassicGroup.validateOffsetCommit`, `ConsumerGroup.validateOffsetCommit`: a commit of an"
+    " older generation or member epoch is refused"
+)
+REVOKED = "`ConsumerRebalanceListener`: a partition that was revoked belongs to the member no more"
+REFUSED = (
+    "`ConsumerCoordinator.onJoinPrepare`: a member whose generation was refused gives up its"
+    " partitions before its next fetch"
+)
+CUT_OFF = "`KafkaConsumer.poll` fetches on while the coordinator is not known"
+
+
+@asks(
+    "Member 1 commits, member 2 is assigned the partition and commits, then member 1 commits again,"
+    " the same offset as member 2.",
+    source=FENCED,
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def commits_alternate_at_one_offset(h: History) -> None:
+    _two_commit(h, third=60, generations=(1, 2))
+
+
+@asks(
+    "The same where no generation is known, and member 2 had given the partition back.",
+    source=FENCED,
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def commits_alternate_after_the_owner_left(h: History) -> None:
+    _two_commit(h, third=40, generations=(-1, -1), gives_back=True)
+
+
+@asks(
+    "The same where both commit under the generation that gave the partition to member 2.",
+    source="`ConsumerRebalanceListener`; a member commits what it owns",
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def commits_alternate_in_the_new_generation(h: History) -> None:
+    _two_commit(h, third=70, generations=(2, 2))
+
+
+@asks(
+    "Member 1 is assigned the partition again before it commits again.",
+    source="KIP-429: a partition may come back to a member",
+    expects={"commit_from_old_generation": NONE, "double_ownership": NONE},
+)
+def partition_comes_back_before_the_next_commit(h: History) -> None:
+    _two_commit(h, third=70, generations=(1, 2), gives_back=True, comes_back=True)
+
+
+@asks(
+    "Member 1's last commit is stored before member 2's first one, and answered after it.",
+    source="`OffsetCommit`: the requests of two members cross each other",
+    expects={"commit_from_old_generation": NONE, "commit_regressed": NONE},
+)
+def commits_cross(h: History) -> None:
+    _two_commit(h, third=50, generations=(2, 2), third_at=29.9)
+    h.rows["commits"][-1]["committed_micros"] = h.at(30.2)
+
+
+@asks(
+    "The coordinator refuses member 1's commit after that of member 2.",
+    source=FENCED,
+    expects={"commit_from_old_generation": NONE, "double_ownership": NONE},
+)
+def later_commit_is_refused(h: History) -> None:
+    _two_commit(h, third=70, generations=(1, 2), refused=True)
+
+
+@asks(
+    "A member goes on to deliver for 5 s after the partition was revoked, and another one has it.",
+    source=REVOKED,
+    expects={"double_ownership": VIOLATION},
+)
+def delivers_after_its_revocation(h: History) -> None:
+    _delivers_on(h, told="revoked")
+
+
+@asks(
+    "A member goes on to deliver for 5 s after it was told that it lost the partition.",
+    source=REVOKED,
+    expects={"double_ownership": VIOLATION},
+)
+def delivers_after_its_loss(h: History) -> None:
+    _delivers_on(h, told="lost")
+
+
+@asks(
+    "A Java member delivers for 5 s after its commit was refused; another one has the partition.",
+    source=REFUSED,
+    expects={"double_ownership": VIOLATION},
+)
+def delivers_after_a_refusal(h: History) -> None:
+    _delivers_on(h, told="CommitFailedException")
+
+
+@asks(
+    "The same of a static member, whose group.instance.id was taken over.",
+    source="KIP-345: FENCED_INSTANCE_ID is fatal",
+    expects={"double_ownership": VIOLATION},
+)
+def delivers_after_it_was_fenced(h: History) -> None:
+    _delivers_on(h, told="FencedInstanceIdException")
+
+
+@asks(
+    "The same while a fault cuts the member off from its coordinator.",
+    source=CUT_OFF,
+    expects={"double_ownership": PERMITTED},
+)
+def cut_off_member_delivers_after_a_refusal(h: History) -> None:
+    _delivers_on(h, told="CommitFailedException", cut=True)
+
+
+@asks(
+    "The same of librdkafka, whose thread rejoins while the application polls what is there.",
+    source="librdkafka: `rd_kafka_cgrp_rebalance` revokes by a callback in the queue of messages",
+    expects={"double_ownership": UNDECIDED},
+)
+def librdkafka_delivers_after_a_refusal(h: History) -> None:
+    _delivers_on(h, told="ILLEGAL_GENERATION", client="librdkafka")
+
+
+@asks(
+    "A member whose generation is older delivers for 5 s, and no response has told it.",
+    source="KIP-429: a member learns of its expulsion by its next response",
+    expects={"double_ownership": NONE},
+)
+def delivers_untold(h: History) -> None:
+    _delivers_on(h, told=None)
+
+
+@asks(
+    "A member that reads on after its revocation was assigned the partition again before.",
+    source="KIP-429: a partition may come back to a member",
+    expects={"double_ownership": NONE},
+)
+def delivers_after_it_has_it_again(h: History) -> None:
+    _delivers_on(h, told="revoked", has_again=True)
+
+
+@asks(
+    "A commit fails since the group rebalances; the member keeps the partition and delivers on.",
+    source="Errors.REBALANCE_IN_PROGRESS: the member is to rejoin, and is still one of the group",
+    expects={"double_ownership": NONE},
+)
+def delivers_during_a_rebalance(h: History) -> None:
+    _delivers_on(h, told="RebalanceInProgressException", other=False)
+
+
+def _two_commit(
+    h: History,
+    *,
+    third: int,
+    generations: tuple[int, int],
+    gives_back: bool = False,
+    comes_back: bool = False,
+    refused: bool = False,
+    third_at: float = 40.0,
+) -> None:
+    """Member 1 commits 30, member 2 commits 60, and member 1 commits `third` at second 40."""
+    first, second = generations
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=first)
+    h.polled(0, 29, at=6.0)
+    h.commit(30, 0, at=8.0, brokers=(1, 2), generation=first)
+    joined(h, 30, at=20.0, member="2", generation=second)
+    h.polled(30, 59, at=21.0, member="2")
+    h.commit(60, 0, at=30.0, member="2", brokers=(1, 2), generation=second)
+    if gives_back:
+        left(h, 60, at=35.0, member="2", generation=second)
+    again = 3 if comes_back else first
+    if comes_back:
+        h.changed("revoked", at=19.0, position=30, generation=first)
+        h.changed("assigned", at=36.0, position=60, generation=again)
+        h.polled(60, third - 1, at=37.0)
+    told = {"outcome": "failed", "error": "CommitFailedException", "stored": False}
+    h.commit(third, 0, at=third_at, brokers=(1, 2), generation=again, **(told if refused else {}))
+
+
+def _delivers_on(
+    h: History,
+    *,
+    told: str | None,
+    client: str = "java",
+    cut: bool = False,
+    has_again: bool = False,
+    other: bool = True,
+) -> None:
+    """Member 1 reads 0 to 29, is told at second 20, and reads 30 to 49 from second 22 to 27."""
+    h.topic()
+    h.group(client=client)
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 29, at=6.0)
+    if cut:
+        h.fault("cut", "clients (workers c)", injected=15.0, proved=16.0, healed=60.0)
+    if other:
+        joined(h, 0, at=19.0, member="2", generation=2)
+    if told in ("revoked", "lost"):
+        h.changed(told, at=20.0, position=30, generation=1)
+    elif told:
+        h.commit(30, 0, at=20.0, generation=1, outcome="failed", error=told, stored=False)
+    if has_again:
+        h.changed("revoked", at=20.5, member="2", position=0, generation=2)
+        h.changed("assigned", at=21.0, position=30, generation=3)
+    h.polled(30, 39, at=22.0)
+    h.polled(40, 49, at=27.0)

@@ -1,0 +1,198 @@
+"""Commits that were acknowledged: whether the coordinator stored them when it said so."""
+
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.verbs import joined, left, plain
+
+STORED = (
+    "GroupCoordinatorService.commitOffsets: the future completes once the records of this commit"
+    " are written to the replicas in sync"
+)
+COMPACTED = "Cleaner.shouldRetainRecord: compaction keeps the last record of a key"
+OFFSETS = "__consumer_offsets"
+
+
+@asks(
+    "A commit of 100 is acknowledged and not stored; the group starts at 50 and commits 100 later.",
+    source=STORED,
+    expects={"lost_commit": VIOLATION, "commit_mismatch": NONE, "start_mismatch": NONE},
+)
+def same_offset_is_committed_again_later(h: History) -> None:
+    _lost_at_12(h)
+    _reads_on(h)
+
+
+@asks(
+    "A commit of 100 is not stored; an older one of 100 is, from before the group was set back.",
+    source=STORED,
+    expects={"lost_commit": VIOLATION, "commit_mismatch": NONE},
+)
+def same_offset_was_committed_before(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(100, 0, at=20.0, stored=False, generation=1)
+    left(h, 100, at=30.0)
+
+
+@asks(
+    "A commit of 100 is acknowledged twice and stored each time.",
+    source=STORED,
+    expects={"lost_commit": NONE, "commit_mismatch": NONE},
+)
+def same_offset_is_stored_each_time(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    for at in (8.0, 20.0):
+        h.commit(100, 0, at=at, brokers=(1, 2), generation=1)
+    left(h, 100, at=30.0)
+
+
+@asks(
+    "Compaction has left the last of three commits of 100.",
+    source=COMPACTED,
+    expects={"lost_commit": UNDECIDED},
+)
+def same_offset_is_compacted_away(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    for at in (8.0, 12.0):
+        h.commit(100, 0, at=at, stored=False, generation=1)
+    h.commit(100, 0, at=40.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0)
+
+
+@asks(
+    "An unclean election of the offsets partition loses a commit of 100; it is committed again.",
+    source="unclean.leader.election.enable on __consumer_offsets; " + STORED,
+    expects={"lost_commit": PERMITTED, "commit_mismatch": NONE, "start_mismatch": NONE},
+)
+def same_offset_after_an_unclean_election(h: History) -> None:
+    _elected(h, at=20.0)
+    _lost_at_12(h, brokers=(1,))
+    _reads_on(h)
+
+
+@asks(
+    "The unclean election came before the commit of 100, which only the old leader stores.",
+    source=STORED,
+    expects={"lost_commit": VIOLATION},
+)
+def same_offset_after_an_earlier_election(h: History) -> None:
+    _elected(h, at=10.0)
+    _lost_at_12(h, brokers=(1,))
+    _reads_on(h)
+
+
+@asks(
+    "A replica out of sync has a commit of 100 that was never acknowledged; a later one is lost.",
+    source=STORED,
+    expects={"lost_commit": VIOLATION},
+)
+def same_offset_on_an_old_replica(h: History) -> None:
+    number = h.index
+    h.led(1, 0, at=0.5, isr=(1, 2), topic=OFFSETS, partition=number)
+    h.led(2, 1, at=1.0, isr=(2,), topic=OFFSETS, partition=number)
+    h.stored(100, 0, at=1.5, brokers=(1,))
+    _lost_at_12(h)
+    _reads_on(h)
+
+
+@asks(
+    "A commit goes back from 100 to 50; one of 50 whose outcome is unknown had begun before.",
+    source="contract/outcomes.py: unknown, the response leaves both possible; a commit may be "
+    "stored after its client gave up",
+    expects={"commit_regressed": UNDECIDED},
+)
+def unknown_commit_before_one_that_goes_back(h: History) -> None:
+    _unknown(h, at=10.0)
+
+
+@asks(
+    "A commit goes back from 100 to 50; one of 50 whose outcome is unknown begins 20 s later.",
+    source="OffsetMetadataManager stores a commit when it is asked for, never before",
+    expects={"commit_regressed": VIOLATION},
+)
+def unknown_commit_after_one_that_goes_back(h: History) -> None:
+    _unknown(h, at=40.0)
+
+
+def _unknown(h: History, *, at: float) -> None:
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(50, 0, at=at, stored=False, outcome="unknown", error="TimeoutException", generation=1)
+    h.stored(50, 0, at=20.0, brokers=(1, 2))
+    left(h, 100, at=50.0)
+
+
+@asks(
+    "Between two polls a member returns to 50, its group's last commit.",
+    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded: a reassignment resumes there",
+    expects={"nonmonotonic_poll": PERMITTED},
+)
+def goes_back_to_the_last_commit(h: History) -> None:
+    _goes_back(h, 50)
+
+
+@asks(
+    "Between two polls a member returns to 30, which its group had committed before 50.",
+    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded: what is fetched is the last one",
+    expects={"nonmonotonic_poll": VIOLATION},
+)
+def goes_back_to_an_earlier_commit(h: History) -> None:
+    _goes_back(h, 30)
+
+
+def _goes_back(h: History, to: int) -> None:
+    """30 and 50 are committed; in one session 0 to 99 are delivered, then `to` to 99 again."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.commit(30, 0, at=7.0, brokers=(1, 2), generation=1)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(50, 99, at=9.0)
+    h.polled(to, 99, at=20.0)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+def _lost_at_12(h: History, brokers: tuple[int, ...] | None = None) -> None:
+    """A commit of 50 is stored; that of 100 at 12 s is acknowledged, and only `brokers` have it."""
+    h.topic()
+    h.group()
+    plain(h, 149)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(50, 99, at=9.0)
+    h.commit(100, 0, at=12.0, stored=brokers is not None, brokers=brokers, generation=1)
+    left(h, 100, at=15.0)
+
+
+def _reads_on(h: History) -> None:
+    """Another member resumes at 50 and commits 100 at 40 s."""
+    joined(h, 50, at=30.0, member="2", generation=3)
+    h.polled(50, 99, at=31.0, member="2")
+    h.commit(100, 0, at=40.0, member="2", brokers=(2,), generation=3)
+    left(h, 100, at=80.0, member="2", generation=3)
+
+
+def _elected(h: History, *, at: float) -> None:
+    """Broker 2 leads the offsets partition from then on, and was not in sync."""
+    number = h.index
+    h.led(1, 0, at=0.5, isr=(1, 2), topic=OFFSETS, partition=number)
+    h.led(1, 0, at=7.0, isr=(1,), topic=OFFSETS, partition=number)
+    h.led(2, 1, at=at, isr=(2,), topic=OFFSETS, partition=number)

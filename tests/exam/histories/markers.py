@@ -1,0 +1,195 @@
+"""Markers: the ends of transactions that strike the wrong one, twice, or never."""
+
+from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.transaction_verbs import (
+    Batch,
+    described,
+    first_transaction,
+    started,
+    step,
+    written,
+)
+from tests.exam.verbs import joined, left
+
+MARKER = "KAFKA-17754, KIP-890: an EndTxn that was delayed must not end a later transaction"
+HANGING = "KIP-664: a transaction that no marker ends holds the last stable offset"
+
+
+@asks(
+    "With transaction version 2 each marker carries the raised epoch, under which the producer "
+    "goes on.",
+    source="KIP-890, part 2: the epoch is raised at each end of a transaction",
+    expects={
+        "zombie_producer_accepted": NONE,
+        "misapplied_marker": NONE,
+        "hanging_transaction": NONE,
+        "torn_transaction": NONE,
+        "aborted_read": NONE,
+    },
+)
+def epoch_grows_with_each_transaction(h: History) -> None:
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, pid_epoch=1, control="commit"),
+        Batch(6, 10, pid=1, pid_epoch=1, base_sequence=0, sequence=5),
+        Batch(11, 11, pid=1, pid_epoch=2, control="commit"),
+    )
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    step(h, "commit", "committed", at=10.0, pid_epoch=1)
+    step(h, "begin", "begun", at=11.0, pid_epoch=1, transaction=1)
+    h.sent(6, 10, at=12.0, sequence=5, transaction=1)
+    step(h, "commit", "committed", at=15.0, pid_epoch=2, transaction=1)
+    joined(h, 0, at=40.0)
+    h.polled(0, 4, at=41.0)
+    h.polled(6, 10, at=41.1, sequence=5)
+    left(h, 12, at=80.0, caught_up=True)
+
+
+@asks(
+    "A late abort of the transaction before ends the first half of one that commits.",
+    source=MARKER,
+    expects={
+        "misapplied_marker": VIOLATION,
+        "torn_transaction": VIOLATION,
+        "aborted_read": NONE,
+        "hanging_transaction": NONE,
+    },
+)
+def late_abort_hits_a_committed_transaction(h: History) -> None:
+    _late_marker(h, late="abort", asked="commit")
+    joined(h, 0, at=40.0)
+    h.polled(12, 14, at=41.0, sequence=10)
+    left(h, 16, at=80.0, caught_up=True)
+
+
+@asks(
+    "A late commit of the transaction before ends the first half of one that aborts, and that "
+    "half is read.",
+    source=MARKER + "; isolation.level=read_committed",
+    expects={
+        "misapplied_marker": VIOLATION,
+        "aborted_read": VIOLATION,
+        "hanging_transaction": NONE,
+    },
+)
+def late_commit_hits_an_aborted_transaction(h: History) -> None:
+    _late_marker(h, late="commit", asked="abort")
+    joined(h, 0, at=40.0)
+    h.polled(0, 4, at=41.0)
+    h.polled(6, 10, at=41.1, sequence=5)
+    left(h, 16, at=80.0, caught_up=True)
+
+
+@asks(
+    "The coordinator writes the same commit marker twice, with no record between them.",
+    source="KIP-98: markers are retried until all partitions have them; "
+    "ProducerAppendInfo.appendEndTxnMarker: one without data has no effect",
+    expects={
+        "misapplied_marker": NONE,
+        "zombie_producer_accepted": NONE,
+        "torn_transaction": NONE,
+        "hanging_transaction": NONE,
+    },
+)
+def marker_is_written_twice(h: History) -> None:
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 6, pid=1, control="commit"),
+        Batch(7, 11, pid=1, base_sequence=5, sequence=5),
+        Batch(12, 12, pid=1, control="commit"),
+    )
+    first_transaction(h)
+    step(h, "begin", "begun", at=14.0, transaction=1)
+    h.sent(7, 11, at=15.0, sequence=5, transaction=1)
+    step(h, "commit", "committed", at=20.0, transaction=1)
+    joined(h, 0, at=40.0)
+    h.polled(0, 4, at=41.0)
+    h.polled(7, 11, at=41.1, sequence=5)
+    left(h, 13, at=80.0, caught_up=True)
+
+
+@asks(
+    "The coordinator says that all of a transaction is over, and no marker stands after its "
+    "records for 70 s.",
+    source=HANGING,
+    expects={"hanging_transaction": VIOLATION, "aborted_read": NONE, "misapplied_marker": NONE},
+)
+def transaction_hangs(h: History) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0))
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    step(h, "abort", "aborted", at=10.0)
+    joined(h, 0, at=40.0)
+    described(h, "CompleteAbort", at=50.0)
+    described(h, "CompleteAbort", at=80.0)
+    h.changed("stalled", at=85.0, position=0, generation=1)
+
+
+@asks(
+    "The marker of another producer stands after the records of a transaction that none ends.",
+    source=HANGING + "; a marker ends the transaction of its producer id",
+    expects={"hanging_transaction": VIOLATION, "misapplied_marker": NONE},
+)
+def marker_of_another_producer_ends_nothing(h: History) -> None:
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0, producer="a"),
+        Batch(5, 9, pid=2, base_sequence=0, producer="b", sequence=0),
+        Batch(10, 10, pid=2, control="commit"),
+    )
+    started(h, at=5.0, producer="a")
+    started(h, at=6.0, pid=2, producer="b", transactional_id="y")
+    h.sent(0, 4, at=8.0, producer="a", transaction=0)
+    h.sent(5, 9, at=9.0, producer="b", sequence=0, transaction=0)
+    step(h, "commit", "committed", at=10.0, producer="a")
+    step(h, "commit", "committed", at=12.0, pid=2, producer="b", transactional_id="y")
+    described(h, "CompleteCommit", at=50.0)
+    described(h, "CompleteCommit", at=80.0, pid=2, transactional_id="y")
+
+
+@asks(
+    "A transaction is open when the run ends, three seconds after its last record.",
+    source="transaction.timeout.ms: 60 s by default; KIP-664",
+    expects={"hanging_transaction": NOT_VIOLATION, "torn_transaction": NOT_VIOLATION},
+    alone=True,
+)
+def transaction_is_open_at_the_end(h: History) -> None:
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 10, pid=1, base_sequence=5, sequence=5),
+        times=(83.0, 84.5),
+    )
+    first_transaction(h)
+    joined(h, 0, at=40.0)
+    h.polled(0, 4, at=41.0)
+    step(h, "begin", "begun", at=81.0, transaction=1)
+    h.sent(6, 10, at=82.0, sequence=5, transaction=1)
+    described(h, "Ongoing", at=84.0)
+    left(h, 6, at=85.0)
+
+
+def _late_marker(h: History, *, late: str, asked: str) -> None:
+    """A first transaction ends at 5; its end strikes again at 11, within the second one."""
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control=late),
+        Batch(6, 10, pid=1, base_sequence=5, sequence=5),
+        Batch(11, 11, pid=1, control=late),
+        Batch(12, 14, pid=1, base_sequence=10, sequence=10),
+        Batch(15, 15, pid=1, control=asked),
+    )
+    done = {"commit": "committed", "abort": "aborted"}
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    step(h, late, done[late], at=10.0)
+    step(h, "begin", "begun", at=11.0, transaction=1)
+    h.sent(6, 10, at=12.0, sequence=5, transaction=1)
+    h.sent(12, 14, at=15.0, sequence=10, transaction=1)
+    step(h, asked, done[asked], at=17.0, transaction=1)

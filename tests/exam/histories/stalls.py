@@ -1,0 +1,334 @@
+"""Stalls after faults that take an instant, and what a member that stands still could be given."""
+
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.verbs import WATCHED, cluster, cut, joined, plain, watched
+
+INSTANT = (
+    "Kafka has no timeout that lets a client that polls stand still so long: an old leader answers"
+    " NOT_LEADER_OR_FOLLOWER (KIP-320), request.timeout.ms is 30 s, session.timeout.ms 45 s"
+)
+
+
+def _stalled(h: History, *faults: str, at: float = 70.0, partition: int = 0) -> None:
+    """A member stays at 50 of 100 until `at`, after faults at second 20, which nobody heals."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    targets = {
+        "rebalance": f"group:{h.own('g')}",
+        "bounce": f"all (brokers {h.broker(1)}, {h.broker(2)})",
+        "kill": f"client:{h.own('w2')}",
+        "cut": f"broker:{h.broker(2)} (broker {h.broker(2)})",
+    }
+    for fault in faults:
+        target = targets.get(fault, f"partition:{h.own('t')}-0")
+        h.fault(fault, target, injected=20.0, proved=21.0)
+    if partition < 0:
+        h.changed("stalled", at=at, topic="")
+    else:
+        h.changed("stalled", at=at, position=50, generation=1)
+
+
+@asks(
+    "A member stays at 50 of 100 for 49 s after an election, which nobody healed.",
+    source=INSTANT,
+    expects={"stuck_consumer": VIOLATION, "fault_landed": NONE},
+)
+def stall_long_after_an_election(h: History) -> None:
+    _stalled(h, "elect preferred")
+
+
+@asks(
+    "A member stays at 50 of 100 for 49 s after its partition was reassigned.",
+    source=INSTANT,
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_long_after_a_reassignment(h: History) -> None:
+    _stalled(h, "reassign")
+
+
+@asks(
+    "A member stays at 50 of 100 for 49 s after its group rebalanced, and is as before.",
+    source=INSTANT + "; max.poll.interval.ms bounds the rebalance, which was over",
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_long_after_a_rebalance(h: History) -> None:
+    _stalled(h, "rebalance")
+
+
+@asks(
+    "A member stays at 50 of 100 for 49 s after every broker was restarted, and serves.",
+    source=INSTANT,
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_long_after_restarts(h: History) -> None:
+    _stalled(h, "bounce")
+
+
+@asks(
+    "A member stays at 50 of 100 for 49 s after an election; a broker is partitioned meanwhile.",
+    source="a fault that holds until it is healed (docs/faults.md)",
+    expects={"stuck_consumer": PERMITTED},
+)
+def stall_while_another_fault_holds(h: History) -> None:
+    _stalled(h, "elect preferred", "cut")
+
+
+@asks(
+    "A member stays at 50 of 100 until 19 s after an election.",
+    source="request.timeout.ms of a consumer: 30 s by default",
+    expects={"stuck_consumer": PERMITTED},
+)
+def stall_soon_after_an_election(h: History) -> None:
+    _stalled(h, "elect preferred", at=40.0)
+
+
+@asks(
+    "A member has no partition 39 s after a client of its group was killed.",
+    source="session.timeout.ms: 45 s by default, until then a killed member owns its partitions",
+    expects={"stuck_consumer": PERMITTED},
+)
+def no_partition_while_a_killed_member_has_its_session(h: History) -> None:
+    _stalled(h, "kill", at=60.0, partition=-1)
+
+
+@asks(
+    "A member has no partition 54 s after a client of its group was killed.",
+    source="session.timeout.ms: 45 s by default, until then a killed member owns its partitions",
+    expects={"stuck_consumer": VIOLATION},
+)
+def no_partition_long_after_a_kill(h: History) -> None:
+    _stalled(h, "kill", at=75.0, partition=-1)
+
+
+@asks(
+    "All sends fail from 60 s before the end on, after an election, which nobody healed.",
+    source="delivery.timeout.ms; the new leader serves, and its replicas are in sync",
+    expects={"stuck_producer": VIOLATION, "produce_unavailable": VIOLATION},
+)
+def sends_fail_long_after_an_election(h: History) -> None:
+    _failing(h, "elect preferred")
+
+
+@asks(
+    "All sends fail from 60 s before the end on, after all brokers were restarted; they serve.",
+    source="delivery.timeout.ms; a broker that was restarted serves again (docs/faults.md)",
+    expects={"stuck_producer": VIOLATION},
+)
+def sends_fail_long_after_restarts(h: History) -> None:
+    _failing(h, "bounce")
+
+
+@asks(
+    "All sends fail from 60 s before the end on, while all brokers are partitioned.",
+    source="decision 8: no service is expected while faults hold a majority of the brokers",
+    expects={"stuck_producer": PERMITTED},
+)
+def sends_fail_while_all_brokers_are_cut(h: History) -> None:
+    _failing(h, "cut")
+
+
+@asks(
+    "A replica is out of sync for 60 s after an election, which nobody healed; its broker serves.",
+    source="replica.lag.time.max.ms: 30 s",
+    expects={"never_caught_up": VIOLATION},
+)
+def out_of_sync_long_after_an_election(h: History) -> None:
+    h.topic()
+    cluster(h)
+    h.sent(0, 9, at=5.0)
+    h.fault("elect preferred", f"partition:{h.own('t')}-0", injected=20.0, proved=21.0)
+    h.led(1, 0, at=30.0, isr=(1,))
+    watched(h, 1, 10, isr=(1,))
+    h.log(1, (0, 9, 0), high_watermark=10)
+
+
+@asks(
+    "A client that does not tell its generation reads on 50 s after a rebalance, beside another.",
+    source="KafkaConsumer Javadoc: each partition goes to exactly one member of a group",
+    expects={"double_ownership": VIOLATION},
+)
+def two_owners_long_after_a_rebalance(h: History) -> None:
+    h.topic()
+    h.group(client="kafka-python")
+    plain(h, 99)
+    h.fault("rebalance", f"group:{h.own('g')}", injected=3.0, proved=4.0)
+    for number, member in enumerate("12"):
+        joined(h, 0, at=50.0 + number, member=member, generation=-1)
+    for number in range(4):
+        for member in "12":
+            h.polled(25 * number, 25 * number + 24, at=55.0 + 5 * number, member=member)
+
+
+def _failing(h: History, fault: str) -> None:
+    h.topic()
+    plain(h, 99)
+    brokers = f"all (brokers {h.broker(1)}, {h.broker(2)})"
+    target = f"partition:{h.own('t')}-0" if fault.startswith("elect") else brokers
+    h.fault(fault, target, injected=10.0, proved=12.0)
+    for number in range(12):
+        h.sent(
+            None,
+            at=25.0 + 5 * number,
+            intended_at=20.0 + 5 * number,
+            sequence=1000 + number,
+            outcome="unknown",
+            error="TimeoutException",
+        )
+
+
+OWED = (
+    "Fetch: a consumer gets what lies below the high watermark; KIP-98: with read_committed what"
+    " lies below the last stable offset"
+)
+
+
+def _reads_two(h: History, *batches: Batch, isolation: str = "read_committed") -> None:
+    """A member reads 0 to 49 of two partitions, and stays there; of the second that is all."""
+    h.topic(partitions=2)
+    h.group(isolation=isolation)
+    for partition, end in ((0, batches[-1].last + 1), (1, 50)):
+        cluster(h, partition=partition)
+        h.sampled(1, at=1.0, end=0, isr=(1, 2), partition=partition)
+        h.sent(0, 49, at=2.0, partition=partition, producer=f"p{partition}")
+        watched(h, 1, end, partition=partition)
+    replicas(h, Batch(0, 49, producer="p0"), *batches)
+    replicas(h, Batch(0, 49, producer="p1"), partition=1)
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    for partition in (0, 1):
+        h.polled(0, 49, at=6.0, partition=partition, producer=f"p{partition}")
+        h.changed("stalled", at=70.0, position=50, generation=1, partition=partition)
+
+
+def _in_transaction(h: History, control: str | None, *, at: float = 12.0) -> tuple[Batch, ...]:
+    """Offsets 50 to 59 are of a transaction, which the control batch at 60 ends, if any."""
+    h.sent(50, 59, at=10.0, producer="q", sequence=0, transaction=0)
+    started(h, at=8.0, producer="q")
+    data = Batch(50, 59, pid=1, base_sequence=0, producer="q", sequence=0)
+    if control is None:
+        return (data,)
+    step(h, control, {"commit": "committed", "abort": "aborted"}[control], at=at, producer="q")
+    return data, Batch(60, 60, pid=1, control=control)
+
+
+@asks(
+    "A read_committed member waits at an open transaction; of its other partition it has it all.",
+    source=OWED,
+    expects={"stuck_consumer": PERMITTED},
+)
+def stall_at_a_transaction_and_at_an_end(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, None))
+
+
+@asks(
+    "Above the position of a read_committed member is an aborted transaction and its marker.",
+    source=OWED + "; a client need not count them into its position",
+    expects={"stuck_consumer": NONE},
+)
+def stall_below_what_was_aborted(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "abort"))
+
+
+@asks(
+    "Above the position of a read_uncommitted member is an aborted transaction and its marker.",
+    source=OWED + "; read_uncommitted gets the records of aborted transactions",
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_below_what_was_aborted_and_is_to_be_read(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "abort"), isolation="read_uncommitted")
+
+
+@asks(
+    "A read_committed member stays before a transaction that was committed a minute before.",
+    source=OWED,
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_before_a_committed_transaction(h: History) -> None:
+    _reads_two(h, *_in_transaction(h, "commit"))
+
+
+@asks(
+    "Only a marker, which is no record, lies above the position of a member that got the rest.",
+    source=OWED + "; librdkafka does not count a control batch into its position",
+    expects={"stuck_consumer": NONE},
+)
+def stall_before_a_marker(h: History) -> None:
+    data, marker = _in_transaction(h, "commit")
+    _reads_two(h, data, marker)
+    h.polled(50, 59, at=20.0, producer="q", sequence=0)
+    h.rows["group_events"][-2]["position"] = 60
+
+
+@asks(
+    "A member stays at 50, where the log ended; 50 more records are written after it gave up.",
+    source=OWED,
+    expects={"stuck_consumer": NONE},
+)
+def stall_at_the_end_of_its_time(h: History) -> None:
+    _stays_at_50(h, sampled=True, written=75.0)
+
+
+@asks(
+    "A member stays at 50 of 100 records, which were written with acks=1; no leader was asked.",
+    source=OWED + "; acknowledged with acks=1 does not prove that it is below the high watermark",
+    expects={"stuck_consumer": UNDECIDED},
+)
+def stall_below_an_end_that_nobody_reported(h: History) -> None:
+    _stays_at_50(h, sampled=False, written=10.0)
+
+
+@asks(
+    "A member stays at 50 of 100 records, as the leader reports; no replica in sync has these 50.",
+    source=OWED + "; KAFKA-15583",
+    expects={"stuck_consumer": NONE},
+)
+def stall_at_the_high_watermark(h: History) -> None:
+    _stays_at_50(h, sampled=True, written=10.0, high_watermark=50)
+
+
+@asks(
+    "A member stays at 50 of 100; later an unclean election removes the records from 50 on.",
+    source=OWED + "; they lay there for 30 s",
+    expects={"stuck_consumer": VIOLATION},
+)
+def stall_below_what_is_lost_later(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    h.led(1, 0, at=8.5, isr=(1,))
+    joined(h, 0, at=3.0)
+    h.polled(0, 49, at=4.0)
+    h.changed("stalled", at=19.0, position=50, generation=1)
+
+
+@asks(
+    "A member stays at 50, the end after an unclean election; before, 100 records were there.",
+    source=OWED + "; they were gone when it gave up",
+    expects={"stuck_consumer": NONE},
+)
+def stall_below_what_was_lost_before(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h, last=49)
+    joined(h, 0, at=3.0)
+    h.polled(0, 49, at=4.0)
+    h.changed("stalled", at=80.0, position=50, generation=1)
+
+
+def _stays_at_50(h: History, *, sampled: bool, written: float, high_watermark: int = 100) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    h.sent(50, 99, at=written, acks="1")
+    if sampled:
+        watched(h, 1, 50, times=[time for time in WATCHED if time < written])
+        watched(h, 1, high_watermark, times=[time for time in WATCHED if time > written])
+    for broker in (1, 2):
+        h.log(broker, (0, 99, 0), high_watermark=100)
+    joined(h, 0, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.changed("stalled", at=70.0, position=50, generation=1)

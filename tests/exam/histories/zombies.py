@@ -1,0 +1,66 @@
+"""Histories about a leader that was cut off and goes on acknowledging."""
+
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    VIOLATION,
+    History,
+    asks,
+)
+from tests.exam.scenes import (
+    NEW,
+    copies,
+    cut,
+    written,
+)
+
+
+@asks(
+    "A leader that was cut off acknowledges acks=1 records after its successor was elected.",
+    source="ProducerConfig acks=1: the leader alone acknowledges, so it needs no successor",
+    expects={
+        "lost_record": PERMITTED,
+        "served_under_fenced_epoch": PERMITTED,
+        "leader_completeness": NOT_VIOLATION,
+        "min_insync_breached": NONE,
+        "log_divergence": NONE,
+        "over_truncation": NONE,
+    },
+)
+def zombie_acknowledges_with_acks_one(h: History) -> None:
+    zombie(h, acks="1")
+
+
+@asks(
+    "A leader that was cut off acknowledges acks=all records seconds after its successor's epoch.",
+    source="AlterPartition needs the controller, so a leader that is cut off cannot commit alone",
+    expects={"lost_record": VIOLATION, "served_under_fenced_epoch": VIOLATION},
+)
+def zombie_acknowledges_with_acks_all(h: History) -> None:
+    zombie(h, acks="all")
+
+
+def zombie(h: History, *, acks: str) -> None:
+    """Broker 1 is cut from its peers at 10 s, acknowledges 110 to 159, and heals at 30 s."""
+    written(h, 110, min_insync=1)
+    h.fault(
+        "cut",
+        f"broker:{h.broker(1)} (broker {h.broker(1)})",
+        injected=10,
+        proved=13,
+        heal_began=29,
+        healed=30,
+    )
+    h.registered(1, at=12.9, is_fenced=True)
+    h.led(2, 1, at=13, isr=[2], starts=110)
+    h.sampled(2, at=15, end=110, epoch=1, isr=[2])
+    h.sent(110, 159, at=16, acks=acks)
+    h.sent(110, 179, at=20, sequence=110 + NEW)
+    h.sampled(2, at=21, end=180, epoch=1, isr=[2])
+    cut(h, 1, 110, 159, 0, at=29)
+    h.registered(1, at=30, is_fenced=False, broker_epoch=2)
+    h.truncated(1, 110, at=31)
+    h.led(2, 1, at=35, isr=[2, 1])
+    h.sampled(2, at=40, end=180, epoch=1, isr=[2, 1])
+    copies(h, (1, 2), (0, 109, 0), (110, 179, 1), sequences={110: 110 + NEW}, high_watermark=180)

@@ -1,0 +1,248 @@
+"""What several histories begin with: a topic that is written, read, and led by another broker."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from tests.exam.history import History
+
+NEW = 1000
+"""Added to an offset, it is the sequence of the record that was written there a second time."""
+
+
+def written(
+    h: History,
+    count: int = 100,
+    *,
+    replicas: Sequence[int] = (1, 2),
+    acks: str = "all",
+    **topic: Any,
+) -> None:
+    """Broker 1 leads with all replicas in sync; records 0 to count - 1 are acknowledged at 2 s."""
+    h.topic(replication=len(replicas), **topic)
+    for broker in replicas:
+        h.registered(broker, at=0, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=replicas, replicas=replicas, starts=0)
+    h.sent(0, count - 1, at=2, acks=acks)
+    h.sampled(1, at=3, end=count, isr=replicas)
+
+
+def copies(h: History, brokers: Sequence[int], *spans: tuple[int, int, int], **log: Any) -> None:
+    """Several replicas that hold the same at the end."""
+    for broker in brokers:
+        h.log(broker, *spans, **log)
+
+
+def started(
+    h: History,
+    position: int,
+    *,
+    at: float,
+    fresh: bool = False,
+    policy: str = "earliest",
+    member: str = "1",
+    group: str = "g",
+    topic: str = "t",
+    partition: int = 0,
+    generation: int = -1,
+) -> None:
+    """A member opens and is assigned the partition. fresh: the group had no commit yet."""
+    h.changed("opened", at=at, member=member, group=group)
+    if fresh:
+        h.add(
+            "resets",
+            worker=h.own("w"),
+            group=h.own(group),
+            member=h.member(member, group),
+            topic=h.own(topic),
+            partition=partition,
+            cause="no_commit",
+            policy=policy,
+            from_offset=None,
+            from_epoch=-1,
+            to_offset=position,
+            to_epoch=-1,
+            log_line=f"no commit, to {position}",
+            at_micros=h.at(at + 0.2),
+        )
+    h.changed(
+        "assigned",
+        at=at + 0.3,
+        position=position,
+        member=member,
+        group=group,
+        topic=topic,
+        partition=partition,
+        generation=generation,
+    )
+
+
+def consumed(
+    h: History,
+    first: int,
+    last: int,
+    *,
+    at: float,
+    epoch: int = 0,
+    commit: bool = True,
+    fresh: bool = True,
+    closed: bool = True,
+    member: str = "1",
+    group: str = "g",
+    style: str = "record",
+    committed_epoch: int | None = None,
+    sequence: int | None = None,
+) -> None:
+    """A member reads from `first` to `last`, which is the log's end, and closes after 3 s."""
+    started(h, first, at=at, fresh=fresh, member=member, group=group)
+    h.polled(first, last, at=at + 0.5, epoch=epoch, member=member, group=group, sequence=sequence)
+    h.changed("caught_up", at=at + 1, position=last + 1, member=member, group=group)
+    if commit:
+        h.commit(
+            last + 1,
+            epoch if committed_epoch is None else committed_epoch,
+            at=at + 2,
+            style=style,
+            record_epoch=epoch,
+            member=member,
+            group=group,
+        )
+    if closed:
+        h.changed("closed", at=at + 3, member=member, group=group)
+
+
+def killed(h: History, broker: int, *, at: float, healed: float | None = None) -> None:
+    """A broker is killed, and fenced three seconds later; `returned` tells of its return."""
+    h.fault(
+        "kill",
+        f"broker:{h.broker(broker)} (broker {h.broker(broker)})",
+        injected=at,
+        proved=at + 3,
+        heal_began=None if healed is None else healed - 1,
+        healed=healed,
+    )
+    h.registered(broker, at=at + 3, is_fenced=True, broker_epoch=1)
+
+
+def returned(h: History, broker: int, *, at: float) -> None:
+    """A broker registers anew."""
+    h.registered(broker, at=at, is_fenced=False, broker_epoch=2)
+
+
+def cut(
+    h: History,
+    broker: int,
+    first: int,
+    last: int,
+    epoch: int,
+    *,
+    at: float,
+    sequence: int | None = None,
+    topic: str = "t",
+    partition: int = 0,
+) -> None:
+    """Records that a replica held just before the fault on it was healed, and no longer has."""
+    where = {"broker": h.broker(broker), "topic": h.own(topic), "partition": partition}
+    h.add(
+        "cut_batches",
+        **where,
+        base_offset=first,
+        last_offset=last,
+        leader_epoch=epoch,
+        record_count=last - first + 1,
+        size_bytes=100 * (last - first + 1),
+        taken_micros=h.at(at),
+    )
+    start = first if sequence is None else sequence
+    for index, offset in enumerate(range(first, last + 1)):
+        h.add(
+            "cut_records",
+            **where,
+            offset=offset,
+            leader_epoch=epoch,
+            value=h.value(start + index),
+            taken_micros=h.at(at),
+        )
+
+
+def torn(
+    h: History,
+    *,
+    clean: bool = False,
+    ordered: bool = False,
+    configured: bool = True,
+    acks: str = "all",
+    refilled: int = 350,
+    deletes: bool = False,
+    retention_ms: int | None = None,
+    logged: bool = True,
+    partitions: int = 1,
+) -> int:
+    """Records 100 to 199 of epoch 0 are gone: broker 2, without them, is elected at 23 s.
+
+    Offsets from 100 are written anew by it up to `refilled` (exclusive) at 30 s. Broker 1 is back
+    at 40 s, truncates to 100, and is in sync again at 43 s.
+
+    clean: broker 2 was in sync until the end, as the metadata log tells; else it had left at 4 s.
+    ordered: nobody leads from 23 s on, until an operator orders an unclean election at 25 s.
+    logged: write what the replicas hold at the end, too.
+
+    Returns:
+        The new leader's epoch.
+    """
+    written(
+        h,
+        partitions=partitions,
+        unclean_election=configured,
+        acks=acks,
+        deletes=deletes,
+        retention_ms=retention_ms,
+    )
+    isr = (1, 2) if clean else (1,)
+    if not clean:
+        h.fault(
+            "cut replication",
+            f"broker:{h.broker(2)} (broker {h.broker(2)})",
+            injected=3.5,
+            proved=4,
+            heal_began=24,
+            healed=26,
+        )
+        h.led(1, 0, at=4, isr=isr)
+    h.sent(100, 199, at=5, acks=acks)
+    h.sampled(1, at=6, end=200, isr=isr)
+    h.sampled(1, at=19, end=200, isr=isr)
+    killed(h, 1, at=20, healed=40)
+    epoch, at = 1, 23.0
+    if ordered:
+        h.led(-1, 1, at=23, isr=isr)
+        epoch, at = 2, 25.0
+        h.fault("elect unclean", f"partition:{h.own('t')}-0", injected=24.9, proved=25.5)
+    h.led(2, epoch, at=at, isr=[2], starts=100)
+    h.sampled(2, at=27, end=100, epoch=epoch, isr=[2])
+    if refilled > 100:
+        h.sent(100, refilled - 1, at=30, sequence=100 + NEW)
+        h.sampled(2, at=31, end=refilled, epoch=epoch, isr=[2])
+    cut(h, 1, 100, 199, 0, at=39)
+    returned(h, 1, at=40)
+    h.truncated(1, 100, at=41)
+    h.led(2, epoch, at=43, isr=[2, 1])
+    h.sampled(2, at=44, end=refilled, epoch=epoch, isr=[2, 1])
+    if logged:
+        spans = [(0, 99, 0)]
+        if refilled > 100:
+            spans.append((100, refilled - 1, epoch))
+        copies(h, (1, 2), *spans, sequences={100: 100 + NEW}, high_watermark=refilled)
+    return epoch
+
+
+def failed_over(h: History, *, at: float, start: int, isr: Sequence[int] = (2,)) -> None:
+    """Broker 1 is killed for good; broker 2, which was in sync, leads under epoch 1 after 3 s."""
+    killed(h, 1, at=at)
+    h.led(2, 1, at=at + 3, isr=isr, starts=start)
+    h.sampled(2, at=at + 4, end=start, epoch=1, isr=isr)
+
+
+def forget_elections(h: History) -> None:
+    """The metadata log has nothing of the epochs after the first."""
+    changes = h.rows["leaderships"]
+    h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]

@@ -1,1 +1,0 @@
-"""Histories of the exam; `asks` takes each in."""
