@@ -15,52 +15,24 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.folders import own_folder
-from bench.torture import (
-    calls,
-    clocks,
-    disks,
-    effectless,
-    folders,
-    histories,
-    integrity,
-    interrupts,
-    kills,
-    links,
-    names,
-    pairs,
-    storage,
-    texts,
-    values,
-)
-from bench.torture.attempt import Area, Attempt
+from bench.torture import calls, copies, disks, runs
+from bench.torture.attempt import ROOT, Area, AreaRecord, Attempt, Record, Setting, read_record
 from bench.torture.page import page
-from bench.torture.record import AreaRecord, Record, read_record
-from bench.torture.setting import ROOT, Setting
 from harness.session.provenance import git_head
 
 _PAGE = ROOT / "docs" / "reliability.md"
 _LIES = ROOT / "docs" / "lies.md"
 _KEPT = ROOT / "results" / "torture"
 _SEED = 19902
-_MODULES = (
-    calls,
-    histories,
-    folders,
-    links,
-    integrity,
-    values,
-    names,
-    texts,
-    clocks,
-    storage,
-    effectless,
-    kills,
-    interrupts,
-    disks,
-    pairs,
-)
 CLASSES: dict[Area, Callable[[Setting], Iterator[Attempt]]] = {
-    module.AREA: module.attempts for module in _MODULES
+    calls.AREA: calls.attempts,
+    **copies.CLASSES,
+    disks.STORAGE: disks.storage,
+    runs.EFFECTLESS: runs.effectless,
+    runs.KILLS: runs.kills,
+    runs.INTERRUPTS: runs.interrupts,
+    disks.FULL_DISK: disks.full_disks,
+    runs.PAIRS: runs.pairs,
 }
 
 

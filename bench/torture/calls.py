@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.torture.attempt import TRACEBACK, Area, Attempt
-from bench.torture.setting import ROOT, Setting
+from bench.torture.attempt import ROOT, TRACEBACK, Area, Attempt, Setting
 
 AREA = Area(
     "calls",

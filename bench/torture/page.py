@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from bench.torture.attempt import Area
-from bench.torture.record import Record
+from bench.torture.attempt import Area, Record
 
 _HEAD = """# What breaks is reported, and nothing is lost
 

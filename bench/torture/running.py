@@ -1,7 +1,6 @@
 """A run of the tool in a process of its own, the moments of it, and what it leaves behind."""
 
 import enum
-import hashlib
 import os
 import re
 import signal
@@ -14,8 +13,8 @@ from random import Random
 
 import psutil
 
-from bench.torture.attempt import TRACEBACK
-from bench.torture.setting import ROOT
+from bench.torture.attempt import ROOT, TRACEBACK
+from bench.torture.copies import digests
 from contract.errors import FencepostError
 from contract.manifest import MANIFEST_FILE
 from contract.run_folder import NODES_FOLDER, files_named
@@ -202,14 +201,5 @@ def put_finished(results: Path, dice: Random) -> Callable[[], str]:
     (session / "report").mkdir(parents=True)
     for name in ("run.json", "report/verdict.json", "report/index.html"):
         (session / name).write_bytes(dice.randbytes(1000))
-    before = _digest(session)
-    return lambda: "" if _digest(session) == before else "a finished run was changed"
-
-
-def _digest(folder: Path) -> str:
-    """Return a digest of the names and contents of all files below a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        digest.update(str(path.relative_to(folder)).encode())
-        digest.update(path.read_bytes() if path.is_file() else b"")
-    return digest.hexdigest()
+    before = digests(session)
+    return lambda: "" if digests(session) == before else "a finished run was changed"

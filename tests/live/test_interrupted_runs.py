@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from command import POOL
 
-from bench.torture.interrupts import interrupted_in
 from bench.torture.running import Moment
+from bench.torture.runs import interrupted_in
 from contract.run_folder import find_runs
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from command import POOL, ROOT, fencepost, finished, ran, records_in
 
-from bench.torture import folders
-from bench.torture.setting import Setting
+from bench.torture import copies
+from bench.torture.attempt import Setting
 from cluster.nodes.pool import PoolKind
 from contract.checks import Check
 from contract.run_folder import find_runs
@@ -111,7 +111,7 @@ def test_a_damaged_run_never_passes_and_accuses_nobody(
 ) -> None:
     (plan,) = session[0].glob("Baseline*/**/plan.json")
     setting = Setting(tmp_path, seed=SEED, hours=2 / 60, run=plan.parent, kept=tmp_path)
-    made = list(folders.attempts(setting))
+    made = list(copies.DAMAGED_RUNS.attempts(setting))
     assert len(made) == 2
     assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
 

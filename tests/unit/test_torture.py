@@ -7,15 +7,12 @@ from typing import Any
 
 import pytest
 
-from bench.torture import calls, effectless, histories, kills
+from bench.torture import calls, copies, runs
 from bench.torture.__main__ import CLASSES
-from bench.torture.attempt import Attempt
-from bench.torture.folders import DAMAGES
-from bench.torture.histories import mangled
+from bench.torture.attempt import AreaRecord, Attempt, Record, Setting, read_record
+from bench.torture.copies import DAMAGES, mangled
 from bench.torture.page import page
-from bench.torture.record import AreaRecord, Record, read_record
 from bench.torture.running import Moment, Running, put_finished
-from bench.torture.setting import Setting
 from contract.errors import UsageError
 from contract.run_folder import RunFolder
 
@@ -45,7 +42,7 @@ def test_mangled_histories_are_counted(tmp_path: Path) -> None:
     place = tmp_path / "place"
     setting = Setting(place, seed=SEED, hours=25 / 300, run=tmp_path, kept=tmp_path)
     setting.__dict__["genuine"] = run
-    made = list(histories.attempts(setting))
+    made = list(copies.DAMAGED_HISTORIES.attempts(setting))
     assert [one.problem for one in made] == [""] * 25
     assert mangled(b"abc", Random(1)) == mangled(b"abc", Random(1))
 
@@ -108,8 +105,8 @@ def test_the_stories_without_effect_are_not_left_out(
     def collect(command: list[str], **options: Any) -> Any:
         return run([*command, "--collect-only"], **options)
 
-    monkeypatch.setattr(effectless.subprocess, "run", collect)
-    (told,) = effectless.attempts(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
+    monkeypatch.setattr(runs.subprocess, "run", collect)
+    (told,) = runs.effectless(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
     assert "tests collected" in told.skipped
     assert "deselected" not in told.skipped
 
@@ -126,13 +123,13 @@ def test_a_story_without_effect_is_one_attempt(
         own.with_name("serverscurrent").symlink_to(own)
         return subprocess.CompletedProcess(command, 0, "")
 
-    monkeypatch.setattr(effectless.subprocess, "run", run)
+    monkeypatch.setattr(runs.subprocess, "run", run)
     setting = Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path)
-    told = [(one.tried, one.problem) for one in effectless.attempts(setting)]
+    told = [(one.tried, one.problem) for one in runs.effectless(setting)]
     assert told == [("kill", ""), ("stop", "it counts as landed")]
 
 
 def test_a_killed_analysis_is_no_part_of_its_run() -> None:
     judging = ("killed python analysis", "killed java org.apache.spark.deploy.SparkSubmit")
     others = ("killed python harness.session.ducktape_program", "killed java kafka.Kafka", "")
-    assert [kills.is_of_analysis(one) for one in (*judging, *others)] == [True] * 2 + [False] * 3
+    assert [runs.is_of_analysis(one) for one in (*judging, *others)] == [True] * 2 + [False] * 3
