@@ -21,7 +21,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.consequence import Consequence
 from contract.stages import Stage
-from harness.clients.kinds import JAVA_WORKER
+from harness.clients.process import JAVA_WORKER
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient
 from harness.faults.cut import Cut, Links

@@ -23,7 +23,7 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from contract.stages import Stage
-from harness.clients.kinds import JAVA_WORKER
+from harness.clients.process import JAVA_WORKER
 from harness.faults.client import PauseClient
 from harness.story.consumers import members_of
 from harness.story.scenario import Scenario

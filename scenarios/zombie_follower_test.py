@@ -26,7 +26,7 @@ from contract.checks import Check
 from contract.consequence import Consequence
 from contract.protocol import VALIDATED
 from contract.stages import Stage
-from harness.clients.observer_commands import PartitionState
+from harness.clients.views import PartitionState
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links
 from harness.faults.elect import Elect

@@ -1,21 +1,20 @@
 """Operations of Kafka's admin client (`org.apache.kafka.clients.admin.Admin`)."""
 
+import time
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
 import jpype
+import msgspec
 
 from contract.errors import WorkerError
-from harness.clients.commands import TransactionState
-from harness.clients.observer_commands import (
-    AlterTopic,
-    DeleteRecords,
-    ElectLeader,
-    GroupView,
-    MemberView,
-    NewTopic,
-    Reassign,
-)
+from contract.events import TransactionChanged
+from contract.outcomes import Outcome, TransactionChange, TransactionStep
+from contract.waiting import wait_until
+from harness.clients.command import command
+from harness.clients.history import HistoryWriter
+from harness.clients.worker import Role, WorkerPlan
 from harness.java.jvm import exception_name, java_class, java_list, java_properties
 
 _TIMEOUT_MS = "20000"
@@ -25,27 +24,92 @@ _ADMIN = "org.apache.kafka.clients.admin"
 _OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 
 
-class AdminClient:
-    """An admin client, opened at its first use."""
+EXTRA_MEMBER = "fencepost-extra-member"
+"""The extra member's client.id."""
 
-    def __init__(self, bootstrap: str) -> None:
-        """Store the settings; the client is opened later."""
-        self._bootstrap = bootstrap
+_STABLE = "Stable"
+_CONSUMER = "Consumer"
+_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
+_POLL_MS = 100
+
+
+class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic to create: the brokers of each partition's replicas, the preferred leader first."""
+
+    topic: str
+    assignment: list[list[int]]
+    config: dict[str, str]
+
+
+class TransactionState(msgspec.Struct, frozen=True, kw_only=True):
+    """A transactional id as its coordinator reports it; `state` is Kafka's (Ongoing, ...).
+
+    expires_ms: when an open transaction reaches its `transaction.timeout.ms`, in ms since 1970;
+        None without an open transaction.
+    """
+
+    transactional_id: str
+    coordinator: int
+    producer_id: int
+    producer_epoch: int
+    state: str
+    expires_ms: int | None = None
+
+
+class MemberView(msgspec.Struct, frozen=True, kw_only=True):
+    """A member of a group: its id, its client.id, and `topic-partition` of each that it has."""
+
+    member: str
+    client: str
+    partitions: list[str]
+
+
+class GroupView(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group as its coordinator reports it; type and state are Kafka's."""
+
+    type: str
+    state: str
+    members: list[MemberView]
+
+
+class JoinedAndLeft(msgspec.Struct, frozen=True, kw_only=True):
+    """A group before, with and after an extra member; `generation` is that member's.
+
+    With the consumer protocol it is the member epoch.
+    """
+
+    generation: int
+    before: GroupView
+    meanwhile: GroupView
+    after: GroupView
+
+
+class AdminRole(Role):
+    """Administers the cluster by an admin client, which is opened at its first use."""
+
+    client = "admin"
+
+    def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
+        """The JVM must run."""
+        self._bootstrap = plan.bootstrap
+        self._history = history
         self._opened: Any = None
 
-    def create_topics(self, topics: list[NewTopic]) -> int:
-        """Create topics; returns their number."""
+    @command
+    def create_topics(self, topics: list[NewTopic]) -> None:
+        """Create topics."""
         created = java_list(_new_topic(topic) for topic in topics)
         self._ask("create topics", lambda admin: admin.createTopics(created).all())
-        return len(topics)
 
+    @command
     def delete_topic(self, topic: str) -> None:
         """Delete a topic; brokers complete it later."""
         topics = java_list([topic])
         self._ask("delete a topic", lambda admin: admin.deleteTopics(topics).all())
 
+    @command
     def describe_topic(self, topic: str) -> NewTopic:
-        """Return the topic as a `NewTopic`: its replicas and its own settings."""
+        """Return a topic as the `NewTopic` that would create it: replicas and its own settings."""
         resource = _topic_resource(topic)
         names, resources = java_list([topic]), java_list([resource])
         described = self._ask(
@@ -67,19 +131,9 @@ class AdminClient:
             },
         )
 
-    def describe_group(self, group: str) -> GroupView:
-        """Return a consumer group as its coordinator reports it now.
-
-        Raises:
-            WorkerError: the coordinator does not know it, or did not respond.
-        """
-        found = self.find_group(group)
-        if found is None:
-            raise WorkerError(f"group {group} is not known to its coordinator")
-        return found
-
-    def find_group(self, group: str) -> GroupView | None:
-        """Return a consumer group as its coordinator reports it now; None if it is unknown."""
+    @command
+    def describe_group(self, group: str) -> GroupView | None:
+        """Return a group as its coordinator reports it; None if it does not know it (yet)."""
         groups = java_list([group])
         described = self._ask(
             f"describe group {group}",
@@ -108,6 +162,7 @@ class AdminClient:
             ],
         )
 
+    @command
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
         described = self._ask(
@@ -123,52 +178,70 @@ class AdminClient:
             if entry.getValue() is not None
         }
 
-    def elect(self, order: ElectLeader) -> None:
-        """Elect a leader; it is no error if it leads already."""
+    @command
+    def elect(self, topic: str, partition: int, *, unclean: bool, bootstrap: str) -> None:
+        """Elect the preferred leader, or (unclean) any live replica; no error if it leads already.
+
+        `bootstrap`: `bootstrap.servers` of brokers whose metadata is current. Admin sends the
+        request to any broker that its metadata names. Metadata from before a broker was
+        partitioned from the controllers may name that broker, which does not respond.
+        """
         kind = java_class("org.apache.kafka.common.ElectionType")
-        election = kind.UNCLEAN if order.unclean else kind.PREFERRED
-        partitions = java_class("java.util.Set").of(_partition(order.topic, order.partition))
-        with closing(AdminClient(order.bootstrap)) as through:
-            through._ask(  # noqa: SLF001 - a client of this class, with metadata of its own
+        election = kind.UNCLEAN if unclean else kind.PREFERRED
+        partitions = java_class("java.util.Set").of(_partition(topic, partition))
+        with closing(_opened(bootstrap)) as through:
+            _ask(
+                through,
                 "elect a leader",
                 lambda admin: admin.electLeaders(election, partitions).all(),
                 none_for="ElectionNotNeededException",
             )
 
-    def delete_records(self, order: DeleteRecords) -> None:
-        """Delete the records of partitions below an offset of each."""
+    @command
+    def delete_records(self, topic: str, before_offsets: dict[int, int]) -> None:
+        """Delete the records of partitions of a topic below an offset of each."""
         before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset
         asked = java_class("java.util.HashMap")()
-        for number, offset in order.before_offsets.items():
-            asked.put(_partition(order.topic, number), before(offset))
+        for number, offset in before_offsets.items():
+            asked.put(_partition(topic, number), before(offset))
         self._ask("delete records", lambda admin: admin.deleteRecords(asked).all())
 
-    def alter_topic(self, order: AlterTopic) -> None:
+    @command
+    def alter_topic(self, topic: str, config: dict[str, str]) -> None:
         """Set configurations of a topic."""
         entry = java_class(f"{_ADMIN}.ConfigEntry")
         alter = java_class(f"{_ADMIN}.AlterConfigOp")
         put = java_class(f"{_ADMIN}.AlterConfigOp$OpType").SET
-        changes = java_list(alter(entry(key, value), put) for key, value in order.config.items())
-        asked = java_class("java.util.Map").of(_topic_resource(order.topic), changes)
+        changes = java_list(alter(entry(key, value), put) for key, value in config.items())
+        asked = java_class("java.util.Map").of(_topic_resource(topic), changes)
         self._ask("alter a topic", lambda admin: admin.incrementalAlterConfigs(asked).all())
 
-    def reassign(self, order: Reassign) -> None:
-        """Give a partition other replicas."""
-        replicas = java_list(java_class("java.lang.Integer")(replica) for replica in order.replicas)
+    @command
+    def reassign(self, topic: str, partition: int, replicas: list[int]) -> None:
+        """Assign replicas to a partition, the preferred leader first."""
+        brokers = java_list(java_class("java.lang.Integer")(replica) for replica in replicas)
         target = java_class("java.util.Optional").of(
-            java_class(f"{_ADMIN}.NewPartitionReassignment")(replicas)
+            java_class(f"{_ADMIN}.NewPartitionReassignment")(brokers)
         )
-        asked = java_class("java.util.Map").of(_partition(order.topic, order.partition), target)
+        asked = java_class("java.util.Map").of(_partition(topic, partition), target)
         self._ask("reassign", lambda admin: admin.alterPartitionReassignments(asked).all())
 
-    def fence_producers(self, transactional_ids: list[str]) -> int:
-        """Fence the producers of transactional ids; returns their number."""
+    @command
+    def fence_producers(self, transactional_ids: list[str]) -> None:
+        """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
         ids = java_list(transactional_ids)
         self._ask("fence producers", lambda admin: admin.fenceProducers(ids).all())
-        return len(transactional_ids)
 
-    def describe_transaction(self, transactional_id: str) -> TransactionState:
-        """Return the state of a transactional id as its coordinator reports it now."""
+    @command
+    def describe_transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
+        """Return the state of transactional ids as their coordinators report it, in order.
+
+        Each is also written to the history as a `TransactionChanged`.
+        """
+        return [self._describe_transaction(one) for one in transactional_ids]
+
+    def _describe_transaction(self, transactional_id: str) -> TransactionState:
+        began_micros = time.time_ns() // 1000
         described = self._ask(
             f"describe {transactional_id}",
             lambda admin: admin.describeTransactions(
@@ -177,7 +250,7 @@ class AdminClient:
             attempts=_COORDINATOR_ATTEMPTS,
         )
         started = described.transactionStartTimeMs()
-        return TransactionState(
+        state = TransactionState(
             transactional_id=transactional_id,
             coordinator=int(described.coordinatorId()),
             producer_id=int(described.producerId()),
@@ -189,6 +262,70 @@ class AdminClient:
                 else None
             ),
         )
+        self._history.write(
+            TransactionChanged,
+            producer="",
+            transactional_id=transactional_id,
+            step=TransactionStep.DESCRIBE,
+            change=TransactionChange.DESCRIBED,
+            transaction=None,
+            producer_id=state.producer_id,
+            producer_epoch=state.producer_epoch,
+            began_micros=began_micros,
+            outcome=Outcome.OK,
+            state=state.state,
+        )
+        return state
+
+    @command
+    def join_and_leave(self, group: str, *, timeout_seconds: float) -> JoinedAndLeft:
+        """Join a consumer group, wait until it is stable, leave, and wait until it is stable again.
+
+        The extra member uses the group's own protocol, subscribes to the topics that the group has
+        partitions of, and commits nothing.
+
+        Raises:
+            WorkerError: the group is not stable, or has no partitions.
+            WaitTimeoutError: it did not become stable; its members must poll.
+        """
+
+        def await_stable(probe: Callable[[], GroupView | None], what: str) -> GroupView:
+            return wait_until(
+                probe,
+                what=f"{group} to be stable {what} the extra member",
+                timeout_seconds=timeout_seconds,
+                hint="do its members poll?",
+            )
+
+        before = self._known_group(group)
+        topics = {name.rpartition("-")[0] for one in before.members for name in one.partitions}
+        if before.state != _STABLE or not topics:
+            raise WorkerError(f"group {group} is not stable, or has no partitions: {before}")
+        extra = _extra_member(group, before, bootstrap=self._bootstrap)
+        try:
+            extra.subscribe(java_list(sorted(topics)))
+
+            def settled() -> GroupView | None:
+                extra.poll(java_class("java.time.Duration").ofMillis(_POLL_MS))
+                return self._stable(group, has_extra=True)
+
+            meanwhile = await_stable(settled, "with")
+            generation = int(extra.groupMetadata().generationId())
+        finally:
+            extra.close()
+        after = await_stable(lambda: self._stable(group, has_extra=False), "without")
+        return JoinedAndLeft(generation=generation, before=before, meanwhile=meanwhile, after=after)
+
+    def _stable(self, group: str, *, has_extra: bool) -> GroupView | None:
+        view = self._known_group(group)
+        is_there = any(member.client == EXTRA_MEMBER for member in view.members)
+        return view if view.state == _STABLE and is_there == has_extra else None
+
+    def _known_group(self, group: str) -> GroupView:
+        found = self.describe_group(group)
+        if found is None:
+            raise WorkerError(f"group {group} is not known to its coordinator")
+        return found
 
     def close(self) -> None:
         """Close the client if it was opened."""
@@ -196,36 +333,41 @@ class AdminClient:
             self._opened.close()
 
     def _ask(self, what: str, call: Any, *, none_for: str = "", attempts: int = 1) -> Any:
-        """Return the result of a call's future; None if Kafka's exception has the name `none_for`.
-
-        A call that times out is repeated, up to `attempts` times in all.
-
-        Raises:
-            WorkerError: the cluster refused; names Kafka's exception.
-        """
-        try:
-            return call(self._admin()).get()
-        except jpype.JException as error:
-            cause = error.getCause() if error.getCause() is not None else error
-            name, message = exception_name(cause), str(cause.getMessage())
-        if name == none_for:
-            return None
-        if name == "TimeoutException" and attempts > 1:
-            return self._ask(what, call, none_for=none_for, attempts=attempts - 1)
-        raise WorkerError(f"the cluster refused to {what}: {name}: {message}")
-
-    def _admin(self) -> Any:
         if self._opened is None:
-            self._opened = java_class(f"{_ADMIN}.Admin").create(
-                java_properties(
-                    {
-                        "bootstrap.servers": self._bootstrap,
-                        "default.api.timeout.ms": _TIMEOUT_MS,
-                        "request.timeout.ms": _REQUEST_TIMEOUT_MS,
-                    }
-                )
-            )
-        return self._opened
+            self._opened = _opened(self._bootstrap)
+        return _ask(self._opened, what, call, none_for=none_for, attempts=attempts)
+
+
+def _opened(bootstrap: str) -> Any:
+    return java_class(f"{_ADMIN}.Admin").create(
+        java_properties(
+            {
+                "bootstrap.servers": bootstrap,
+                "default.api.timeout.ms": _TIMEOUT_MS,
+                "request.timeout.ms": _REQUEST_TIMEOUT_MS,
+            }
+        )
+    )
+
+
+def _ask(admin: Any, what: str, call: Any, *, none_for: str = "", attempts: int = 1) -> Any:
+    """Return the result of a call's future; None if Kafka's exception has the name `none_for`.
+
+    A call that times out is repeated, up to `attempts` times in all.
+
+    Raises:
+        WorkerError: the cluster refused; names Kafka's exception.
+    """
+    try:
+        return call(admin).get()
+    except jpype.JException as error:
+        cause = error.getCause() if error.getCause() is not None else error
+        name, message = exception_name(cause), str(cause.getMessage())
+    if name == none_for:
+        return None
+    if name == "TimeoutException" and attempts > 1:
+        return _ask(admin, what, call, none_for=none_for, attempts=attempts - 1)
+    raise WorkerError(f"the cluster refused to {what}: {name}: {message}")
 
 
 def _briefly(call: str) -> Any:
@@ -259,3 +401,20 @@ def _topic_resource(topic: str) -> Any:
 
 def _partition(topic: str, partition: int) -> Any:
     return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+
+def _extra_member(group: str, view: GroupView, *, bootstrap: str) -> Any:
+    protocol = {"group.protocol": "consumer"} if view.type == _CONSUMER else {}
+    return java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
+        java_properties(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "client.id": EXTRA_MEMBER,
+                "enable.auto.commit": "false",
+                "key.deserializer": _STRING_DESERIALIZER,
+                "value.deserializer": _STRING_DESERIALIZER,
+                **protocol,
+            }
+        )
+    )

@@ -1,20 +1,42 @@
-"""The Java consumer under test (`org.apache.kafka.clients.consumer.KafkaConsumer`)."""
+"""The Java consumer under test (`org.apache.kafka.clients.consumer.KafkaConsumer`).
 
-from collections.abc import Iterable, Mapping
+It commits by `commitSync`, or in another `Manner`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import jpype
 
 from contract.clients import Client
 from contract.events import NO_EPOCH
-from contract.outcomes import DEFINITE_COMMIT_FAILURES
-from harness.clients.commit_styles import ClientState, OffsetAndEpoch
-from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
+from contract.outcomes import DEFINITE_COMMIT_FAILURES, CommitEpoch, GroupChange, Manner, Outcome
+from harness.clients.history import HistoryWriter
+from harness.clients.java_producers import TransactionalProducer
+from harness.clients.member import (
+    POLL_MS,
+    POSITION_MS,
+    Batch,
+    ClientState,
+    Failure,
+    GroupMember,
+    Member,
+    MemberCommit,
+    OffsetAndEpoch,
+    Partition,
+    chosen,
+)
 from harness.java.jvm import exception_name, java_class, java_properties, private_field
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
+_LISTENER = "org.apache.kafka.clients.consumer.ConsumerRebalanceListener"
+_CALLBACK = "org.apache.kafka.clients.consumer.OffsetCommitCallback"
+_NEVER_MS = "600000"
+_TRANSACTION_TIMEOUT_MS = 60_000
+_STORED: dict[str, dict[Partition, OffsetAndEpoch]] = {}
+"""The external store: by group; all members of a group are in the process of one worker."""
 
 
 class JavaMember(GroupMember):
@@ -32,10 +54,10 @@ class JavaMember(GroupMember):
         """
         offsets = java_class("java.util.HashMap")()
         for tp, at in self.processed().items():
-            offsets.put(java_partition(tp), java_offset(at))
+            offsets.put(_java_partition(tp), _java_offset(at))
         return offsets, self._consumer.groupMetadata()
 
-    def received(self, brokers: Iterable[int]) -> dict[str, int]:
+    def received(self, brokers: Iterable[int]) -> dict[int, int]:
         """Return the bytes received from brokers so far; may be called from any thread.
 
         They are the consumer's own metrics. The coordinator's connection has a node id
@@ -43,7 +65,7 @@ class JavaMember(GroupMember):
         Source: `Selector.SelectorMetrics`, `ConsumerCoordinator`.
         """
         metrics = self._consumer.metrics()
-        return {str(broker): self._received(metrics, broker) for broker in brokers}
+        return {broker: self._received(metrics, broker) for broker in brokers}
 
     def _received(self, metrics: Any, broker: int) -> int:
         tags = java_class("java.util.HashMap")()
@@ -97,16 +119,16 @@ class JavaMember(GroupMember):
         records = self._consumer.poll(_millis(POLL_MS))
         following = _following(records)
         return [
-            _batch(tp, records.records(tp), following.get(partition_of(tp)))
+            _batch(tp, records.records(tp), following.get(_partition_of(tp)))
             for tp in records.partitions()
         ]
 
     def _assignment(self) -> set[Partition]:
-        return {partition_of(tp) for tp in self._consumer.assignment()}
+        return {_partition_of(tp) for tp in self._consumer.assignment()}
 
     def _position(self, partition: Partition) -> int | None:
         try:
-            return int(self._consumer.position(java_partition(partition), _millis(POSITION_MS)))
+            return int(self._consumer.position(_java_partition(partition), _millis(POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
             return None
 
@@ -119,7 +141,7 @@ class JavaMember(GroupMember):
             elif positions:
                 offsets = java_class("java.util.HashMap")()
                 for tp, at in positions.items():
-                    offsets.put(java_partition(tp), java_offset(at))
+                    offsets.put(_java_partition(tp), _java_offset(at))
                 self._consumer.commitSync(offsets)
         except jpype.JException as error:
             return dict.fromkeys(positions, exception_name(error))
@@ -130,9 +152,9 @@ class JavaMember(GroupMember):
 
         A plain commit takes the positions of `SubscriptionState.allConsumed`.
         """
-        leaders = {tp: self._leader_epoch(java_partition(tp)) for tp in partitions}
+        leaders = {tp: self._leader_epoch(_java_partition(tp)) for tp in partitions}
         consumed = self._subscriptions.allConsumed()
-        return {tp: self._state(java_partition(tp), consumed, leaders[tp]) for tp in leaders}
+        return {tp: self._state(_java_partition(tp), consumed, leaders[tp]) for tp in leaders}
 
     def _leader_epoch(self, topic_partition: Any) -> int:
         position = self._subscriptions.positionOrNull(topic_partition)
@@ -161,7 +183,7 @@ class JavaMember(GroupMember):
         name = exception_name(error)
         known: dict[str, Any] = {"exception": name, "message": str(error.getMessage())}
         for topic_partition in _failed_partitions(error, name)[:1]:
-            topic, number = partition_of(topic_partition)
+            topic, number = _partition_of(topic_partition)
             known |= {"topic": topic, "partition": number}
             position = self._subscriptions.positionOrNull(topic_partition)
             if position is not None:
@@ -174,17 +196,171 @@ class JavaMember(GroupMember):
         return Failure(**known)
 
 
+class _AsyncMember(JavaMember):
+    """`commitAsync`; a `commitSync` of nothing then waits for its response."""
+
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        callback = _Callback()
+        proxy = jpype.JProxy(_CALLBACK, inst=callback)
+        if is_plain:
+            self._consumer.commitAsync(proxy)
+        elif positions:
+            self._consumer.commitAsync(_offsets(positions), proxy)
+        try:
+            self._consumer.commitSync(java_class("java.util.HashMap")())
+        except jpype.JException as error:
+            return dict.fromkeys(positions, exception_name(error))
+        return {} if callback.error is None else dict.fromkeys(positions, callback.error)
+
+
+class _Callback:
+    """An `OffsetCommitCallback` that keeps the error's name."""
+
+    def __init__(self) -> None:
+        self.error: str | None = None
+
+    def onComplete(self, _offsets: Any, error: Any) -> None:  # noqa: N802 - the interface's name
+        """Called by the consumer in the thread that waits."""
+        self.error = None if error is None else exception_name(error)
+
+
+class _AutoMember(JavaMember):
+    """`enable.auto.commit`: the client commits when it is closed, and does not report what."""
+
+    def _settings(self) -> dict[str, str]:
+        return {"enable.auto.commit": "true", "auto.commit.interval.ms": _NEVER_MS}
+
+
+class _Listener:
+    """A `ConsumerRebalanceListener` from two functions of partitions."""
+
+    def __init__(
+        self, *, assigned: Callable[[Any], object] = len, revoked: Callable[[Any], object] = len
+    ) -> None:
+        self._assigned = assigned
+        self._revoked = revoked
+
+    def onPartitionsAssigned(self, partitions: Any) -> None:  # noqa: N802 - the interface's name
+        """Called by the consumer in a poll."""
+        self._assigned(partitions)
+
+    def onPartitionsRevoked(self, partitions: Any) -> None:  # noqa: N802 - the interface's name
+        """Called by the consumer in a poll, and when it is closed."""
+        self._revoked(partitions)
+
+    def onPartitionsLost(self, partitions: Any) -> None:  # noqa: N802 - the interface's name
+        """Commit nothing: another member owns the partitions."""
+
+
+class _RevokedMember(JavaMember):
+    """`commitSync` in `onPartitionsRevoked`, once the driver has ordered a commit."""
+
+    _order: MemberCommit | None = None
+
+    def commit(self, order: MemberCommit) -> str:
+        """Commit when the partitions are revoked."""
+        self._order = order
+        return Outcome.OK
+
+    def _listener(self) -> Any:
+        return jpype.JProxy(_LISTENER, inst=_Listener(revoked=self._when_revoked))
+
+    def _when_revoked(self, partitions: Any) -> None:
+        order, self._order = self._order, None
+        if order is not None and not partitions.isEmpty():
+            super().commit(order)
+
+
+class _AutoRevokedMember(_RevokedMember):
+    """`enable.auto.commit`, and a commit at each revocation from the first order on."""
+
+    def _settings(self) -> dict[str, str]:
+        return {"enable.auto.commit": "true"}
+
+    def _when_revoked(self, partitions: Any) -> None:
+        order = self._order
+        super()._when_revoked(partitions)
+        self._order = order
+
+
+class _ExternalMember(JavaMember):
+    """The application keeps offset and epoch, and seeks to them."""
+
+    def commit(self, order: MemberCommit) -> str:
+        """Keep what the style selects."""
+        kept = _chosen(self._known(sorted(self._last_assignment), order), order)
+        _STORED[self.member.group] = _STORED.get(self.member.group, {}) | kept
+        return Outcome.OK
+
+    def _listener(self) -> Any:
+        return jpype.JProxy(_LISTENER, inst=_Listener(assigned=self._when_assigned))
+
+    def _when_assigned(self, partitions: Any) -> None:
+        stored = _STORED.get(self.member.group, {})
+        for topic_partition in partitions:
+            at = stored.get(_partition_of(topic_partition))
+            if at is None:
+                continue
+            where = at.offset if at.epoch == NO_EPOCH else _java_offset(at)
+            self._consumer.seek(topic_partition, where)
+            self._changed(GroupChange.SOUGHT, _partition_of(topic_partition), at.offset)
+
+
+class _TransactionalMember(JavaMember):
+    """`sendOffsetsToTransaction`; its producer reports the steps."""
+
+    def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
+        super().__init__(member, bootstrap, history)
+        self._bootstrap = bootstrap
+
+    def commit(self, order: MemberCommit) -> str:
+        """Send what the style selects in a transaction, and commit it."""
+        positions = _chosen(self._known(sorted(self._last_assignment), order), order)
+        name = f"transactions-{self.member.member}"
+        producer = TransactionalProducer(
+            name,
+            transactional_id=name,
+            timeout_ms=_TRANSACTION_TIMEOUT_MS,
+            bootstrap=self._bootstrap,
+            history=self._history,
+        )
+        steps = [
+            producer.initialize(),
+            producer.begin(),
+            producer.send_offsets(_offsets(positions), self._consumer.groupMetadata()),
+            producer.end(is_commit=True),
+        ]
+        producer.close()
+        return next((step.outcome for step in steps if step.outcome != Outcome.OK), Outcome.OK)
+
+
+def java_member(member: Member, bootstrap: str, history: HistoryWriter) -> JavaMember:
+    """Open a Java consumer that commits in its member's manner."""
+    kinds: dict[Manner, type[JavaMember]] = {
+        Manner.SYNC: JavaMember,
+        Manner.ASYNC: _AsyncMember,
+        Manner.AUTO: _AutoMember,
+        Manner.REVOKED: _RevokedMember,
+        Manner.AUTO_REVOKED: _AutoRevokedMember,
+        Manner.EXTERNAL: _ExternalMember,
+        Manner.TRANSACTIONAL: _TransactionalMember,
+    }
+    return kinds[Manner(member.manner)](member, bootstrap, history)
+
+
 def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:
     """Return `ConsumerRecords.nextOffsets`, which Kafka has since 4.0 (KIP-1094)."""
     if not hasattr(records, "nextOffsets"):
         return {}
     following = records.nextOffsets()
-    return {partition_of(tp): _offset_and_epoch(following.get(tp)) for tp in following.keySet()}
+    return {_partition_of(tp): _offset_and_epoch(following.get(tp)) for tp in following.keySet()}
 
 
 def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None) -> Batch:
     return Batch(
-        partition=partition_of(topic_partition),
+        partition=_partition_of(topic_partition),
         offsets=[int(record.offset()) for record in records],
         epochs=[_number(record.leaderEpoch()) for record in records],
         values=[str(record.value()) for record in records],
@@ -208,17 +384,17 @@ def _divergent(error: Any, name: str, topic_partition: Any) -> Any:
     return error.divergentOffsets().get(topic_partition)
 
 
-def partition_of(topic_partition: Any) -> Partition:
+def _partition_of(topic_partition: Any) -> Partition:
     """Return topic and number of a `TopicPartition`."""
     return str(topic_partition.topic()), int(topic_partition.partition())
 
 
-def java_partition(partition: Partition) -> Any:
+def _java_partition(partition: Partition) -> Any:
     """Return a `TopicPartition`."""
     return java_class("org.apache.kafka.common.TopicPartition")(*partition)
 
 
-def java_offset(at: OffsetAndEpoch) -> Any:
+def _java_offset(at: OffsetAndEpoch) -> Any:
     """Return an `OffsetAndMetadata`, without an epoch where there is none."""
     optional = java_class("java.util.Optional")
     leader_epoch = (
@@ -242,3 +418,16 @@ def _number(epoch: Any) -> int:
 
 def _millis(millis: int) -> Any:
     return java_class("java.time.Duration").ofMillis(millis)
+
+
+def _chosen(known: Mapping[Partition, Any], order: MemberCommit) -> dict[Partition, OffsetAndEpoch]:
+    style = CommitEpoch(order.commit_epoch)
+    wanted = {tp: chosen(style, one) for tp, one in known.items()}
+    return {tp: at for tp, at in wanted.items() if at is not None}
+
+
+def _offsets(positions: Mapping[Partition, OffsetAndEpoch]) -> Any:
+    offsets = java_class("java.util.HashMap")()
+    for tp, at in positions.items():
+        offsets.put(_java_partition(tp), _java_offset(at))
+    return offsets

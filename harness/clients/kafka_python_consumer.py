@@ -4,6 +4,7 @@
 """
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.metadata import version
@@ -15,15 +16,55 @@ from kafka.structs import OffsetAndMetadata
 
 from cluster.kafka.settings import unknown
 from contract.clients import Client
-from harness.clients.commands import Member
-from harness.clients.commit_styles import ClientState, OffsetAndEpoch
 from harness.clients.history import HistoryWriter
-from harness.clients.member import POLL_MS, POSITION_MS, Batch, Failure, GroupMember, Partition
-from harness.clients.member_role import MemberFactory, serve_members
-from harness.clients.python_log import SpeakerLog
+from harness.clients.member import (
+    POLL_MS,
+    POSITION_MS,
+    Batch,
+    ClientState,
+    Failure,
+    GroupMember,
+    Member,
+    OffsetAndEpoch,
+    Partition,
+)
+from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
 
 _JOIN_MS = 3000
 _CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
+_IO_THREAD = "kafka-io-"
+"""The prefix of the client id in the name of the thread of a consumer's event loop."""
+
+
+class SpeakerLog(logging.Filter):
+    """Adds to each log record its member, as kafka-python's loggers are shared by all members.
+
+    It is the member whose event loop runs in the record's thread, or whose client that thread
+    calls.
+    """
+
+    def __init__(self) -> None:
+        """Start without members."""
+        super().__init__()
+        self._stamps: dict[str, MemberStamp] = {}
+        self._calling = threading.local()
+
+    def introduce(self, member: Member) -> None:
+        """Register a member before its client is opened."""
+        self._stamps[member.member] = MemberStamp(member)
+
+    def calls(self, member: Member) -> None:
+        """Note that this thread calls a member's client from now on."""
+        self._calling.member = member.member
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add the member; never drops a record."""
+        thread = record.threadName or ""
+        name = thread.removeprefix(_IO_THREAD)
+        if name == thread:
+            name = getattr(self._calling, "member", "")
+        stamp = self._stamps.get(name)
+        return stamp is None or stamp.filter(record)
 
 
 class KafkaPythonMember(GroupMember):

@@ -21,12 +21,17 @@ from confluent_kafka import (
 from contract.clients import Client
 from contract.events import NO_EPOCH
 from contract.outcomes import NO_OFFSET, ResetPolicy
-from harness.clients.commands import Member
-from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
-from harness.clients.member import POLL_MS, Batch, Failure, GroupMember, Partition
-from harness.clients.member_role import MemberFactory, serve_members
-from harness.clients.python_log import MemberStamp
+from harness.clients.member import (
+    POLL_MS,
+    Batch,
+    Failure,
+    GroupMember,
+    Member,
+    OffsetAndEpoch,
+    Partition,
+)
+from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
 
 _BATCH_RECORDS = 500
 _CLIENT_LOG = "consumer,cgrp,fetch,topic"

@@ -10,17 +10,16 @@ from typing import ClassVar
 
 import msgspec
 
+from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
-from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome, commit_outcome
-from harness.clients.commands import Consume, Member, MemberCommit
-from harness.clients.commit_styles import (
-    OF_THE_CLIENTS_STATE,
-    ClientState,
-    Known,
-    OffsetAndEpoch,
-    chosen,
-    of_plain_commit,
+from contract.outcomes import (
+    CommitEpoch,
+    GroupChange,
+    Isolation,
+    Manner,
+    Outcome,
+    commit_outcome,
 )
 from harness.clients.history import HistoryWriter
 
@@ -30,6 +29,85 @@ NO_GENERATION = -1
 
 Partition = tuple[str, int]
 _NO_PARTITION: Partition = ("", -1)
+OF_THE_CLIENTS_STATE = frozenset({CommitEpoch.POSITION, CommitEpoch.METADATA, CommitEpoch.MAX})
+"""Styles that read epochs from the client's internal state, which not every client exposes."""
+
+
+@dataclass(frozen=True)
+class OffsetAndEpoch:
+    """A position, with the leader epoch of the record before it."""
+
+    offset: int
+    epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientState:
+    """A client's state of one of its partitions.
+
+    position: its valid position; None while it awaits validation or a reset: a plain commit leaves
+        such a partition out.
+    leader_epoch: of the position's current leader.
+    metadata_epoch: of the leader that the client's metadata names.
+    """
+
+    position: OffsetAndEpoch | None
+    leader_epoch: int = NO_EPOCH
+    metadata_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """The inputs of a commit for one partition.
+
+    processed: the offset after the last record that the application processed, with that record's
+        epoch.
+    record_epoch: of the last record polled.
+    cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
+    """
+
+    state: ClientState
+    processed: OffsetAndEpoch | None
+    record_epoch: int
+    cluster_epoch: int
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer to open: a member of `group`, subscribed to `topic`, of a `client`.
+
+    bootstrap: `bootstrap.servers`; None: the worker's own.
+    settings: further ones, by the client's own names.
+    manner: how it commits.
+    """
+
+    group: str
+    member: str
+    topic: str
+    reset: str
+    client: str = Client.JAVA
+    isolation: str = Isolation.READ_UNCOMMITTED
+    bootstrap: str | None = None
+    settings: dict[str, str | int] = {}
+    manner: str = Manner.SYNC
+
+
+class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """The log end of a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
+    """The commit of one member's position.
+
+    cluster_epochs: by partition, the leader epoch as the cluster reports it, for style `forced`.
+    """
+
+    member: str
+    commit_epoch: str
+    cluster_epochs: dict[int, int] = {}
 
 
 @dataclass(frozen=True)
@@ -99,12 +177,14 @@ class GroupMember(ABC):
         self._open(bootstrap)
         self._changed(GroupChange.OPENED)
 
-    def consume(self, order: Consume) -> str:
+    def consume(
+        self, ends: Iterable[LogEnd], *, timeout_seconds: float, may_pass: bool = False
+    ) -> str:
         """Poll to the log ends; returns how it ended: caught_up, failed or stalled."""
         self._enter()
-        wanted = {(end.topic, end.partition): end.offset for end in order.ends}
-        is_there = operator.ge if order.may_pass else operator.eq
-        deadline = time.monotonic() + order.timeout_seconds
+        wanted = {(end.topic, end.partition): end.offset for end in ends}
+        is_there = operator.ge if may_pass else operator.eq
+        deadline = time.monotonic() + timeout_seconds
         try:
             while time.monotonic() < deadline:
                 self._poll()
@@ -397,3 +477,52 @@ class GroupMember(ABC):
             position_epoch=self._last_epochs.get(partition, NO_EPOCH),
             generation=self._last_generation,
         )
+
+
+def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
+    """Return the offset and epoch that a style commits; None if there is nothing to commit.
+
+    Styles that only choose the epoch use the processed offset where the client has no valid
+    position.
+    """
+    state = known.state
+    at = state.position
+    if style is CommitEpoch.APPLICATION:
+        return known.processed
+    if style in (CommitEpoch.FORCED, CommitEpoch.NONE, CommitEpoch.STALE):
+        at = at or known.processed
+    if at is None:
+        return None
+    epoch = {
+        CommitEpoch.RECORD: at.epoch,
+        CommitEpoch.POSITION: state.leader_epoch,
+        CommitEpoch.METADATA: state.metadata_epoch,
+        CommitEpoch.MAX: max(at.epoch, state.leader_epoch),
+        CommitEpoch.FORCED: known.cluster_epoch,
+        CommitEpoch.NONE: NO_EPOCH,
+        CommitEpoch.STALE: max(known.record_epoch - 1, NO_EPOCH),
+    }[style]
+    return OffsetAndEpoch(at.offset, epoch)
+
+
+def of_plain_commit(
+    outcome: Outcome, at: OffsetAndEpoch | None, *, known: Known, after: ClientState
+) -> tuple[Outcome, OffsetAndEpoch | None]:
+    """Return the outcome of a plain commit without error, and the position that it is about.
+
+    The client takes its position between two reads of its state, and other threads of it change
+    the state meanwhile: a newer leader invalidates the position, a response validates or resets it.
+    A position does not become invalid without a newer leader epoch. So if both reads are equal, the
+    commit has what they show, or left the partition out; else both are possible.
+
+    Args:
+        outcome: of a client whose state does not change.
+        at: what such a client commits.
+        known: read before the commit.
+        after: read once the commit had ended.
+    """
+    before = known.state
+    if (before.position, before.leader_epoch) == (after.position, after.leader_epoch):
+        return outcome, at
+    taken = at or after.position or known.processed
+    return (outcome, at) if taken is None else (Outcome.UNKNOWN, taken)

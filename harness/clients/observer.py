@@ -6,19 +6,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
-
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import CLIENT_PORT
 from contract.events import StateAwaited
 from contract.run_folder import TopicPlan
 from contract.waiting import wait_until
-from harness.clients import observer_commands as commands
-from harness.clients.command import Command
-from harness.clients.commands import TransactionState
+from harness.clients.admin import NewTopic, TransactionState
+from harness.clients.command import Call
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import NewTopic, PartitionState
+from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
+from harness.clients.views import PartitionState
+from harness.wire.request import Broker
 
 T = TypeVar("T")
 
@@ -106,13 +105,15 @@ class Observer:
 
     def brokers_seen_by(self, broker_id: int) -> list[int]:
         """Return the unfenced brokers according to one broker; none while it does not respond."""
-        address = self.kafka.host(broker_id).address
-        found: list[int] = self.worker.call(commands.ListBrokers(address=address, port=CLIENT_PORT))
-        return found
+        return self.worker.call(ObserverRole.list_brokers(self.listener(broker_id)))
+
+    def listener(self, server_id: int, port: int = CLIENT_PORT) -> Broker:
+        """Return where a server listens, by default for clients."""
+        return Broker(self.kafka.host(server_id).address, port)
 
     def create_topics(self, topics: list[NewTopic]) -> None:
         """Create topics and wait until each partition has its preferred leader and full ISR."""
-        self.worker.call(commands.CreateTopics(topics=topics))
+        self.worker.call(ObserverRole.create_topics(topics))
         for topic in topics:
             self.await_states(
                 topic.topic,
@@ -142,21 +143,12 @@ class Observer:
 
     def topic_id_seen_by(self, broker_id: int, topic: str) -> str:
         """Return a topic's id according to one broker; empty if it does not know the topic."""
-        address = self.kafka.host(broker_id).address
-        found: str = self.worker.call(
-            commands.FindTopicId(address=address, port=CLIENT_PORT, topic=topic)
-        )
-        return found
+        return self.worker.call(ObserverRole.find_topic_id(self.listener(broker_id), topic))
 
     def watch(self, topics: list[str]) -> None:
-        """Sample every broker from now on; see `Watch`."""
-        brokers = [
-            (broker_id, self.kafka.host(broker_id).address, CLIENT_PORT)
-            for broker_id in self.kafka.topology.broker_ids
-        ]
-        self.worker.call(
-            commands.Watch(brokers=brokers, topics=topics, interval_ms=_SAMPLE_INTERVAL_MS)
-        )
+        """Sample every broker from now on; see `ObserverRole.watch`."""
+        brokers = {i: self.listener(i) for i in self.kafka.topology.broker_ids}
+        self.worker.call(ObserverRole.watch(brokers, topics, interval_ms=_SAMPLE_INTERVAL_MS))
 
     def active_controller(self) -> int:
         """Return the leader of the metadata quorum according to the first broker that knows it.
@@ -164,10 +156,7 @@ class Observer:
         Raises:
             WaitTimeoutError: no broker does.
         """
-        return self._first_reported(
-            lambda address: commands.FindController(address=address, port=CLIENT_PORT),
-            what="an active controller",
-        )
+        return self._first_reported(ObserverRole.find_controller, what="an active controller")
 
     def coordinator(self, key: str, *, of_transactions: bool = False) -> int:
         """Return the broker that coordinates a consumer group, or a transactional.id.
@@ -176,18 +165,18 @@ class Observer:
             WaitTimeoutError: no broker knows one.
         """
         return self._first_reported(
-            lambda address: commands.FindCoordinator(
-                address=address, port=CLIENT_PORT, key=key, of_transactions=of_transactions
+            lambda broker: ObserverRole.find_coordinator(
+                broker, key, of_transactions=of_transactions
             ),
             what=f"a coordinator of {key}",
         )
 
-    def _first_reported(self, question: Callable[[str], Command], *, what: str) -> int:
+    def _first_reported(self, question: Callable[[Broker], Call[int]], *, what: str) -> int:
         """Return the first server id that a broker responds with."""
 
         def probe() -> int | None:
             for broker_id in self.kafka.answering_brokers():
-                found: int = self.worker.call(question(self.kafka.host(broker_id).address))
+                found = self.worker.call(question(self.listener(broker_id)))
                 if found >= 0:
                     return found
             return None
@@ -199,9 +188,7 @@ class Observer:
 
         Returns when its leader reports that the log starts there.
         """
-        self.worker.call(
-            commands.DeleteRecords(topic=topic, before_offsets={partition: before_offset})
-        )
+        self.worker.call(ObserverRole.delete_records(topic, {partition: before_offset}))
         self.await_state(
             topic,
             partition,
@@ -211,7 +198,7 @@ class Observer:
 
     def fence_producers(self, transactional_ids: list[str]) -> None:
         """Fence the producers of transactional ids (`Admin.fenceProducers`)."""
-        self.worker.call(commands.FenceProducers(transactional_ids=transactional_ids))
+        self.worker.call(ObserverRole.fence_producers(transactional_ids))
 
     def transactions(self, transactional_ids: list[str]) -> list[TransactionState]:
         """Return the state of transactional ids as their coordinators report it, in order.
@@ -219,10 +206,7 @@ class Observer:
         Raises:
             WorkerError: one is unknown to its coordinator.
         """
-        answer = self.worker.call(
-            commands.DescribeTransactions(transactional_ids=transactional_ids)
-        )
-        return msgspec.convert(answer, list[TransactionState])
+        return self.worker.call(ObserverRole.describe_transactions(transactional_ids))
 
     def partition(self, topic: str, partition: int) -> PartitionState | None:
         """Return the newest view of one partition; None while no broker responds."""
@@ -241,15 +225,7 @@ class Observer:
 
     def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
         """Return one broker's view of all partitions of topics; none while it does not respond."""
-        answer: list[Any] = self.worker.call(
-            commands.Inspect(
-                broker=broker_id,
-                address=self.kafka.host(broker_id).address,
-                port=CLIENT_PORT,
-                topics=topics,
-            )
-        )
-        return msgspec.convert(answer, list[PartitionState])
+        return self.worker.call(ObserverRole.inspect(broker_id, self.listener(broker_id), topics))
 
     def view(self, broker_id: int, topic: str, partition: int) -> PartitionState | None:
         """Return one broker's view of a partition; None while it does not respond."""

@@ -5,33 +5,29 @@
 
 import threading
 import time
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from contract.errors import WorkerError
-from contract.events import Sampled, TransactionChanged, WireCalled
-from contract.outcomes import Outcome, TransactionChange, TransactionStep
-from harness.clients import observer_commands as commands
-from harness.clients.admin import AdminClient
-from harness.clients.command import Command
-from harness.clients.commands import WorkerPlan
-from harness.clients.extra_member import join_and_leave
+from contract.clients import Client
+from contract.events import QuorumSampled, Sampled, WireCalled
+from harness.clients.admin import AdminRole
+from harness.clients.command import command
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import PartitionState, TruncateTailResult, WireResult
-from harness.clients.quorum_commands import DescribeQuorum, WatchQuorum
-from harness.clients.quorum_sampling import QuorumSampling
 from harness.clients.time_lookup import look_up_times
 from harness.clients.views import (
+    PartitionState,
+    QuorumState,
     brokers_seen_by,
     controller_seen_by,
     coordinator_seen_by,
     partitions_seen_by,
+    quorum_seen_by,
     topic_id_seen_by,
 )
-from harness.clients.worker import Role, run_worker
+from harness.clients.worker import WorkerPlan, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.answers import answers
@@ -41,129 +37,192 @@ from harness.wire.requests import WireRequest
 
 _INTERNAL = "__"
 """Names of internal topics begin so."""
+_NONE = -1
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class ObserverRole(Role):
+class WireResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a response, in the names of Kafka's schema, or why there is none."""
+
+    response: dict[str, Any] | None
+    failure: str | None
+
+
+class TruncateTailResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of removed records, and the log end before and after."""
+
+    removed: int
+    log_end_before: int
+    log_end_after: int
+
+
+class ObserverRole(AdminRole):
     """Queries single brokers by requests, and the cluster by Kafka's admin client."""
-
-    client = "admin"
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
         """Start the JVM."""
         start_jvm(plan.jars, log=Path(plan.log))
+        super().__init__(plan, history)
         self.client_version = kafka_version()
-        self._history = history
-        self._bootstrap = plan.bootstrap
-        self._admin = AdminClient(plan.bootstrap)
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
-        self._quorum = QuorumSampling(history, self._ending)
 
-    def carry_out(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
-        """Observe, administer, truncate a tail or decode."""
-        match command:
-            case commands.ListBrokers(address=address, port=port):
-                return _or_none(brokers_seen_by, Broker(address, port)) or []
-            case commands.FindController(address=address, port=port):
-                found = _or_none(controller_seen_by, Broker(address, port))
-                return -1 if found is None else found
-            case commands.FindCoordinator(address=address, port=port, key=key, of_transactions=txn):
-                find = partial(coordinator_seen_by, of_transactions=txn)
-                found = _or_none(find, Broker(address, port), key)
-                return -1 if found is None else found
-            case commands.FindTopicId(address=address, port=port, topic=topic):
-                return _or_none(topic_id_seen_by, Broker(address, port), topic) or ""
-            case commands.Inspect():
-                return msgspec.to_builtins(self._inspect(command))
-            case commands.Watch():
-                return self._watch(command)
-            case commands.TruncateTail(folder=folder, records=records):
-                before, after = truncate_tail(Path(folder), records=records)
-                result = TruncateTailResult(
-                    removed=records, log_end_before=before, log_end_after=after
-                )
-                return msgspec.to_builtins(result)
-            case commands.Decode(segments=segments, kept=kept, tables=tables, run=run):
-                self._end_watching()
-                return decode_segments(Path(segments), Path(tables), kept=Path(kept), run=run)
-            case _:
-                return self._administer(command)
+    @command
+    def list_brokers(self, broker: Broker) -> list[int]:
+        """Return the sorted ids of the registered, unfenced brokers according to one broker."""
+        return _or_none(brokers_seen_by, broker) or []
 
-    def _administer(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
-        match command:
-            case commands.JoinAndLeave():
-                found = join_and_leave(command, admin=self._admin, bootstrap=self._bootstrap)
-                return msgspec.to_builtins(found)
-            case commands.FenceProducers(transactional_ids=transactional_ids):
-                return self._admin.fence_producers(transactional_ids)
-            case commands.CallBroker():
-                return [self._call(command, asked) for asked in command.requests]
-            case commands.DescribeTransactions(transactional_ids=transactional_ids):
-                return [self._describe(name) for name in transactional_ids]
-            case DescribeQuorum() | WatchQuorum():
-                return self._observe_quorum(command)
-            case commands.OffsetsForTimes():
-                return look_up_times(command, bootstrap=self._bootstrap, history=self._history)
-            case _:
-                return self._administer_topic(command)
+    @command
+    def find_controller(self, broker: Broker) -> int:
+        """Return the leader of the metadata quorum according to a broker; -1 if there is none."""
+        found = _or_none(controller_seen_by, broker)
+        return _NONE if found is None else found
 
-    def _observe_quorum(self, command: DescribeQuorum | WatchQuorum) -> Any:
-        if isinstance(command, DescribeQuorum):
-            return self._quorum.describe(command)
-        return self._start(self._quorum.watchers(command))
+    @command
+    def find_coordinator(self, broker: Broker, key: str, *, of_transactions: bool) -> int:
+        """Return the coordinator of a group or transactional.id according to a broker, or -1."""
+        found = _or_none(coordinator_seen_by, broker, key, of_transactions=of_transactions)
+        return _NONE if found is None else found
 
-    def _administer_topic(self, command: Command) -> Any:  # noqa: PLR0911 - one a command
-        match command:
-            case commands.CreateTopics(topics=topics):
-                return self._admin.create_topics(topics)
-            case commands.DeleteTopic(topic=topic):
-                return self._admin.delete_topic(topic)
-            case commands.DescribeTopic(topic=topic):
-                return msgspec.to_builtins(self._admin.describe_topic(topic))
-            case commands.ElectLeader():
-                return self._admin.elect(command)
-            case commands.DeleteRecords():
-                return self._admin.delete_records(command)
-            case commands.DescribeGroup(group=group):
-                return msgspec.to_builtins(self._admin.find_group(group))
-            case commands.ListCommitted(group=group):
-                return self._admin.committed(group)
-            case commands.AlterTopic():
-                return self._admin.alter_topic(command)
-            case commands.Reassign():
-                return self._admin.reassign(command)
-            case _:
-                raise WorkerError(f"the observer does not know {type(command).__name__}")
+    @command
+    def find_topic_id(self, broker: Broker, topic: str) -> str:
+        """Return a topic's id according to one broker; empty if it does not know the topic."""
+        return _or_none(topic_id_seen_by, broker, topic) or ""
+
+    @command
+    def inspect(self, broker_id: int, broker: Broker, topics: list[str]) -> list[PartitionState]:
+        """Query one broker for partitions and, if it leads them, the bounds of their logs.
+
+        Each is also written to the history as a `Sampled`, unless its topic is internal: samples
+        are of the topics of the plan.
+        """
+        asked_micros = time.time_ns() // 1000
+        states = _or_none(partitions_seen_by, broker, broker_id, topics) or []
+        for state in states:
+            if not state.topic.startswith(_INTERNAL):
+                self._write_sample(broker_id, state, asked_micros)
+        return states
+
+    @command
+    def watch(self, brokers: dict[int, Broker], topics: list[str], *, interval_ms: int) -> None:
+        """Sample brokers from now on: the partitions that each leads, and changes of others."""
+        for broker_id, broker in brokers.items():
+            self._start(self._watch_broker, broker_id, broker, topics, interval_ms)
+
+    @command
+    def describe_quorum(self, server: int, controller: Broker) -> QuorumState | None:
+        """Query one controller for the quorum; None if it does not lead it, or respond.
+
+        A response of a leader is also written to the history as a `QuorumSampled`.
+        """
+        asked_micros = time.time_ns() // 1000
+        state = _or_none(quorum_seen_by, controller)
+        if state is not None:
+            self._history.write(
+                QuorumSampled,
+                server=server,
+                leader=state.leader,
+                leader_epoch=state.leader_epoch,
+                high_watermark=state.high_watermark,
+                voters=list(state.log_ends),
+                log_ends=list(state.log_ends.values()),
+                observers=state.observers,
+                asked_micros=asked_micros,
+            )
+        return state
+
+    @command
+    def watch_quorum(self, controllers: dict[int, Broker], *, interval_ms: int) -> None:
+        """Sample controllers from now on, as `describe_quorum` does."""
+        for server, controller in controllers.items():
+            self._start(self._watch_controller, server, controller, interval_ms)
+
+    @command
+    def call_broker(
+        self,
+        broker_id: int,
+        broker: Broker,
+        requests: list[WireRequest],
+        *,
+        topic_names: dict[str, str],
+        timeout_seconds: float = 10.0,
+    ) -> list[WireResult]:
+        """Send requests to one broker, one after the other; returns the result of each.
+
+        Each is also written to the history as a `WireCalled`.
+
+        Args:
+            broker_id: of the receiver; its address and login are in `broker`.
+            broker: with it each connection begins.
+            requests: what is sent.
+            topic_names: by topic id, of the topics that requests name by id.
+            timeout_seconds: for the connection and for each read of a response.
+        """
+        return [
+            self._exchange(broker_id, broker, asked, topic_names, timeout_seconds)
+            for asked in requests
+        ]
+
+    @command
+    def offsets_for_times(
+        self, client: Client, topic: str, partition: int, timestamps_ms: list[int]
+    ) -> int:
+        """Call `offsetsForTimes` of a client once for each time; returns how many offsets it found.
+
+        Each call is also written to the history as a `WireCalled`.
+        """
+        return look_up_times(
+            client,
+            (topic, partition),
+            timestamps_ms,
+            bootstrap=self._bootstrap,
+            history=self._history,
+        )
+
+    @command
+    def truncate_tail(self, folder: str, *, records: int) -> TruncateTailResult:
+        """Truncate the last records of a replica's newest segment, at a batch boundary.
+
+        The broker must be down.
+        """
+        before, after = truncate_tail(Path(folder), records=records)
+        return TruncateTailResult(removed=records, log_end_before=before, log_end_after=after)
+
+    @command
+    def decode(self, segments: str, *, kept: str, tables: str, run: str) -> None:
+        """Decode the replica folders below `segments` (`<broker>/<topic>-<partition>/`).
+
+        Writes the tables that come from replicas as Parquet into the folder `tables`; they name the
+        run of the identity `run`. `kept` may have such folders from before the end of the run,
+        each below a folder named by its time.
+        """
+        self._end_watching()
+        decode_segments(Path(segments), Path(tables), kept=Path(kept), run=run)
 
     def close(self) -> None:
         """Stop watching, and close the admin client."""
         self._end_watching()
-        self._admin.close()
-
-    def _inspect(self, command: commands.Inspect) -> list[PartitionState]:
-        broker = Broker(command.address, command.port)
-        asked_micros = time.time_ns() // 1000
-        states = _or_none(partitions_seen_by, broker, command.broker, command.topics) or []
-        for state in states:
-            if not state.topic.startswith(_INTERNAL):
-                self._write_sample(command.broker, state, asked_micros)
-        return states
+        super().close()
 
     def _write_sample(self, broker: int, state: PartitionState, asked_micros: int) -> None:
         fields = msgspec.structs.asdict(state)
         self._history.write(Sampled, broker=broker, asked_micros=asked_micros, **fields)
 
-    def _call(self, command: commands.CallBroker, asked: WireRequest) -> Any:
-        login = command.login
-        made = exchange(
-            Broker(command.address, command.port, login),
-            asked,
-            timeout_seconds=command.timeout_seconds,
-        )
-        response = made.response
+    def _exchange(
+        self,
+        broker_id: int,
+        broker: Broker,
+        asked: WireRequest,
+        topic_names: dict[str, str],
+        timeout_seconds: float,
+    ) -> WireResult:
+        made = exchange(broker, asked, timeout_seconds=timeout_seconds)
+        response, login = made.response, broker.login
         self._history.write(
             WireCalled,
-            broker=command.broker,
+            broker=broker_id,
             principal=None if login is None else f"User:{login.principal}",
             api=asked.api,
             api_key=made.api_key,
@@ -174,61 +233,32 @@ class ObserverRole(Role):
             throttle_ms=None if response is None else response.get("throttleTimeMs"),
             began_micros=made.began_micros,
             answers=with_error_classes(
-                answers(
-                    asked.api,
-                    asked.version,
-                    made.request,
-                    response,
-                    topic_names=command.topic_names,
-                )
+                answers(asked.api, asked.version, made.request, response, topic_names=topic_names)
             ),
         )
-        return msgspec.to_builtins(WireResult(response=response, failure=made.failure))
+        return WireResult(response=response, failure=made.failure)
 
-    def _describe(self, transactional_id: str) -> Any:
-        began_micros = time.time_ns() // 1000
-        state = self._admin.describe_transaction(transactional_id)
-        self._history.write(
-            TransactionChanged,
-            producer="",
-            transactional_id=transactional_id,
-            step=TransactionStep.DESCRIBE,
-            change=TransactionChange.DESCRIBED,
-            transaction=None,
-            producer_id=state.producer_id,
-            producer_epoch=state.producer_epoch,
-            began_micros=began_micros,
-            outcome=Outcome.OK,
-            state=state.state,
-        )
-        return msgspec.to_builtins(state)
+    def _start(self, watch: Any, *arguments: Any) -> None:
+        watcher = threading.Thread(target=watch, args=arguments)
+        self._watchers.append(watcher)
+        watcher.start()
 
-    def _watch(self, command: commands.Watch) -> int:
-        return self._start(
-            [
-                threading.Thread(
-                    target=self._watch_broker, args=(broker, Broker(address, port), command)
-                )
-                for broker, address, port in command.brokers
-            ]
-        )
-
-    def _start(self, watchers: list[threading.Thread]) -> int:
-        self._watchers += watchers
-        for watcher in watchers:
-            watcher.start()
-        return len(watchers)
-
-    def _watch_broker(self, broker_id: int, broker: Broker, command: commands.Watch) -> None:
+    def _watch_broker(
+        self, broker_id: int, broker: Broker, topics: list[str], interval_ms: int
+    ) -> None:
         """Sample one broker until the end: partitions that it leads, and changes of others."""
         last: dict[tuple[str, int], PartitionState] = {}
-        while not self._ending.wait(command.interval_ms / 1000):
+        while not self._ending.wait(interval_ms / 1000):
             asked_micros = time.time_ns() // 1000
-            for state in _or_none(partitions_seen_by, broker, broker_id, command.topics) or []:
+            for state in _or_none(partitions_seen_by, broker, broker_id, topics) or []:
                 key = (state.topic, state.partition)
                 if state.log_end_offset >= 0 or last.get(key) != state:
                     self._write_sample(broker_id, state, asked_micros)
                 last[key] = state
+
+    def _watch_controller(self, server: int, controller: Broker, interval_ms: int) -> None:
+        while not self._ending.wait(interval_ms / 1000):
+            self.describe_quorum(server, controller)
 
     def _end_watching(self) -> None:
         self._ending.set()
@@ -237,10 +267,10 @@ class ObserverRole(Role):
         self._watchers.clear()
 
 
-def _or_none(question: Any, *arguments: Any) -> Any:
+def _or_none(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
     """Return the result of a request, None while the broker can't be reached."""
     try:
-        return question(*arguments)
+        return question(*args, **kwargs)
     except OSError:
         return None
 

@@ -4,8 +4,9 @@ import itertools
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from ducktape.services.service import Service
@@ -13,17 +14,51 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from contract.builds import ClassPath
+from contract.clients import Client
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, Event, WorkerStarted
 from contract.python import python
 from contract.waiting import wait_until
-from harness.clients.command import Command
-from harness.clients.commands import ENCODER, Finish, Ping, WorkerPlan
+from harness.clients.command import Call
+from harness.clients.worker import Role, WorkerPlan
 
 _FINISH_SECONDS = 30
 _DUMP_SECONDS = 5
 _PING_SECONDS = 60
 _LOG_TAIL_BYTES = 2000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class WorkerKind:
+    """The name of a worker, which its history has too, and its module for `python -m`."""
+
+    worker: str
+    module: str
+
+    def copy(self, number: int) -> "WorkerKind":
+        """Return the worker with a number, from 1: `clients`, `clients-2`, `clients-3`, ..."""
+        return self if number == 1 else replace(self, worker=f"{self.worker}-{number}")
+
+
+JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")
+"""The worker of the Java consumers, and of all producers."""
+
+
+def worker_of(client: Client) -> WorkerKind:
+    """Return the worker of a client, whose module is its program; Java's clients share one."""
+    if client.module == Client.JAVA.module:
+        return JAVA_WORKER
+    return WorkerKind(str(client), f"harness.clients.{client.module}_consumer")
+
+
+@dataclass(frozen=True)
+class Pending(Generic[T]):
+    """A command that was sent, with the number of its request."""
+
+    request: int
+    call: Call[T]
 
 
 class WorkerService(Service):  # type: ignore[misc]
@@ -107,32 +142,32 @@ class WorkerService(Service):  # type: ignore[misc]
             raise WorkerError(f"worker {self.worker} was not launched")
         return self._process.status()
 
-    def send(self, command: Command) -> int:
-        """Send a command without waiting; returns the number of the request."""
+    def send(self, call: Call[T]) -> Pending[T]:
+        """Send a command without waiting for its result."""
         if self._process is None:
             raise WorkerError(f"worker {self.worker} was not launched")
         request = next(self._requests)
-        numbered = msgspec.structs.replace(command, request=request)
-        self._process.send_line(ENCODER.encode(numbered).decode())
-        return request
+        self._process.send_line(call.line(request))
+        return Pending(request, call)
 
-    def result(self, request: int, *, what: str, timeout_seconds: float) -> Any:
-        """Wait for a request's `Answered` and return its result.
+    def result(self, pending: Pending[T], *, timeout_seconds: float) -> T:
+        """Wait for a command's `Answered` and return its result.
 
         Raises:
             WorkerError: the worker reported an error, or died.
         """
-        return self._answered(request, what=what, timeout_seconds=timeout_seconds).result
+        answered = self._answered(pending, timeout_seconds=timeout_seconds)
+        return pending.call.result(answered.result)
 
     def clock_micros(self) -> int:
-        """Return the worker's wall clock at a `Ping`, in microseconds since 1970."""
-        return self._answered(
-            self.send(Ping()), what="Ping", timeout_seconds=_PING_SECONDS
-        ).wall_micros
+        """Return the worker's wall clock at a `ping`, in microseconds since 1970."""
+        pending = self.send(Role.ping())
+        return self._answered(pending, timeout_seconds=_PING_SECONDS).wall_micros
 
-    def _answered(self, request: int, *, what: str, timeout_seconds: float) -> Answered:
+    def _answered(self, pending: Pending[Any], *, timeout_seconds: float) -> Answered:
+        what = pending.call.what
         answer = wait_until(
-            lambda: self._answer(request),
+            lambda: self._answer(pending.request),
             what=f"{self.worker}'s response to {what}",
             timeout_seconds=timeout_seconds,
             recent=self._output,
@@ -141,10 +176,9 @@ class WorkerService(Service):  # type: ignore[misc]
             raise WorkerError(f"{self.worker} could not {what}: {answer.error}")
         return answer
 
-    def call(self, command: Command, *, timeout_seconds: float = 60) -> Any:
+    def call(self, call: Call[T], *, timeout_seconds: float = 60) -> T:
         """Send a command and wait for its result."""
-        request = self.send(command)
-        return self.result(request, what=type(command).__name__, timeout_seconds=timeout_seconds)
+        return self.result(self.send(call), timeout_seconds=timeout_seconds)
 
     def finish(self) -> None:
         """Let the worker close its clients and end.
@@ -159,7 +193,7 @@ class WorkerService(Service):  # type: ignore[misc]
         if self._process is None or self._process.status() is not None:
             return
         try:
-            self.call(Finish(), timeout_seconds=_FINISH_SECONDS)
+            self.call(Role.finish(), timeout_seconds=_FINISH_SECONDS)
             self._process.wait(_FINISH_SECONDS)
         except FencepostError:
             self._dump_threads()

@@ -2,19 +2,17 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
-
-from confluent_kafka import Consumer, TopicPartition
 
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import WireAnswer, WireCalled
 from contract.protocol import NO_API_KEY, NO_BROKER, OFFSETS_FOR_TIMES
 from harness.clients.history import HistoryWriter
-from harness.clients.observer_commands import OffsetsForTimes
+from harness.clients.member import Partition
 from harness.java.jvm import java_class, java_properties
 
 _GROUP = "fencepost-time-lookup"
@@ -37,57 +35,64 @@ Lookup = Callable[[int], Found]
 """From a time in milliseconds."""
 
 
-def look_up_times(order: OffsetsForTimes, *, bootstrap: str, history: HistoryWriter) -> int:
+def look_up_times(
+    client: Client,
+    partition: Partition,
+    timestamps_ms: Iterable[int],
+    *,
+    bootstrap: str,
+    history: HistoryWriter,
+) -> int:
     """Call the client once for each time, and write each call; returns how many found an offset.
 
     Raises:
         WorkerError: librdkafka returned an error.
     """
-    opened = _librdkafka if order.client is Client.LIBRDKAFKA else _java
-    with opened(order, bootstrap) as look_up:
-        return sum(_call(order, one, look_up, history) for one in order.timestamps_ms)
-
-
-def _call(
-    order: OffsetsForTimes, timestamp_ms: int, look_up: Lookup, history: HistoryWriter
-) -> bool:
-    began_micros = time.time_ns() // 1000
-    found = look_up(timestamp_ms)
-    answer = WireAnswer(
-        topic=order.topic,
-        partition=order.partition,
-        asked_timestamp=timestamp_ms,
-        error_code=0,
-        offset=found.offset,
-        epoch=found.epoch,
+    opened = (
+        _librdkafka(partition, bootstrap)
+        if client is Client.LIBRDKAFKA
+        else _java(partition, bootstrap, is_new_protocol=client is Client.JAVA_CONSUMER)
     )
-    history.write(
-        WireCalled,
-        broker=NO_BROKER,
-        api=OFFSETS_FOR_TIMES,
-        api_key=NO_API_KEY,
-        version=0,
-        request=json.dumps({"timestamp": timestamp_ms}),
-        response=json.dumps({"offset": found.offset, "leaderEpoch": found.epoch}),
-        began_micros=began_micros,
-        answers=[answer],
-        client=str(order.client),
-    )
-    return found.offset is not None
+    offsets = 0
+    with opened as look_up:
+        for timestamp_ms in timestamps_ms:
+            began_micros = time.time_ns() // 1000
+            found = look_up(timestamp_ms)
+            answer = WireAnswer(
+                topic=partition[0],
+                partition=partition[1],
+                asked_timestamp=timestamp_ms,
+                error_code=0,
+                offset=found.offset,
+                epoch=found.epoch,
+            )
+            history.write(
+                WireCalled,
+                broker=NO_BROKER,
+                api=OFFSETS_FOR_TIMES,
+                api_key=NO_API_KEY,
+                version=0,
+                request=json.dumps({"timestamp": timestamp_ms}),
+                response=json.dumps({"offset": found.offset, "leaderEpoch": found.epoch}),
+                began_micros=began_micros,
+                answers=[answer],
+                client=str(client),
+            )
+            offsets += found.offset is not None
+    return offsets
 
 
 @contextmanager
-def _java(order: OffsetsForTimes, bootstrap: str) -> Iterator[Lookup]:
+def _java(partition: Partition, bootstrap: str, *, is_new_protocol: bool) -> Iterator[Lookup]:
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": _GROUP,
         "enable.auto.commit": "false",
         "key.deserializer": _DESERIALIZER,
         "value.deserializer": _DESERIALIZER,
+        **({"group.protocol": "consumer"} if is_new_protocol else {}),
     }
-    if order.client is Client.JAVA_CONSUMER:
-        settings["group.protocol"] = "consumer"
-    asked = java_class("org.apache.kafka.common.TopicPartition")(order.topic, order.partition)
+    asked = java_class("org.apache.kafka.common.TopicPartition")(*partition)
     timeout = java_class("java.time.Duration").ofSeconds(_SECONDS)
     consumer: Any = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
         java_properties(settings)
@@ -107,11 +112,14 @@ def _java(order: OffsetsForTimes, bootstrap: str) -> Iterator[Lookup]:
 
 
 @contextmanager
-def _librdkafka(order: OffsetsForTimes, bootstrap: str) -> Iterator[Lookup]:
+def _librdkafka(partition: Partition, bootstrap: str) -> Iterator[Lookup]:
+    # The driver imports this module with the observer's role, and loads no client under test.
+    from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
+
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": _GROUP})
 
     def look_up(timestamp_ms: int) -> Found:
-        asked = TopicPartition(order.topic, order.partition, timestamp_ms)
+        asked = TopicPartition(*partition, timestamp_ms)
         (found,) = consumer.offsets_for_times([asked], timeout=_SECONDS)
         if found.error is not None:
             raise WorkerError(f"librdkafka found no offset for {asked}: {found.error}")

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from harness.clients.observer_commands import PartitionState
-from harness.clients.quorum_commands import QuorumState
+import msgspec
+
 from harness.java.jvm import java_class, java_list
 from harness.wire.request import Broker, ask
 
@@ -16,6 +16,32 @@ _MESSAGES = "org.apache.kafka.common.message"
 _METADATA_TOPIC = "__cluster_metadata"
 
 Partition = tuple[str, int]
+
+
+class PartitionState(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker's view of one partition; log bounds are -1 unless that broker leads it."""
+
+    topic: str
+    partition: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    log_start_offset: int
+    log_end_offset: int
+
+
+class QuorumState(msgspec.Struct, frozen=True, kw_only=True):
+    """The metadata quorum according to its leader.
+
+    log_ends: by voter, as far as it has fetched; -1: not yet. The leader's own is its log's end.
+    high_watermark: -1 until an entry of the epoch is committed.
+    """
+
+    leader: int
+    leader_epoch: int
+    high_watermark: int
+    log_ends: dict[int, int]
+    observers: list[int]
 
 
 def brokers_seen_by(broker: Broker) -> list[int]:

@@ -12,10 +12,28 @@ from typing import Any
 
 import msgspec
 
+from contract.errors import WorkerError
 from contract.events import Answered, WorkerStarted, WorkerStopped
-from harness.clients.command import Command
-from harness.clients.commands import DECODER, Finish, Ping, WorkerPlan
+from harness.clients.command import Line, command, command_named
 from harness.clients.history import HistoryWriter
+
+_LINES = msgspec.json.Decoder(Line)
+
+
+class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker's settings, in a file on its node whose path is the worker's only argument.
+
+    bootstrap: `address:port` of each broker, joined by commas.
+    jars: the class path of the Kafka whose classes it uses.
+    """
+
+    worker: str
+    role: str
+    node: str
+    history: str
+    log: str
+    bootstrap: str
+    jars: list[str]
 
 
 class Role(ABC):
@@ -24,9 +42,15 @@ class Role(ABC):
     client: str
     client_version: str
 
-    @abstractmethod
-    def carry_out(self, command: Command) -> Any:
-        """Carry out a command; returns its result as plain lists, dicts and scalars."""
+    @command
+    def ping(self) -> str:
+        """Return the client; that the worker responds is what the driver wants to know."""
+        return self.client
+
+    @command
+    def finish(self) -> None:
+        """Close everything and end."""
+        self.close()
 
     @abstractmethod
     def close(self) -> None:
@@ -41,7 +65,7 @@ def run_worker(make_role: Callable[[WorkerPlan, HistoryWriter], Role]) -> None:
 
 
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
-    """Carry out one command per line until `Finish` or the end of the input.
+    """Carry out one command per line until `finish` or the end of the input.
 
     A failed command has its error in `Answered`; the worker continues. On SIGQUIT it prints the
     stacks of its threads, by the JVM if one runs, else by Python.
@@ -57,30 +81,31 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
     )
     if "jpype" not in sys.modules:
         faulthandler.register(signal.SIGQUIT)
-    for line in lines:
-        command = DECODER.decode(line)
-        is_last = isinstance(command, Finish)
+    for text in lines:
+        line = _LINES.decode(text)
         try:
-            result = _done(role, command)
+            result = carry_out(role, line)
         except Exception as error:  # noqa: BLE001 - the driver reports every error
             traceback.print_exception(error, file=sys.stderr)
-            history.write(Answered, request=command.request, error=_with_causes(error))
+            history.write(Answered, request=line.request, error=_with_causes(error))
         else:
-            history.write(Answered, request=command.request, result=result)
-        if is_last:
+            history.write(Answered, request=line.request, result=result)
+        if line.do == Role.finish().command.name:
             break
     history.write(WorkerStopped)
     history.close()
 
 
-def _done(role: Role, command: Command) -> Any:
-    match command:
-        case Ping():
-            return None
-        case Finish():
-            return role.close()
-        case _:
-            return role.carry_out(command)
+def carry_out(role: Role, line: Line) -> Any:
+    """Carry out one command and return its result.
+
+    Raises:
+        WorkerError: the role has no such command, or not with these arguments; or as the command.
+    """
+    found = command_named(line.do, type(role))
+    if found is None:
+        raise WorkerError(f"the {role.client} worker does not know {line.do}")
+    return found.carried_out(role, line.arguments)
 
 
 def _with_causes(error: BaseException) -> str:

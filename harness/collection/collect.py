@@ -9,7 +9,7 @@ from contract.manifest import TABLES_OF_HISTORIES
 from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
-from harness.clients.observer_commands import Decode
+from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.collection.log_directories import copy_log_directory
 from harness.decode.client_logs import resets
@@ -52,11 +52,8 @@ def decode_servers(folder: RunFolder, observer: WorkerService) -> None:
     if folder.kept.exists():
         observer.host.copy_to(folder.kept, kept)
     observer.call(
-        Decode(
-            segments=str(segments),
-            kept=str(kept),
-            tables=str(tables),
-            run=folder.run().identity,
+        ObserverRole.decode(
+            str(segments), kept=str(kept), tables=str(tables), run=folder.run().identity
         ),
         timeout_seconds=_DECODE_SECONDS,
     )

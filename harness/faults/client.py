@@ -5,8 +5,8 @@ import signal
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import FaultError, TargetError, WaitTimeoutError
-from harness.clients.commands import Ping
 from harness.clients.process import WorkerService
+from harness.clients.worker import Role
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.rules import lapse_of
@@ -53,7 +53,7 @@ class PauseClient(ClientFault):
         """
         is_silent = False
         try:
-            self.worker(field).call(Ping(), timeout_seconds=_SILENT_SECONDS)
+            self.worker(field).call(Role.ping(), timeout_seconds=_SILENT_SECONDS)
         except WaitTimeoutError:
             is_silent = True
         is_suspended = self.worker(field).host.is_suspended()
@@ -73,7 +73,7 @@ class PauseClient(ClientFault):
     def heal(self, field: Field) -> None:
         """Resume the node, and wait until the worker responds."""
         self.worker(field).host.resume()
-        self.worker(field).call(Ping())
+        self.worker(field).call(Role.ping())
 
 
 class KillClient(ClientFault):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.clients.observer_commands import TruncateTail, TruncateTailResult
+from harness.clients.observer_worker import ObserverRole, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
 
@@ -58,8 +58,8 @@ class CutTails(Fault):
         for segment in segments:
             name = segment.rpartition("/")[2]
             observer.host.write(local / name, node.read(replica / name))
-        answer = observer.call(TruncateTail(folder=str(local), records=self._records))
+        result = observer.call(ObserverRole.truncate_tail(str(local), records=self._records))
         newest = max(segment.rpartition("/")[2] for segment in segments)
         node.write(replica / newest, observer.host.read(local / newest))
         self._segments[broker_id] = (replica / newest, local / newest)
-        return msgspec.convert(answer, TruncateTailResult)
+        return result

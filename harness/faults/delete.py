@@ -1,6 +1,6 @@
 """Delete the records of a partition before an offset, by the DeleteRecords request (KIP-107)."""
 
-from harness.clients.observer_commands import DeleteRecords
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 
 
@@ -27,7 +27,7 @@ class DeleteBefore(Fault):
     def inject(self, field: Field) -> None:
         """Send the request."""
         field.observer.worker.call(
-            DeleteRecords(topic=self._topic, before_offsets={self._partition: self._offset})
+            ObserverRole.delete_records(self._topic, {self._partition: self._offset})
         )
 
     def prove(self, field: Field) -> Evidence:

@@ -1,9 +1,7 @@
 """Elect a partition's leader by an administrator's request."""
 
-import msgspec
-
 from contract.events import NO_EPOCH
-from harness.clients.observer_commands import DescribeTopic, ElectLeader, NewTopic
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import existing_partition
 
@@ -27,16 +25,15 @@ class Elect(Fault):
         self._epoch = before.leader_epoch
         self._leader = before.leader if before.leader >= 0 else None
         self._isr = before.isr
-        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        described = msgspec.convert(description, NewTopic)
+        described = field.observer.worker.call(ObserverRole.describe_topic(self._topic))
         self._preferred = described.assignment[self._partition][0]
 
     def inject(self, field: Field) -> None:
         """Request the election, through the current leader if there is one."""
         field.observer.worker.call(
-            ElectLeader(
-                topic=self._topic,
-                partition=self._partition,
+            ObserverRole.elect(
+                self._topic,
+                self._partition,
                 unclean=self._unclean,
                 bootstrap=field.kafka.bootstrap_through(self._leader),
             )

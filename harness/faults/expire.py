@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from contract.errors import FaultError
 from contract.run_folder import TopicPlan
-from harness.clients.observer_commands import AlterTopic, DeleteRecords, PartitionState
+from harness.clients.observer_worker import ObserverRole
+from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field
 
 _ROLL_MS = "500"
@@ -76,7 +77,7 @@ class Expire(Fault):
         """Send the DeleteRecords request, or change the topic's settings."""
         if self._by is By.ORDER:
             ends = {number: state.log_end_offset for number, state in self._before.items()}
-            field.observer.worker.call(DeleteRecords(topic=self._topic.topic, before_offsets=ends))
+            field.observer.worker.call(ObserverRole.delete_records(self._topic.topic, ends))
         else:
             self._alter(field, self._settings())
 
@@ -126,7 +127,7 @@ class Expire(Fault):
                 return {}
 
     def _alter(self, field: Field, config: dict[str, str]) -> None:
-        field.observer.worker.call(AlterTopic(topic=self._topic.topic, config=config))
+        field.observer.worker.call(ObserverRole.alter_topic(self._topic.topic, config))
 
     def _await(
         self, field: Field, reached: Callable[[PartitionState], bool], *, what: str

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from contract.errors import TargetError, WorkerError
-from harness.clients.commands import TransactionState
+from harness.clients.admin import TransactionState
 from harness.faults.fault import Evidence, Fault, Field
 
 _RAISED_SECONDS = 60

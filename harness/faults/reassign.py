@@ -1,9 +1,7 @@
 """Move a partition to other replicas; healed by moving it back."""
 
-import msgspec
-
-from harness.clients import observer_commands
-from harness.clients.observer_commands import DescribeTopic, NewTopic, PartitionState
+from harness.clients.observer_worker import ObserverRole
+from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field
 
 _ASSIGNED_SECONDS = 20
@@ -58,15 +56,11 @@ class Reassign(Fault):
             self._await(field, self._before.isr)
 
     def _assigned(self, field: Field) -> list[int]:
-        description = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        return msgspec.convert(description, NewTopic).assignment[self._partition]
+        described = field.observer.worker.call(ObserverRole.describe_topic(self._topic))
+        return described.assignment[self._partition]
 
     def _request(self, field: Field, replicas: list[int]) -> None:
-        field.observer.worker.call(
-            observer_commands.Reassign(
-                topic=self._topic, partition=self._partition, replicas=replicas
-            )
-        )
+        field.observer.worker.call(ObserverRole.reassign(self._topic, self._partition, replicas))
 
     def _await(self, field: Field, replicas: list[int]) -> PartitionState:
         return field.observer.await_state(

@@ -3,7 +3,8 @@
 import msgspec
 
 from contract.errors import FaultError, TargetError
-from harness.clients.observer_commands import DescribeGroup, JoinAndLeave, JoinedAndLeft
+from harness.clients.admin import JoinedAndLeft
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 
 _STABLE_SECONDS = 30
@@ -34,17 +35,16 @@ class Rebalance(Fault):
         Raises:
             TargetError: there is none.
         """
-        found = field.observer.worker.call(DescribeGroup(group=self._group))
-        if found is None or found["state"] == _DEAD:
+        found = field.observer.worker.call(ObserverRole.describe_group(self._group))
+        if found is None or found.state == _DEAD:
             raise TargetError(f"there is no group {self._group}: its coordinator does not know it")
 
     def inject(self, field: Field) -> None:
         """Let the extra member join and leave."""
-        answer = field.observer.worker.call(
-            JoinAndLeave(group=self._group, timeout_seconds=_STABLE_SECONDS),
+        self._seen = field.observer.worker.call(
+            ObserverRole.join_and_leave(self._group, timeout_seconds=_STABLE_SECONDS),
             timeout_seconds=_STABLE_SECONDS * _WAITS + 10,
         )
-        self._seen = msgspec.convert(answer, JoinedAndLeft)
 
     def prove(self, field: Field) -> Evidence:  # noqa: ARG002 - the observer has the views already
         """Landed when the coordinator reported one extra member, and then the members as before."""

@@ -1,8 +1,7 @@
 """Delete a topic and create another one of the same name; never undone."""
 
-import msgspec
-
-from harness.clients.observer_commands import CreateTopics, DeleteTopic, DescribeTopic, NewTopic
+from harness.clients.admin import NewTopic
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import existing_topic
 
@@ -28,21 +27,20 @@ class Recreate(Fault):
     def prepare(self, field: Field) -> None:
         """Note the topic's ids, replicas and settings."""
         existing_topic(field.observer, self._topic)
-        described = field.observer.worker.call(DescribeTopic(topic=self._topic))
-        self._old = msgspec.convert(described, NewTopic)
+        self._old = field.observer.worker.call(ObserverRole.describe_topic(self._topic))
         self._ids_before = self._ids(field)
 
     def inject(self, field: Field) -> None:
         """Delete the topic, and create another."""
         worker = field.observer.worker
-        worker.call(DeleteTopic(topic=self._topic))
+        worker.call(ObserverRole.delete_topic(self._topic))
         field.observer.await_that(
             lambda: not any(self._ids(field).values()),
             what=f"no broker to know {self._topic}",
             timeout_seconds=_SEEN_SECONDS,
             last_seen=lambda: self._ids(field),
         )
-        worker.call(CreateTopics(topics=[self._old] if self._old else []))
+        worker.call(ObserverRole.create_topics([self._old] if self._old else []))
 
     def prove(self, field: Field) -> Evidence:
         """Landed when all responding brokers report the same new id for the name."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 
 from contract.errors import FaultError, TargetError, UsageError, WaitTimeoutError
 from harness.clients.observer import Observer
-from harness.clients.observer_commands import PartitionState
+from harness.clients.views import PartitionState
 
 _KNOWN_SECONDS = 10
 

@@ -1,18 +1,19 @@
 """The workers with the clients under test: a member's commands go to the worker of its client."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from contract.clients import Client
 from contract.errors import UsageError
 from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
-from harness.clients.command import Command
-from harness.clients.commands import Member
-from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
-from harness.clients.process import WorkerService
+from harness.clients.command import Call
+from harness.clients.member import Member
+from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 
 _CALL_SECONDS = 60
+
+T = TypeVar("T")
 
 
 def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
@@ -132,10 +133,10 @@ class Consumers:
     def call(
         self,
         members: Sequence[str],
-        command: Callable[[list[str]], Command],
+        command: Callable[[list[str]], Call[T]],
         *,
         timeout_seconds: float = _CALL_SECONDS,
-    ) -> list[Any]:
+    ) -> list[T]:
         """Send each worker the command about its share of the members; returns their results.
 
         Args:
@@ -149,13 +150,10 @@ class Consumers:
         shares: dict[WorkerService, list[str]] = {}
         for member in members:
             shares.setdefault(self._worker(member), []).append(member)
-        commands = {worker: command(share) for worker, share in shares.items()}
-        requests = {worker: worker.send(sent) for worker, sent in commands.items()}
+        sent = {worker: worker.send(command(share)) for worker, share in shares.items()}
         return [
-            worker.result(
-                request, what=type(commands[worker]).__name__, timeout_seconds=timeout_seconds
-            )
-            for worker, request in requests.items()
+            worker.result(pending, timeout_seconds=timeout_seconds)
+            for worker, pending in sent.items()
         ]
 
     def _worker(self, member: str) -> WorkerService:

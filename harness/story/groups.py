@@ -1,9 +1,8 @@
 """Consumer groups as their coordinators report them: members and committed offsets."""
 
-import msgspec
-
+from harness.clients.admin import GroupView
 from harness.clients.observer import Observer
-from harness.clients.observer_commands import DescribeGroup, GroupView, ListCommitted
+from harness.clients.observer_worker import ObserverRole
 
 _STATE_SECONDS = 60
 _STABLE = "Stable"
@@ -29,7 +28,7 @@ class Groups:
         last: list[GroupView | None] = [None]
 
         def probe() -> GroupView | None:
-            last[0] = view = self._view(group)
+            last[0] = view = self._observer.worker.call(ObserverRole.describe_group(group))
             if view is None:
                 return None
             assigned = [member for member in view.members if member.partitions]
@@ -45,8 +44,7 @@ class Groups:
 
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
-        found: dict[str, int] = self._observer.worker.call(ListCommitted(group=group))
-        return found
+        return self._observer.worker.call(ObserverRole.committed(group))
 
     def await_committed_above(
         self, group: str, before: dict[str, int], *, timeout_seconds: float = _STATE_SECONDS
@@ -68,7 +66,3 @@ class Groups:
             timeout_seconds=timeout_seconds,
             last_seen=lambda: last,
         )
-
-    def _view(self, group: str) -> GroupView | None:
-        found = self._observer.worker.call(DescribeGroup(group=group))
-        return None if found is None else msgspec.convert(found, GroupView)

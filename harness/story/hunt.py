@@ -4,19 +4,12 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from random import Random
 
-import msgspec
-
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.clients.observer_commands import (
-    DeleteRecords,
-    DescribeTopic,
-    NewTopic,
-    PartitionState,
-    Reassign,
-)
+from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
+from harness.clients.views import PartitionState
 from harness.faults.client import KillClient, PauseClient
 from harness.faults.elect import Elect
 from harness.faults.fault import HeldFault
@@ -245,7 +238,7 @@ class Hunt:
             if (order := with_next_leader(states.get(number), assigned[number]))
         }
         for number, order in wanted.items():
-            observer.worker.call(Reassign(topic=name, partition=number, replicas=order))
+            observer.worker.call(ObserverRole.reassign(name, number, order))
         observer.await_that(
             lambda: all(self._assignment()[number] == order for number, order in wanted.items()),
             what=f"other preferred leaders of {name} {sorted(wanted)}",
@@ -263,8 +256,8 @@ class Hunt:
                 pass
 
     def _assignment(self) -> list[list[int]]:
-        described = self._run.observer.worker.call(DescribeTopic(topic=self._topic.topic))
-        return msgspec.convert(described, NewTopic).assignment
+        worker = self._run.observer.worker
+        return worker.call(ObserverRole.describe_topic(self._topic.topic)).assignment
 
     def _delete(self, kept: int) -> None:
         """Delete what all groups have committed, except the last `kept` records before that."""
@@ -280,7 +273,7 @@ class Hunt:
             >= 0
         }
         if before:
-            self._run.observer.worker.call(DeleteRecords(topic=name, before_offsets=before))
+            self._run.observer.worker.call(ObserverRole.delete_records(name, before))
 
 
 def with_next_leader(state: PartitionState | None, assigned: list[int]) -> list[int] | None:

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import NamedTuple
 
-import msgspec
-
 from cluster.kafka.topology import CONTROLLER_PORT
 from contract.errors import WorkerError
 from harness.clients.observer import Observer
-from harness.clients.quorum_commands import DescribeQuorum, QuorumState, WatchQuorum
+from harness.clients.observer_worker import ObserverRole
+from harness.clients.views import QuorumState
 from harness.story.wire import Wire
 from harness.wire.quorum_requests import add_voter, alter_quota, remove_voter
 from harness.wire.requests import WireRequest
@@ -62,9 +61,9 @@ class Quorum:
 
     def watch(self) -> None:
         """Sample every controller four times a second, until the end."""
-        controllers = [(i, self._address(i), CONTROLLER_PORT) for i in self.controllers]
+        controllers = {i: self._observer.listener(i, CONTROLLER_PORT) for i in self.controllers}
         self._observer.worker.call(
-            WatchQuorum(controllers=controllers, interval_ms=_SAMPLE_INTERVAL_MS)
+            ObserverRole.watch_quorum(controllers, interval_ms=_SAMPLE_INTERVAL_MS)
         )
 
     def seen_by(self, controller: int) -> QuorumState | None:
@@ -72,12 +71,8 @@ class Quorum:
         kafka = self._observer.kafka
         if not kafka.is_running(controller) or kafka.host(controller).is_paused:
             return None
-        found = self._observer.worker.call(
-            DescribeQuorum(
-                server=controller, address=self._address(controller), port=CONTROLLER_PORT
-            )
-        )
-        return msgspec.convert(found, QuorumState | None, strict=False)
+        listener = self._observer.listener(controller, CONTROLLER_PORT)
+        return self._observer.worker.call(ObserverRole.describe_quorum(controller, listener))
 
     def await_leader(self, *, above: int = -1) -> QuorumState:
         """Wait until a controller leads in a newer epoch and has committed an entry of it.

@@ -8,18 +8,13 @@ from contextlib import AbstractContextManager
 from cluster.kafka.service import KafkaService
 from contract.errors import WorkerError
 from contract.events import WorkerStopped
+from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from contract.stages import Stage
-from harness.clients.commands import (
-    CloseMembers,
-    CommitPositions,
-    Consume,
-    LogEnd,
-    MemberCommit,
-    OpenMembers,
-    Produce,
-)
 from harness.clients.history import HistoryWriter
+from harness.clients.java_worker import JavaRole
+from harness.clients.member import LogEnd, MemberCommit
+from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.faults.fault import Fault, Field, HeldFault
@@ -161,10 +156,10 @@ class Run:
         first = self._next_sequence.get(producer, 0)
         self._next_sequence[producer] = first + count
         outcomes = self.clients.call(
-            Produce(
-                producer=producer,
-                topic=topic,
-                partition=partition,
+            JavaRole.produce(
+                producer,
+                topic,
+                partition,
                 acks=acks,
                 sequence_first=first,
                 count=count,
@@ -172,7 +167,7 @@ class Run:
             ),
             timeout_seconds=_PRODUCE_SECONDS,
         )
-        acknowledged: int = outcomes["ok"]
+        acknowledged = outcomes[Outcome.OK]
         if not acknowledged:
             raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
         return acknowledged
@@ -195,7 +190,7 @@ class Run:
             for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
         self.consumers.call(
-            list(members), lambda share: OpenMembers(members=[members[name] for name in share])
+            list(members), lambda share: MemberRole.open_members([members[name] for name in share])
         )
         return list(members)
 
@@ -244,10 +239,10 @@ class Run:
             for topic in self.plan.topics
             for partition, offset in self.log_ends(topic).items()
         ]
-        ended: list[dict[str, str]] = self.consumers.call(
+        ended = self.consumers.call(
             members,
-            lambda share: Consume(
-                members=share, ends=ends, timeout_seconds=timeout_seconds, may_pass=may_pass
+            lambda share: MemberRole.consume(
+                share, ends=ends, timeout_seconds=timeout_seconds, may_pass=may_pass
             ),
             timeout_seconds=timeout_seconds * (1 + len(members) / 4),
         )
@@ -269,14 +264,15 @@ class Run:
             )
             for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
-        outcomes: list[dict[str, str]] = self.consumers.call(
-            list(commits), lambda share: CommitPositions(commits=[commits[name] for name in share])
+        outcomes = self.consumers.call(
+            list(commits),
+            lambda share: MemberRole.commit_positions([commits[name] for name in share]),
         )
         return dict(ChainMap(*outcomes))
 
     def close(self, members: Sequence[str]) -> None:
         """Close members; they leave their groups."""
-        self.consumers.call(members, lambda share: CloseMembers(members=share))
+        self.consumers.call(members, MemberRole.close_members)
 
     def log_ends(self, topic: TopicPlan) -> dict[int, int]:
         """Return the high watermark of each partition, as its leader reports it."""

@@ -12,7 +12,7 @@ from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.python import environment, python
 from contract.run_folder import GroupPlan
-from harness.clients.commands import ASK_SETTINGS
+from harness.clients.member_role import ASK_SETTINGS
 
 _BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {

@@ -19,7 +19,7 @@ from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, Plan
 from contract.tables import TABLES
 from contract.verdicts import FindingVerdict, Resumption
-from harness.clients.commit_styles import OF_THE_CLIENTS_STATE
+from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
 from harness.story.settings import client_problems, server_problems, topic_problems
 from harness.story.shape import topic_shape_problems, topology_problems

@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Mapping
 
-from harness.clients.commands import CountReceived
+from harness.clients.java_worker import JavaRole
 from harness.clients.observer import Observer
 from harness.story.consumers import Consumers
 
@@ -12,7 +12,7 @@ _BYTES_MIN = 20_000
 _SHARE_MIN = 0.9
 _READ_SECONDS = 60
 
-Received = dict[str, dict[str, int]]
+Received = dict[str, dict[int, int]]
 """By member and broker: bytes."""
 
 
@@ -21,10 +21,10 @@ class Window:
 
     def __init__(self, source: int) -> None:
         """Start without a count; `source` is the broker that it should read from."""
-        self._source = str(source)
-        self._began: dict[str, int] | None = None
+        self._source = source
+        self._began: dict[int, int] | None = None
 
-    def is_source(self, received: Mapping[str, int]) -> bool:
+    def is_source(self, received: Mapping[int, int]) -> bool:
         """Return whether nearly all bytes of the window are the source's.
 
         A window with enough bytes, but from others too, ends; the next one begins.
@@ -77,7 +77,7 @@ class Sources:
         if not members:
             return {}
         brokers = self._observer.kafka.topology.broker_ids
-        answers: list[Received] = self._consumers.call(
-            members, lambda share: CountReceived(members=share, brokers=brokers)
+        answers = self._consumers.call(
+            members, lambda share: JavaRole.count_received(share, brokers=brokers)
         )
         return dict(ChainMap(*answers))

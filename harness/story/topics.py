@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from contract.errors import UsageError
 from contract.run_folder import TopicPlan
-from harness.clients.observer_commands import NewTopic
+from harness.clients.admin import NewTopic
 from harness.story.settings import topic_problems
 
 

@@ -2,20 +2,12 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from contract.errors import WorkerError
 from contract.outcomes import Outcome
 from contract.run_folder import TopicPlan
-from harness.clients.commands import (
-    BeginTransaction,
-    CopyInTransaction,
-    EndTransaction,
-    OpenTransactional,
-    SendInTransaction,
-    StepAnswer,
-    TransactionCommand,
-)
+from harness.clients.command import Call
+from harness.clients.java_producers import StepAnswer
+from harness.clients.java_worker import JavaRole
 from harness.clients.process import WorkerService
 
 _STEP_SECONDS = 90
@@ -37,16 +29,14 @@ class Transactions:
     ) -> StepAnswer:
         """Open a producer and initialize it, which fences all others of its transactional.id."""
         return self._step(
-            OpenTransactional(
-                producer=producer,
-                transactional_id=transactional_id,
-                transaction_timeout_ms=timeout_ms,
+            JavaRole.open_transactional(
+                producer, transactional_id=transactional_id, timeout_ms=timeout_ms
             )
         )
 
     def begin(self, producer: str) -> StepAnswer:
         """Begin a transaction."""
-        return self._step(BeginTransaction(producer=producer))
+        return self._step(JavaRole.begin_transaction(producer))
 
     def send(
         self,
@@ -55,16 +45,13 @@ class Transactions:
         *,
         count: int,
         partitions: Iterable[int] | None = None,
-    ) -> dict[str, int]:
+    ) -> dict[Outcome, int]:
         """Send `count` values to each partition, by default all; returns counts by outcome."""
         chosen = range(topic.partitions) if partitions is None else partitions
-        answer: dict[str, int] = self._worker.call(
-            SendInTransaction(
-                producer=producer, topic=topic.topic, partitions=list(chosen), count=count
-            ),
+        return self._worker.call(
+            JavaRole.send_in_transaction(producer, topic.topic, list(chosen), count=count),
             timeout_seconds=_STEP_SECONDS,
         )
-        return answer
 
     def copy(
         self, producer: str, *, member: str, topic: TopicPlan, partition: int, records: int
@@ -74,29 +61,24 @@ class Transactions:
         With 0 records only its offsets are sent.
         """
         return self._step(
-            CopyInTransaction(
-                producer=producer,
-                member=member,
-                topic=topic.topic,
-                partition=partition,
-                records=records,
+            JavaRole.copy_in_transaction(
+                producer, topic.topic, partition, member=member, records=records
             )
         )
 
     def commit(self, producer: str) -> StepAnswer:
         """Commit the transaction."""
-        return self._step(EndTransaction(producer=producer, is_commit=True))
+        return self._step(JavaRole.end_transaction(producer, is_commit=True))
 
     def abort(self, producer: str) -> StepAnswer:
         """Abort the transaction."""
-        return self._step(EndTransaction(producer=producer, is_commit=False))
+        return self._step(JavaRole.end_transaction(producer, is_commit=False))
 
-    def _step(self, command: TransactionCommand) -> StepAnswer:
-        answer = self._worker.call(command, timeout_seconds=_STEP_SECONDS)
-        return msgspec.convert(answer, StepAnswer)
+    def _step(self, step: Call[StepAnswer]) -> StepAnswer:
+        return self._worker.call(step, timeout_seconds=_STEP_SECONDS)
 
 
-def require(*answers: StepAnswer | dict[str, int]) -> None:
+def require(*answers: StepAnswer | dict[Outcome, int]) -> None:
     """Check that a step succeeded.
 
     Raises:
@@ -106,5 +88,5 @@ def require(*answers: StepAnswer | dict[str, int]) -> None:
         if isinstance(answer, StepAnswer):
             if answer.outcome is not Outcome.OK:
                 raise WorkerError(f"a step of a transaction {answer.change}: {answer.error}")
-        elif any(count for outcome, count in answer.items() if outcome != Outcome.OK):
+        elif any(count for outcome, count in answer.items() if outcome is not Outcome.OK):
             raise WorkerError(f"values of a transaction were not acknowledged: {answer}")

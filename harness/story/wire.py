@@ -3,15 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.observer import Observer
-from harness.clients.observer_commands import CallBroker, OffsetsForTimes, WireResult
+from harness.clients.observer_worker import ObserverRole, WireResult
+from harness.wire.request import Broker
 from harness.wire.requests import (
     NO_ID,
     Login,
@@ -95,19 +94,21 @@ class Wire:
             principal: of `Topology.principals`; None: the super user of the other listeners.
             timeout_seconds: for the connection and for each read of a response.
         """
-        found = self._observer.worker.call(
-            CallBroker(
-                broker=broker,
-                address=self._observer.kafka.host(broker).address,
-                port=self._port if principal is None else SECURED_PORT,
-                requests=list(requests),
+        listener = Broker(
+            self._observer.kafka.host(broker).address,
+            self._port if principal is None else SECURED_PORT,
+            None if principal is None else Login(principal=principal, password=PASSWORD),
+        )
+        return self._observer.worker.call(
+            ObserverRole.call_broker(
+                broker,
+                listener,
+                list(requests),
                 topic_names=self._topic_names,
                 timeout_seconds=timeout_seconds,
-                login=None if principal is None else Login(principal=principal, password=PASSWORD),
             ),
             timeout_seconds=_CALL_SECONDS,
         )
-        return msgspec.convert(found, list[WireResult])
 
     def call_each_version(
         self,
@@ -136,9 +137,7 @@ class Wire:
     ) -> None:
         """Let a client under test look up offsets by time (`offsetsForTimes`)."""
         self._observer.worker.call(
-            OffsetsForTimes(
-                client=client, topic=topic, partition=partition, timestamps_ms=timestamps_ms
-            ),
+            ObserverRole.offsets_for_times(client, topic, partition, timestamps_ms),
             timeout_seconds=_CALL_SECONDS,
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.clients.observer import Observer
-from harness.clients.observer_commands import WireResult
+from harness.clients.observer_worker import WireResult
 from harness.story.wire import Wire
 from harness.wire.commits import (
     NO_GENERATION,

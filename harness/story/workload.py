@@ -7,15 +7,9 @@ from contract.clients import Client
 from contract.outcomes import CommitEpoch, Outcome, ResetPolicy
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.waiting import wait_until
-from harness.clients.commands import (
-    CountCommits,
-    CountProduced,
-    Counts,
-    StartConsuming,
-    StartProducer,
-    StopConsuming,
-    StopProducer,
-)
+from harness.clients.java_producers import Counts
+from harness.clients.java_worker import JavaRole
+from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
 from harness.story.consumers import Consumers
 
@@ -60,10 +54,10 @@ class Workload:
     ) -> None:
         """Write to all partitions of a topic at a fixed rate, until `stop_producers`."""
         self._consumers.java.call(
-            StartProducer(
-                producer=name,
-                topic=topic.topic,
-                partitions=list(range(topic.partitions)),
+            JavaRole.start_producer(
+                name,
+                topic.topic,
+                list(range(topic.partitions)),
                 acks=acks,
                 records_per_second=records_per_second,
             )
@@ -72,8 +66,8 @@ class Workload:
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
         """Return the number of acknowledged values of a producer, by default in all partitions."""
-        counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
-        chosen = counts if partitions is None else [str(partition) for partition in partitions]
+        counts = self._consumers.java.call(JavaRole.count_produced(producer))
+        chosen = counts if partitions is None else partitions
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
 
     def await_refused(self, producer: str) -> None:
@@ -84,7 +78,7 @@ class Workload:
         """
 
         def refused() -> int:
-            counts: Counts = self._consumers.java.call(CountProduced(producer=producer))
+            counts = self._consumers.java.call(JavaRole.count_produced(producer))
             return sum(sum(of.values()) - of.get(Outcome.OK, 0) for of in counts.values())
 
         self._observer.await_that(
@@ -136,19 +130,18 @@ class Workload:
     def stop_producer(self, name: str) -> Counts:
         """Stop one producer; returns its values' outcomes."""
         self._producers.remove(name)
-        counts: Counts = self._consumers.java.call(
-            StopProducer(producer=name), timeout_seconds=_DRAIN_SECONDS
+        return self._consumers.java.call(
+            JavaRole.stop_producer(name), timeout_seconds=_DRAIN_SECONDS
         )
-        return counts
 
     def stop_producers(self) -> dict[str, Counts]:
         """Stop all producers and wait for the outcome of every value; returns these by producer."""
         java = self._consumers.java
-        requests = {name: java.send(StopProducer(producer=name)) for name in self._producers}
+        sent = {name: java.send(JavaRole.stop_producer(name)) for name in self._producers}
         self._producers.clear()
         return {
-            name: java.result(request, what=f"stop {name}", timeout_seconds=_DRAIN_SECONDS)
-            for name, request in requests.items()
+            name: java.result(pending, timeout_seconds=_DRAIN_SECONDS)
+            for name, pending in sent.items()
         }
 
     def start_reading(
@@ -164,8 +157,8 @@ class Workload:
         """
         self._consumers.call(
             members,
-            lambda share: StartConsuming(
-                members=share,
+            lambda share: MemberRole.start_consuming(
+                share,
                 commit_epoch=commit_epoch,
                 commit_interval_ms=_COMMIT_INTERVAL_MS,
                 processing_ms=processing_ms,
@@ -190,10 +183,7 @@ class Workload:
         members = [member for names in groups.values() for member in names]
 
         def committed() -> dict[str, int]:
-            answers: list[dict[str, int]] = self._consumers.call(
-                members, lambda share: CountCommits(members=share)
-            )
-            counts = ChainMap(*answers)
+            counts = ChainMap(*self._consumers.call(members, MemberRole.count_commits))
             return {
                 group: sum(counts[member] for member in names) for group, names in groups.items()
             }
@@ -211,7 +201,7 @@ class Workload:
         stopped = list(self._readers if members is None else members)
         self._readers = [member for member in self._readers if member not in stopped]
         if stopped:
-            self._consumers.call(stopped, lambda share: StopConsuming(members=share))
+            self._consumers.call(stopped, MemberRole.stop_consuming)
         return stopped
 
     def forget(self, members: Sequence[str]) -> None:

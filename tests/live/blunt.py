@@ -16,7 +16,7 @@ from cluster.nodes.netns import NetnsNode
 from contract.errors import WaitTimeoutError
 from contract.waiting import wait_until
 from harness.clients import observer
-from harness.clients.command import Command
+from harness.clients.command import Call
 from harness.clients.process import WorkerService
 from harness.faults import broker_fault, fill
 from harness.faults.fault import Evidence, Fault, Field
@@ -152,17 +152,18 @@ def segments_not_written() -> AbstractContextManager[object]:
     return patch.object(LocalNode, "write_all", write_others)
 
 
-def unsent(*commands: type[Command], instead: Callable[[], Any] = lambda: None) -> Means:
-    """Commands of these types are not sent to their worker; their result is that of `instead`."""
+def unsent(*commands: Callable[..., Call[Any]], instead: Callable[[], Any] = lambda: None) -> Means:
+    """These commands of roles are not sent to their worker; their result is that of `instead`."""
+    declared: list[Any] = [command.__self__ for command in commands]
 
     @contextmanager
     def means() -> Iterator[None]:
         call = WorkerService.call
 
-        def call_others(worker: WorkerService, command: Any, **options: Any) -> Any:
-            if isinstance(command, commands):
+        def call_others(worker: WorkerService, asked: Call[Any], **options: Any) -> Any:
+            if asked.command in declared:
                 return instead()
-            return call(worker, command, **options)
+            return call(worker, asked, **options)
 
         with patch.object(WorkerService, "call", call_others):
             yield

@@ -17,19 +17,8 @@ from stage import BROKERS, GROUPS, LOAD, ORDERS, SCRAP
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import GroupPlan, TopicPlan
-from harness.clients.observer_commands import (
-    AlterTopic,
-    DeleteRecords,
-    DeleteTopic,
-    DescribeGroup,
-    ElectLeader,
-    FenceProducers,
-    GroupView,
-    JoinAndLeave,
-    JoinedAndLeft,
-    NewTopic,
-)
-from harness.clients.observer_commands import Reassign as ReassignCommand
+from harness.clients.admin import JoinedAndLeft, NewTopic
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.cut_tail import CutTails
 from harness.faults.delete import DeleteBefore
 from harness.faults.elect import Elect
@@ -55,14 +44,14 @@ EMPTY = TopicPlan(
 
 
 def elect(*, unclean: bool) -> Story:
-    return lambda _run: Blunt(Elect("orders", 0, unclean=unclean), unsent(ElectLeader))
+    return lambda _run: Blunt(Elect("orders", 0, unclean=unclean), unsent(ObserverRole.elect))
 
 
 def elect_while_the_leader_dies(run: Run) -> Blunt:
     """Its successor leads under a newer epoch."""
     fault = Blunt(
         Elect("orders", 0, unclean=False),
-        unsent(ElectLeader),
+        unsent(ObserverRole.elect),
         meanwhile(lambda: run.kafka.kill_server(1)),
     )
     fault.after(lambda: run.kafka.start_server(1))
@@ -73,7 +62,7 @@ def recreate(run: Run) -> Blunt:
     run.observer.create_topics([SCRAP])
     run.produce("scrap", count=1, producer="scrap")
     run.produce("scrap", count=TAIL, producer="scrap")
-    return Blunt(Recreate("scrap"), unsent(DeleteTopic))
+    return Blunt(Recreate("scrap"), unsent(ObserverRole.delete_topic))
 
 
 def cut_tails(_run: Run) -> Blunt:
@@ -86,13 +75,12 @@ def rebalance(run: Run) -> Blunt:
     run.workload.start_reading(members)
     await_changes(run, GROUP.group, "assigned", ORDERS.partitions)
 
-    def nobody() -> object:
-        told = run.observer.worker.call(DescribeGroup(group=GROUP.group))
-        view = msgspec.convert(told, GroupView)
-        visit = JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
-        return msgspec.to_builtins(visit)
+    def nobody() -> JoinedAndLeft:
+        view = run.observer.worker.call(ObserverRole.describe_group(GROUP.group))
+        assert view is not None
+        return JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
 
-    fault = Blunt(Rebalance(GROUP.group), unsent(JoinAndLeave, instead=nobody))
+    fault = Blunt(Rebalance(GROUP.group), unsent(ObserverRole.join_and_leave, instead=nobody))
     fault.after(lambda: run.close(run.workload.stop_reading()))
     return fault
 
@@ -100,7 +88,7 @@ def rebalance(run: Run) -> Blunt:
 def fence(run: Run) -> Blunt:
     """The coordinator aborts by itself what is open for too long."""
     begin(run, "fenced", timeout_ms=SHORT_MS)
-    return Blunt(Fence(["fenced"]), unsent(FenceProducers))
+    return Blunt(Fence(["fenced"]), unsent(ObserverRole.fence_producers))
 
 
 def take_over(run: Run) -> Blunt:
@@ -123,7 +111,7 @@ def expire_a_transaction_that_is_fenced(run: Run) -> Blunt:
 
 
 def reassign(_run: Run) -> Blunt:
-    return Blunt(Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ReassignCommand))
+    return Blunt(Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ObserverRole.reassign))
 
 
 def reassign_to_the_same(_run: Run) -> Blunt:
@@ -132,7 +120,9 @@ def reassign_to_the_same(_run: Run) -> Blunt:
 
 def expire(by: By) -> Story:
     plan = msgspec.structs.replace(ORDERS, retention_ms=3000)
-    return lambda _run: Blunt(Expire(plan, by), unsent(AlterTopic, DeleteRecords))
+    return lambda _run: Blunt(
+        Expire(plan, by), unsent(ObserverRole.alter_topic, ObserverRole.delete_records)
+    )
 
 
 def expire_what_is_empty(run: Run) -> Blunt:
@@ -142,7 +132,7 @@ def expire_what_is_empty(run: Run) -> Blunt:
 
 
 def delete_before(_run: Run) -> Blunt:
-    return Blunt(DeleteBefore("orders", 0, offset=TAIL), unsent(DeleteRecords))
+    return Blunt(DeleteBefore("orders", 0, offset=TAIL), unsent(ObserverRole.delete_records))
 
 
 def delete_what_is_gone(_run: Run) -> Blunt:

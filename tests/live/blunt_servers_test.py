@@ -30,7 +30,8 @@ from cluster.kafka.topology import CONTROLLER_PORT, Topology
 from cluster.nodes.traffic import Direction
 from contract.checks import Check
 from contract.run_folder import GroupPlan
-from harness.clients.commands import Consume, LogEnd
+from harness.clients.member import LogEnd
+from harness.clients.member_role import MemberRole
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient
@@ -112,7 +113,7 @@ def pause_a_busy_client(run: Run) -> Blunt:
         LogEnd(topic=ORDERS.topic, partition=partition, offset=UNREACHED)
         for partition in range(ORDERS.partitions)
     ]
-    read = Consume(members=members, ends=ends, timeout_seconds=BUSY_SECONDS)
+    read = MemberRole.consume(members, ends=ends, timeout_seconds=BUSY_SECONDS)
     fault = Blunt(
         PauseClient(run.clients.worker),
         signals_swallowed,

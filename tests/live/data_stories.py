@@ -20,7 +20,7 @@ from stage import GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 from contract.clients import Client
 from contract.outcomes import Outcome
 from contract.waiting import wait_until
-from harness.clients.observer_commands import AlterTopic, DescribeTopic
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.delete import DeleteBefore
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver
@@ -79,7 +79,7 @@ def rebalance(client: Client) -> Callable[[Run], None]:
 
 def begin_burst(run: Run) -> tuple[Path, int]:
     """Fill segments; returns the leader's replica and the start of a segment that all have."""
-    run.observer.worker.call(AlterTopic(topic="orders", config=EXPIRING_TOPIC))
+    run.observer.worker.call(ObserverRole.alter_topic("orders", EXPIRING_TOPIC))
     run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
     folder = replica(run, leader_of(run, "orders"))
     (*_, newest) = segments(folder)
@@ -113,7 +113,7 @@ def expire(by: By) -> Callable[[Run], None]:
         with run.fault(Expire(replace(ORDERS, retention_ms=3000), by)):
             await_gone(folder, newest)
         run.workload.stop_producer("burst")
-        settings = run.observer.worker.call(DescribeTopic(topic="orders"))["config"]
+        settings = run.observer.worker.call(ObserverRole.describe_topic("orders")).config
         assert (settings["retention.ms"], settings["retention.bytes"]) == ("-1", "-1")
 
     return story

@@ -12,7 +12,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import TopicPlan
-from harness.clients.kinds import worker_of
+from harness.clients.process import worker_of
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -12,11 +12,10 @@ import msgspec
 
 from cluster.kafka import distribution
 from contract.clients import clients_of
-from harness.clients.commands import Member
-from harness.clients.commit_styles import OffsetAndEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
-from harness.clients.java_producer import open_producer, settings_of
+from harness.clients.java_producers import open_producer, settings_of
+from harness.clients.member import Member, OffsetAndEpoch
 from harness.java.jvm import java_class, start_jvm
 
 BOOTSTRAP = "127.0.0.1:9"

@@ -23,12 +23,13 @@ from cluster.kafka.topology import PASSWORD, Topology
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from contract.stages import Stage
 from contract.waiting import wait_until
-from harness.clients.observer_commands import CallBroker
+from harness.clients.observer_worker import ObserverRole
 from harness.faults.pause import Pause
 from harness.faults.quorum_targets import Voter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.wire_commits import Membership, Producer, WireCommits
+from harness.wire.request import Broker
 from harness.wire.requests import CLUSTER_ACTION, DESCRIBE, Login, list_offsets
 from scenarios.epoch_protocol_test import (
     LOG_START,
@@ -149,16 +150,14 @@ class LyingWireScenario(Scenario):
         if lie.principal is not None:
             login = Login(principal=lie.principal, password=PASSWORD)
         run.observer.worker.call(
-            CallBroker(
-                broker=lie.broker,
-                address=run.observer.worker.host.address,
-                port=port,
-                requests=[lie.request],
+            ObserverRole.call_broker(
+                lie.broker,
+                Broker(run.observer.worker.host.address, port, login),
+                [lie.request],
                 topic_names={
                     run.wire.topic_id("orders"): "orders",
                     METADATA_LOG_ID: METADATA_LOG,
                     **lie.names,
                 },
-                login=login,
             )
         )

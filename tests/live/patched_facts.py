@@ -11,8 +11,8 @@ from typing import Any
 from java_facts import BOOTSTRAP, AssignedMember, optional
 
 from cluster.kafka import distribution
-from harness.clients.commands import Member
 from harness.clients.history import HistoryWriter
+from harness.clients.member import Member
 from harness.java.jvm import java_class, start_jvm
 
 OF_METADATA = 7

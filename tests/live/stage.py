@@ -2,7 +2,7 @@
 
 from contract.clients import Client
 from contract.run_folder import TopicPlan
-from harness.clients.observer_commands import NewTopic
+from harness.clients.admin import NewTopic
 from harness.faults.targets import LeaderOf
 from harness.story.workload import reader
 

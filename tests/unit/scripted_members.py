@@ -5,15 +5,19 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.clients.commands import (
+from harness.clients.history import HistoryWriter
+from harness.clients.member import (
+    Batch,
+    ClientState,
+    Failure,
+    GroupMember,
     LogEnd,
     Member,
-    WorkerPlan,
+    OffsetAndEpoch,
+    Partition,
 )
-from harness.clients.commit_styles import ClientState, OffsetAndEpoch
-from harness.clients.history import HistoryWriter
-from harness.clients.member import Batch, Failure, GroupMember, Partition
 from harness.clients.member_role import MemberRole
+from harness.clients.worker import WorkerPlan
 from harness.decode.histories import read_histories
 
 ORDERS = ("orders", 0)

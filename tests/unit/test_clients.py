@@ -1,12 +1,16 @@
 """What all clients under test share: the member contract, its role, and who serves whom."""
 
+import json
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_members import (
     MEMBER,
+    PLAN,
     ScriptedMember,
     TellingMember,
     end,
@@ -16,35 +20,26 @@ from scripted_members import (
 )
 
 from contract.errors import WorkerError
-from contract.outcomes import NO_OFFSET, Outcome
-from harness.clients.commands import (
-    CloseMembers,
-    CommitPositions,
-    Consume,
-    Member,
-    MemberCommit,
-    OpenMembers,
-    Produce,
-    StartConsuming,
-    StepAnswer,
-)
-from harness.clients.commit_styles import OffsetAndEpoch
+from contract.outcomes import NO_OFFSET, CommitEpoch, Outcome
 from harness.clients.history import HistoryWriter
-from harness.clients.member import Partition
-from harness.clients.python_log import MemberStamp, open_log
+from harness.clients.java_producers import StepAnswer
+from harness.clients.java_worker import JavaRole
+from harness.clients.member import Member, MemberCommit, OffsetAndEpoch, Partition
+from harness.clients.member_role import MemberRole, MemberStamp, open_log
+from harness.clients.worker import serve
 from harness.decode.client_logs.lines import log_lines
 from harness.story.transactions import require
 
 
 def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Path) -> None:
     role = role_in(tmp_path)
-    role.carry_out(OpenMembers(members=[MEMBER]))
-    ended = role.carry_out(Consume(members=["g#1"], ends=end(3), timeout_seconds=5))
+    role.open_members([MEMBER])
+    ended = role.consume(["g#1"], ends=end(3), timeout_seconds=5)
     assert ended == {"g#1": "caught_up"}
     for style, outcome in (("record", "ok"), ("forced", "failed"), ("none", "ok")):
         order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 7})
-        assert role.carry_out(CommitPositions(commits=[order])) == {"g#1": outcome}
-    role.carry_out(CloseMembers(members=["g#1"]))
+        assert role.commit_positions([order]) == {"g#1": outcome}
+    role.close_members(["g#1"])
     assert [row["offset"] for row in rows(tmp_path, "polls")] == [0, 1, 2]
     commits = [(row["offset"], row["committed_epoch"]) for row in rows(tmp_path, "commits")]
     assert commits == [(3, 1), (3, 7), (3, -1)]
@@ -122,9 +117,9 @@ def test_a_member_that_reads_on_commits_only_what_its_client_knows(
     tmp_path: Path, style: str
 ) -> None:
     role = role_in(tmp_path)
-    role.carry_out(OpenMembers(members=[MEMBER]))
+    role.open_members([MEMBER])
     with pytest.raises(WorkerError, match=style):
-        role.carry_out(StartConsuming(members=["g#1"], commit_epoch=style, commit_interval_ms=10))
+        role.start_consuming(["g#1"], commit_epoch=CommitEpoch(style), commit_interval_ms=10)
 
 
 class KeepingMember(TellingMember):
@@ -233,8 +228,8 @@ def test_a_plain_commit_of_a_lost_partition_is_unknown(
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     raising = Member(group="g", member="g#2", topic="orders", reset="none")
-    role.carry_out(OpenMembers(members=[raising]))
-    ended = role.carry_out(Consume(members=["g#2"], ends=end(99), timeout_seconds=5))
+    role.open_members([raising])
+    ended = role.consume(["g#2"], ends=end(99), timeout_seconds=5)
     assert ended == {"g#2": "failed"}
     failed = rows(tmp_path, "group_events")[-1]
     assert (failed["change"], failed["exception"], failed["divergent_offset"]) == (
@@ -250,8 +245,8 @@ def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) 
     unassigned = Member(
         group="u", member="u#1", topic="unassigned", reset="earliest", bootstrap="broker:9092"
     )
-    role.carry_out(OpenMembers(members=[MEMBER, unassigned]))
-    ended = role.carry_out(Consume(members=names, ends=end(9), timeout_seconds=0.05))
+    role.open_members([MEMBER, unassigned])
+    ended = role.consume(names, ends=end(9), timeout_seconds=0.05)
     assert ended == dict.fromkeys(names, "stalled")
     stalls = [row for row in rows(tmp_path, "group_events") if row["change"] == "stalled"]
     told = {(row["member"], row["topic"], row["partition"]) for row in stalls}
@@ -261,10 +256,52 @@ def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) 
 def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     with pytest.raises(WorkerError, match="no member g#9"):
-        role.carry_out(Consume(members=["g#9"], ends=[], timeout_seconds=1))
-    send = Produce(producer="p", topic="t", partition=0, acks="all", sequence_first=0, count=1)
-    with pytest.raises(WorkerError, match="scripted worker does not know Produce"):
-        role.carry_out(send)
+        role.consume(["g#9"], ends=[], timeout_seconds=1)
+
+
+def answers(folder: Path, *lines: str) -> list[dict[str, Any]]:
+    """What a worker with a scripted client answers to lines on its standard input."""
+    path = folder / "answers.jsonl"
+    serve(PLAN, role_in(folder), HistoryWriter(path), lines)
+    events = [json.loads(line) for line in path.read_text().splitlines()]
+    return [event for event in events if event["event"] == "Answered"]
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (JavaRole.count_produced("p").line(1), "the scripted worker does not know count_produced"),
+        ('{"request": 1, "do": "_member", "arguments": {}}', "worker does not know _member"),
+        (
+            '{"request": 1, "do": "close_members", "arguments": {"members": ["g#1", 2]}}',
+            r"close_members refuses its arguments: Expected `str`, got `int` - at `\$.members",
+        ),
+        (
+            '{"request": 1, "do": "close_members", "arguments": {}}',
+            "close_members refuses its arguments: .* missing required field `members`",
+        ),
+        (
+            '{"request": 1, "do": "ping", "arguments": {"loud": true}}',
+            "ping refuses its arguments: .* unknown field `loud`",
+        ),
+    ],
+)
+def test_a_worker_refuses_what_is_no_command_of_its_role(
+    tmp_path: Path, line: str, error: str
+) -> None:
+    (answer,) = answers(tmp_path, line)
+    assert re.search(f"^WorkerError: .*{error}", answer["error"])
+
+
+def test_a_command_takes_and_returns_what_its_method_does(tmp_path: Path) -> None:
+    """Both ways through JSON, with the types of the method."""
+    opened = MemberRole.open_members([MEMBER])
+    counted = MemberRole.count_commits(members=["g#1"])
+    assert (opened.what, counted.what) == ("open members", "count commits")
+    results = [one["result"] for one in answers(tmp_path, opened.line(1), counted.line(2))]
+    assert (opened.result(results[0]), counted.result(results[1])) == (None, {"g#1": 0})
+    produced = JavaRole.count_produced("p").result({"3": {"ok": 7}})
+    assert produced == {3: {Outcome.OK: 7}}
 
 
 def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
@@ -288,8 +325,8 @@ def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:
 def test_a_story_requires_only_what_it_can_not_do_without() -> None:
     done = StepAnswer(change="committed", outcome=Outcome.OK, error=None)
     refused = StepAnswer(change="fenced", outcome=Outcome.FAILED, error="ProducerFencedException")
-    require(done, {"ok": 3, "failed": 0})
+    require(done, {Outcome.OK: 3, Outcome.FAILED: 0})
     with pytest.raises(WorkerError, match="fenced: ProducerFencedException"):
         require(done, refused)
     with pytest.raises(WorkerError, match="not acknowledged"):
-        require({"ok": 3, "unknown": 1})
+        require({Outcome.OK: 3, Outcome.UNKNOWN: 1})

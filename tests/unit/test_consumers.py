@@ -1,6 +1,6 @@
 """Which worker serves which member of a group."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from contract.clients import Client, clients_of
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
-from harness.clients.commands import CloseMembers
-from harness.clients.kinds import JAVA_WORKER, WorkerKind, worker_of
-from harness.clients.process import WorkerService
+from harness.clients.command import Call
+from harness.clients.member_role import MemberRole
+from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 from harness.story.consumers import (
     Consumers,
     member_of,
@@ -38,12 +38,13 @@ class ToldWorker:
     def launch(self, **options: str) -> None:
         self.launched = options
 
-    def send(self, command: CloseMembers) -> int:
-        self.members += command.members
-        return 0
+    def send(self, call: Call[None]) -> Call[None]:
+        self.members += call.arguments["members"]
+        return call
 
-    def result(self, request: int, **options: Any) -> int:
-        return len(options) + request
+    def result(self, pending: Call[None], *, timeout_seconds: float) -> None:
+        assert pending.what == "close members"
+        assert timeout_seconds == 60
 
 
 def consumers() -> tuple[Consumers, dict[WorkerKind, ToldWorker]]:
@@ -62,7 +63,7 @@ def test_members_that_are_open_at_once_are_named_by_number_and_each_has_a_worker
 def test_a_command_goes_to_the_worker_of_its_member() -> None:
     called, workers = consumers()
     members = list(members_of([ALONE, PAIR], incarnation=1))
-    called.call(members, lambda share: CloseMembers(members=share))
+    called.call(members, MemberRole.close_members)
     assert workers[JAVA_WORKER].members == ["alone#1", "pair#1.1"]
     assert workers[SECOND].members == ["pair#1.2"]
 
@@ -73,7 +74,7 @@ def test_members_may_share_workers() -> None:
     workers = {kind: ToldWorker(kind) for kind in workers_for([shared])}
     both = Consumers(cast("dict[WorkerKind, WorkerService]", workers), [shared])
     members = list(members_of([shared], incarnation=1))
-    both.call(members, lambda share: CloseMembers(members=share))
+    both.call(members, MemberRole.close_members)
     assert workers[JAVA_WORKER].members == ["pair#1.1", "pair#1.3", "pair#1.5"]
     assert workers[SECOND].members == ["pair#1.2", "pair#1.4"]
 
@@ -86,7 +87,7 @@ def test_a_spare_worker_replaces_a_killed_one() -> None:
     pair = Consumers(dict(zip(kinds[:2], workers[:2], strict=True)), [PAIR], {kinds[2]: workers[2]})
     pair.replace(workers[1], bootstrap="b:1", kafka="4.4.0")
     assert told[2].launched == {"bootstrap": "b:1", "kafka": "4.4.0"}
-    pair.call(["pair#2.1", "pair#2.2"], lambda share: CloseMembers(members=share))
+    pair.call(["pair#2.1", "pair#2.2"], MemberRole.close_members)
     assert [one.members for one in told] == [["pair#2.1"], [], ["pair#2.2"]]
     assert list(pair.workers) == kinds, "all are collected, the killed one too"
     assert pair.spares == 0
@@ -112,7 +113,7 @@ def test_a_member_has_its_number_and_from_the_second_incarnation_its_policy(
 def test_a_name_of_no_planned_member_is_refused(name: str) -> None:
     called, _ = consumers()
     with pytest.raises(UsageError, match="no member"):
-        called.call([name], lambda share: CloseMembers(members=share))
+        called.call([name], MemberRole.close_members)
 
 
 def test_versions_are_those_that_the_workers_told() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from contract.errors import WorkerError
 from harness.clients import member_role
-from harness.clients.commands import ENCODER, Finish, Member, OpenMembers, WorkerPlan
 from harness.clients.history import HistoryWriter
+from harness.clients.member import Member
 from harness.clients.member_role import MemberRole
-from harness.clients.worker import Role, serve
+from harness.clients.worker import Role, WorkerPlan, serve
 from harness.story.ending import Steps
 
 PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j")
@@ -38,9 +38,6 @@ class ClosingMember:
 class RaisingRole(Role):
     client, client_version = "raising", "1"
 
-    def carry_out(self, command: Any) -> Any:
-        return command
-
     def close(self) -> None:
         raise WorkerError("g#1 did not close")
 
@@ -54,7 +51,7 @@ def test_members_close_at_the_same_time_and_those_that_do_not_are_named(
     role = MemberRole(PLAN, history, client="scripted", client_version="1", make_member=make)
     names = ("hangs", "raises", "a", "b")
     members = [Member(group="g", member=name, topic="t", reset="none") for name in names]
-    role.carry_out(OpenMembers(members=members))
+    role.open_members(members)
     with pytest.raises(WorkerError, match="raises raised ConnectionError: gone; hangs did not"):
         role.close()
     assert sorted(ClosingMember.closed) == ["a", "b"]
@@ -64,7 +61,7 @@ def test_members_close_at_the_same_time_and_those_that_do_not_are_named(
 
 def test_a_worker_that_can_not_close_answers_so_and_ends_its_history(tmp_path: Path) -> None:
     history = HistoryWriter(tmp_path / "w.jsonl")
-    lines = [ENCODER.encode(Finish(request=3)).decode(), "not read any more"]
+    lines = [Role.finish().line(3), "not read any more"]
     serve(PLAN, RaisingRole(), history, lines)
     told = [msgspec.json.decode(line) for line in (tmp_path / "w.jsonl").read_bytes().splitlines()]
     assert [event["event"] for event in told] == ["WorkerStarted", "Answered", "WorkerStopped"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.clients.observer_commands import PartitionState
+from harness.clients.views import PartitionState
 from harness.story.hunt import with_next_leader
 
 

@@ -9,11 +9,9 @@ import pytest
 from kafka import TopicPartition
 
 from harness.clients import kafka_python_consumer
-from harness.clients.commands import Member
 from harness.clients.history import HistoryWriter
-from harness.clients.kafka_python_consumer import KafkaPythonMember
-from harness.clients.member import POLL_MS
-from harness.clients.python_log import SpeakerLog
+from harness.clients.kafka_python_consumer import KafkaPythonMember, SpeakerLog
+from harness.clients.member import POLL_MS, Member
 
 ORDERS = TopicPartition("orders", 0)
 JOIN_MS = 1000

@@ -12,11 +12,7 @@ from scripted_members import (
     rows,
 )
 
-from harness.clients.commands import (
-    MemberCommit,
-)
-from harness.clients.commit_styles import ClientState, OffsetAndEpoch
-from harness.clients.member import Partition
+from harness.clients.member import ClientState, MemberCommit, OffsetAndEpoch, Partition
 
 
 class ChangingMember(TellingMember):

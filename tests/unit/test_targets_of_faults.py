@@ -8,7 +8,7 @@ import pytest
 
 from contract.errors import FaultError, NotLandedError, TargetError, WorkerError
 from contract.waiting import wait_until
-from harness.clients.observer_commands import PartitionState
+from harness.clients.views import PartitionState
 from harness.commands import playground
 from harness.faults import targets
 from harness.faults.fault import Field
