@@ -10,6 +10,7 @@ EVENTS ?= 1000000 10000000
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
 BENCH_READY := .venv/.ready-bench
+DOCS_READY := .venv/.ready-docs
 DEMO := tests/live/test_demo.py
 PYTEST := .venv/bin/pytest --numprocesses 2 --durations 10
 IF_SHORT := $(if $(LONG),, and not long)
@@ -18,7 +19,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants findings bench-tools bench-analysis scenarios-page results-page facts-page protocol protocol-page report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants bench-tools bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,35 +58,23 @@ torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disk
 mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; writes docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
 
-findings: $(READY) ## Every check, from its statement's header; writes the tables of docs/findings.md
-	.venv/bin/python -m analysis.findings_page
-
 bench-tools: $(BENCH_READY) ## Install what make arbiter needs
 
 bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
-scenarios-page: $(READY) ## Write docs/scenarios.md from the scenarios' files and the suite nightly
-	.venv/bin/python -m bench.scenarios_page
-
-results-page: $(READY) ## Every trace table and column, from their declarations; writes the tables of docs/results.md
-	.venv/bin/python -m contract.results_page
-
-facts-page: $(READY) ## Every fact and its columns, from their declarations; writes the tables of docs/facts.md
-	.venv/bin/python -m analysis.facts_page
-
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); writes docs/protocol.md
 	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
 	.venv/bin/python -m studies.protocol $(call quoted,$(RESULTS))
-
-protocol-page: $(READY) ## The rules of the protocol, from contract/protocol.py; writes the tables of docs/protocol.md
-	.venv/bin/python -m contract.protocol_page
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
 
 playground: $(READY) ## A cluster that keeps running, for faults by hand: [CLUSTER=] [KAFKA=]
 	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS))
+
+docs: $(DOCS_READY) ## The site of the docs, with all that is made from code and figures: build/site/html/index.html
+	.venv/bin/python -m website $(if $(REPOSITORY),--repository $(call quoted,$(REPOSITORY)))
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
@@ -108,13 +97,16 @@ format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: $(READY) ## Update requirements.lock and bench/requirements.lock
+lock: $(READY) ## Update requirements.lock, bench/requirements.lock and website/requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--override overrides.txt --group dev --no-emit-index-url --no-header \
 		pyproject.toml --output-file requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--constraint requirements.lock --group bench --no-emit-index-url --no-header \
 		--output-file bench/requirements.lock
+	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--constraint requirements.lock --group docs --no-emit-index-url --no-header \
+		--output-file website/requirements.lock
 
 doctor: $(READY) ## Which pools and faults this machine supports, and what a missing tool costs
 	$(FENCEPOST) doctor
@@ -132,6 +124,10 @@ $(READY): requirements.lock pyproject.toml
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@.venv/bin/python -m analysis.prepare
 	@touch $(READY)
+
+$(DOCS_READY): $(READY) website/requirements.lock
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r website/requirements.lock
+	@touch $(DOCS_READY)
 
 $(BENCH_READY): $(READY) bench/requirements.lock
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r bench/requirements.lock

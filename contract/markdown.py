@@ -1,6 +1,7 @@
 """Parts of Markdown that several pages and summaries have."""
 
 import re
+from collections.abc import Iterable
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 
@@ -8,6 +9,13 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 def table_row(*cells: str) -> str:
     """A row of a table, of cells that are Markdown already."""
     return f"| {' | '.join(cells)} |"
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table, of cells that are Markdown already."""
+    titles = list(head)
+    lines = [table_row(*titles), f"|{'---|' * len(titles)}"]
+    return "\n".join([*lines, *(table_row(*map(str, row)) for row in rows)])
 
 
 def plain(text: str) -> str:

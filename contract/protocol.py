@@ -1,7 +1,7 @@
 """The rules of Kafka's protocol about leader epochs, each with its source and its versions.
 
-A check reports a rule by its name, as the kind of its finding. docs/protocol.md is made from this
-(`make protocol-page`).
+A check reports a rule by its name, as the kind of its finding. docs/protocol.md has them on the
+site.
 """
 
 import enum
@@ -50,6 +50,20 @@ NO_API_KEY, NO_BROKER = -1, -1
 """Of a client's call."""
 API_KEYS = {_FETCH: 1, _LIST: 2, "METADATA": 3, _END: 23} | COMMIT_API_KEYS | QUORUM_API_KEYS
 """By the name of an API: its number, which no release changes."""
+API_NAMES = {
+    "FETCH": "Fetch",
+    "LIST_OFFSETS": "ListOffsets",
+    "METADATA": "Metadata",
+    "OFFSET_COMMIT": "OffsetCommit",
+    "OFFSET_FETCH": "OffsetFetch",
+    "OFFSET_FOR_LEADER_EPOCH": "OffsetForLeaderEpoch",
+    "VOTE": "Vote",
+    "BEGIN_QUORUM_EPOCH": "BeginQuorumEpoch",
+    "END_QUORUM_EPOCH": "EndQuorumEpoch",
+    "TXN_OFFSET_COMMIT": "TxnOffsetCommit",
+    OFFSETS_FOR_TIMES: OFFSETS_FOR_TIMES,
+}
+"""By the name of an API: what Kafka's documents call it."""
 VALIDATED: dict[str, int] = {_FETCH: 9, _LIST: 4, _END: 2}
 """By API: the first version whose request has the current leader epoch."""
 FIRST_WITH_LAST_FETCHED = 12

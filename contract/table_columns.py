@@ -1,9 +1,8 @@
 """How a trace table is declared: its columns, with their types, what they may be, and descriptions.
 
-The descriptions are what docs/results.md has of a table (`make results-page`). A column whose name
-says all has none. What a column may be is compared when a run is judged
-(`analysis.facts.validity`): a table with a value that is missing, out of range or unknown can't be
-evaluated.
+The site has the descriptions of each table (`make docs`). A column whose name says all has none.
+What a column may be is compared when a run is judged (`analysis.facts.validity`): a table with a
+value that is missing, out of range or unknown can't be evaluated.
 """
 
 from collections.abc import Iterable

@@ -17,8 +17,7 @@ from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
 from contract.errors import FencepostError, UsageError
 from contract.made_pages import MadePage
 from contract.markdown import table_row
-from contract.protocol import RULES, ProtocolRule
-from contract.protocol_page import API_NAMES
+from contract.protocol import API_NAMES, RULES, ProtocolRule
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import RuleRow, Verdict
 from studies.reproduction import newest_night

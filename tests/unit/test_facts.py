@@ -4,11 +4,9 @@ from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 
 from analysis.engine.duckdb import Database
 from analysis.facts.library import Fact, facts
-from analysis.facts_page import PAGE, declared, with_tables
 from tests.unit.every_statement import declared_schemas
 
 
@@ -48,21 +46,11 @@ def test_every_fact_has_the_declared_columns_on_duckdb(tmp_path: Path) -> None:
     assert list(chain.from_iterable(wrong)) == []
 
 
-def test_the_page_is_made_from_the_declarations() -> None:
-    page = PAGE.read_text()
-    assert with_tables(page) == page, "run `make facts-page`"
-
-
-def test_a_page_without_markers_is_refused() -> None:
-    with pytest.raises(ValueError, match="made by make facts-page"):
-        with_tables("# Facts\n")
-
-
 def test_every_fact_says_what_a_row_is() -> None:
-    assert declared()
-    assert [one.name for one in declared() if not one.about] == []
+    assert facts()
+    assert [one.name for one in facts().values() if not one.about] == []
 
 
 def test_every_fact_is_a_statement_or_computed() -> None:
-    wrong = [one.name for one in declared() if bool(one.text) == (one.compute is not None)]
+    wrong = [one.name for one in facts().values() if bool(one.text) == (one.compute is not None)]
     assert wrong == []

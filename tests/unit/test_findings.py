@@ -1,27 +1,16 @@
-"""Each check is described once, in its header: docs/findings.md is made from that."""
+"""Each check is described once, in its header."""
 
 import re
 
 import pytest
 
 from analysis.checks.registry import CHECKS, FAMILIES, Description, in_order
-from analysis.findings_page import PAGE, with_tables
 from analysis.verdict.others import OTHERS
 from contract.checks import Check
 from contract.verdicts import FindingVerdict
 
 DESCRIBED = {check: one.header for check, one in CHECKS.items()} | OTHERS
 IDS = [one.id for one in DESCRIBED.values()]
-
-
-def test_the_page_is_made_from_the_headers() -> None:
-    page = PAGE.read_text()
-    assert with_tables(page) == page, "run `make findings`"
-
-
-def test_a_page_without_markers_is_refused() -> None:
-    with pytest.raises(ValueError, match="made by make findings"):
-        with_tables("# Findings\n")
 
 
 def test_every_check_is_defined_once() -> None:

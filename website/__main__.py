@@ -1,0 +1,56 @@
+"""Make the site of the docs: `python -m website [FOLDER]`, which `make docs` calls.
+
+Writes the pages into FOLDER/pages, and their HTML into FOLDER/html, where index.html can be opened
+without a server. Exits 1 if a link leads nowhere.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from contract.errors import PrerequisiteError
+from contract.program import run_program
+from website.pages import ROOT, read, write
+from website.parts import parts
+
+_HERE = Path(__file__).parent
+_CONFIG = "zensical.toml"
+_SCRIPTS = ("iframe-worker.js",)
+app = typer.Typer(add_completion=False, help=__doc__)
+
+
+@app.command()
+def make(
+    folder: Annotated[Path, typer.Argument(help="Is emptied first.")] = ROOT / "build" / "site",
+    *,
+    repository: Annotated[
+        str, typer.Option(help="Address below which a browser finds the repository's files.")
+    ] = "",
+) -> None:
+    """Make the site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = folder / "pages"
+    write(pages, read(parts()), repository=repository)
+    shutil.copyfile(_HERE / _CONFIG, folder / _CONFIG)
+    for name in _SCRIPTS:
+        shutil.copyfile(_HERE / name, pages / name)
+    command = [sys.executable, "-P", "-m", "zensical", "build", "--strict"]
+    made = subprocess.run(
+        [*command, "--config-file", str(folder / _CONFIG)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    if made.returncode:
+        raise PrerequisiteError(f"zensical can't make the site:\n{made.stdout}{made.stderr}")
+    typer.echo(f"wrote {folder / 'html' / 'index.html'}")
+
+
+if __name__ == "__main__":
+    run_program(app, name="website")

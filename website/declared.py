@@ -1,0 +1,205 @@
+"""What the site shows of declarations: facts, tables, checks, rules of the protocol, scenarios."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+import analysis.facts
+from analysis.checks.cases import Case
+from analysis.checks.registry import CHECKS, FAMILIES, Description, in_order
+from analysis.facts.library import facts
+from analysis.verdict.others import OTHERS
+from contract.checks import Check
+from contract.protocol import API_NAMES, RULES
+from contract.protocol_statements import STATEMENTS, Coverage, Statement, compared, numbers
+from contract.table_columns import YEAR_10000_MICROS, Column
+from contract.tables import DECLARED
+from contract.verdicts import FindingVerdict
+from harness.commands.requirements import DEFAULT_KAFKA
+from harness.nightly.suite import Entry, find_suite
+from harness.session.catalog import ScenarioFile, scenarios
+
+_SUBJECTS = Path(analysis.facts.__path__[0]) / "subjects.yml"
+"""What the facts of each subject are about, as Markdown."""
+_NIGHTLY = "nightly"
+Row = Sequence[object]
+
+
+def of_facts() -> dict[str, Any]:
+    """Every fact; those of one subject stand together."""
+    about = msgspec.yaml.decode(_SUBJECTS.read_bytes(), type=dict[str, str])
+    every = sorted(facts().values(), key=lambda one: (one.subject, one.name))
+    subjects = {
+        name: {"about": about[name], "facts": [(one, _columns(one.columns)) for one in found]}
+        for name, found in groupby(every, key=lambda one: one.subject)
+    }
+    return {"subjects": subjects}
+
+
+def _columns(columns: Iterable[Column]) -> list[Row]:
+    return [(one.name, type_in_words(one.type), one.about) for one in columns]
+
+
+def of_tables() -> dict[str, Any]:
+    """Every table of a run."""
+    return {
+        "tables": {
+            name: (table, [(one.name, _type_and_bounds(one), one.about) for one in table.columns])
+            for name, table in DECLARED.items()
+        }
+    }
+
+
+def of_checks() -> dict[str, Any]:
+    """Every check, by family, from the headers of their statements."""
+    rows: list[tuple[Description, Check, str]] = []
+    rows += [(one.header, check, kinds(one.cases)) for check, one in CHECKS.items()]
+    rows += [(described, check, "") for check, described in OTHERS.items()]
+    rows.sort(key=lambda row: in_order(row[0].id))
+    families = {
+        f"{letter}. {title}": [_check(*row) for row in rows if row[0].id.startswith(letter)]
+        for letter, title in FAMILIES.items()
+    }
+    return {"families": families}
+
+
+def _check(one: Description, check: Check, kinds_of_findings: str) -> Row:
+    parts = (one.definition, one.explanation, f"Evaluates {one.evaluates}")
+    finds = " ".join(part for part in parts if part)
+    return (one.id, check, finds, kinds_of_findings, one.permitted, one.undecided, one.source)
+
+
+def kinds(cases: Iterable[Case]) -> str:
+    """The kinds of a check's findings, each with the verdicts that it may have.
+
+    Such as `lost: violation, permitted; superseded: undecided`.
+    """
+    verdicts: dict[str, set[FindingVerdict]] = {}
+    for case in cases:
+        kind = case.kind if case.is_of_one_kind else f"*{case.kind.strip('{}')}*"
+        verdicts.setdefault(kind, set()).update(case.verdicts)
+    return "; ".join(
+        f"{kind}: {', '.join(verdict for verdict in FindingVerdict if verdict in of_kind)}"
+        for kind, of_kind in verdicts.items()
+    )
+
+
+def of_protocol() -> dict[str, Any]:
+    """The rules, the statements without a rule, and how the two lists of statements compare."""
+    return {
+        "rules": [
+            (
+                name,
+                rule.says,
+                f"{rule.source.document}, {rule.source.place}",
+                f"`{rule.code}`",
+                "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items()) or "all",
+                rule.check,
+                _rows_of_second_list(STATEMENTS.rules.get(name, "")),
+            )
+            for name, rule in RULES.items()
+        ],
+        "documents": {name: _document(found) for name, found in STATEMENTS.documents.items()},
+        "compared": compared(len(RULES)),
+        "rows_of_second_list": sum(STATEMENTS.second_list.values()),
+        "in_both_texts": STATEMENTS.in_both_texts,
+    }
+
+
+def _document(found: Sequence[Statement]) -> dict[str, Any]:
+    counts = Counter(one.coverage for one in found)
+    return {
+        "counts": ", ".join(f"{counts[one]} {one}" for one in Coverage if counts[one]),
+        "statements": [
+            (
+                one.place,
+                one.says,
+                one.coverage,
+                ", ".join(one.by),
+                one.note,
+                _rows_of_second_list(one.second),
+            )
+            for one in found
+        ],
+    }
+
+
+def _rows_of_second_list(second: str) -> int:
+    return len(list(numbers(second)))
+
+
+def of_scenarios() -> dict[str, Any]:
+    """Every scenario, with the Kafka versions that the suite nightly runs it on."""
+    entries = find_suite(_NIGHTLY).entries
+    return {
+        "suite": _NIGHTLY,
+        "default": DEFAULT_KAFKA,
+        "failing": sorted({one.scenario for one in entries if one.expect == "fail"}),
+        "scenarios": list(scenario_rows(scenarios(), entries)),
+    }
+
+
+def scenario_rows(found: Iterable[ScenarioFile], entries: Sequence[Entry]) -> Iterator[Row]:
+    """Yield a row for each scenario.
+
+    Args:
+        found: the scenarios, in the order of their rows.
+        entries: the runs of the suite whose Kafka versions are shown.
+    """
+    for one in found:
+        versions = dict.fromkeys(
+            version
+            for entry in entries
+            if entry.scenario == one.name
+            for version in entry.kafka or [DEFAULT_KAFKA]
+        )
+        link = f"[{one.name}](../scenarios/{one.path.name})"
+        yield link, one.question, parameters_in_words(one.parameters), ", ".join(versions)
+
+
+def parameters_in_words(declared: Sequence[Mapping[str, Any]] | None) -> str:
+    """The sets of parameters that a scenario declares: by name if all combinations are there.
+
+    Args:
+        declared: as of `ScenarioFile.parameters`.
+    """
+    if declared is None:
+        return "see its file"
+    if not any(declared):
+        return ""
+    values = {name: list(dict.fromkeys(one[name] for one in declared)) for name in declared[0]}
+    if prod(len(some) for some in values.values()) == len(declared):
+        return "; ".join(f"{name}: {', '.join(map(str, some))}" for name, some in values.items())
+    sets = (", ".join(f"{name}: {value}" for name, value in one.items()) for one in declared)
+    return ", ".join(f"({one})" for one in sets)
+
+
+def type_in_words(kind: pa.DataType) -> str:
+    """Return a type in words, e.g. `list of (leader_epoch int32, start_offset int64)`."""
+    if pa.types.is_list(kind):
+        return f"list of {type_in_words(kind.value_type)}"
+    if pa.types.is_struct(kind):
+        return f"({', '.join(f'{field.name} {type_in_words(field.type)}' for field in kind)})"
+    return str(kind)
+
+
+def _type_and_bounds(column: Column) -> str:
+    """Return a column's type, and what its values may be where that does not say it.
+
+    Most numbers begin at 0.
+    """
+    words = [type_in_words(column.type)]
+    is_number = pa.types.is_integer(column.type) or pa.types.is_list(column.type)
+    if is_number and column.least is None:
+        words.append("any")
+    elif column.least == -YEAR_10000_MICROS:
+        words.append("also negative")
+    elif column.least:
+        words.append(f"from {column.least}")
+    return ", ".join([*words, *(["may be null"] if column.null else [])])
