@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from contract.faults import FaultTarget, Verb
 from contract.outcomes import GroupChange, Outcome, TransactionChange, TransactionStep
 from contract.stages import Stage
 from contract.tagged import decoder_of
@@ -230,8 +231,8 @@ class FaultChanged(Event, frozen=True, kw_only=True):
     """
 
     number: Int32
-    fault: str
-    target: str
+    fault: Verb
+    target: FaultTarget
     change: Literal["injected", "proved", "heal_began", "healed"]
     landed: bool = False
     evidence: dict[str, Any] = {}

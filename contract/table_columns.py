@@ -113,6 +113,11 @@ def int64s(name: str, about: str = "", *, null: bool = False, least: int = 0) ->
     return Column(name, pa.list_(pa.int64()), about, null, least, INT64_MAX)
 
 
+def strings(name: str, about: str = "", *, null: bool = False) -> Column:
+    """Declare a column of lists of texts."""
+    return Column(name, pa.list_(pa.string()), about, null)
+
+
 def wire_int32(name: str, about: str = "") -> Column:
     """Declare a column of a field of the protocol, which may be missing, or be anything."""
     return int32(name, about, null=True, least=None)

@@ -1,5 +1,6 @@
 """The trace tables of the run: its faults and phases, and what was observed and collected."""
 
+from contract.faults import TargetKind, Verb
 from contract.stages import Stage
 from contract.table_columns import (
     PARTITION,
@@ -17,6 +18,7 @@ from contract.table_columns import (
     nullable,
     other_micros,
     string,
+    strings,
     table,
     wire_int32,
     wire_int64,
@@ -29,8 +31,13 @@ TABLES_OF_RUN = {
         "One row per injected fault. Source: the driver's history. Effects may show from"
         " `injected_micros` on, before the proof, and may last until `healed_micros`, after the"
         " heal began.",
-        string("fault"),
-        string("target"),
+        string("fault", "its verb", values=Verb),
+        string("target_kind", "what it acts on: docs/faults.md", values=TargetKind),
+        int32s("brokers", "ids of the servers that it named; empty: it names none"),
+        *nullable(string("topic", "that the target names, as the next four"), int32("partition")),
+        string("group", null=True),
+        string("worker", "of the clients that it acts on", null=True),
+        strings("transactional_ids"),
         boolean("landed", "the evidence shows its effect, and the effect lasted until the heal"),
         micros("injected_micros", "just before it was applied"),
         micros("proved_micros", "when its effect was seen; null if it was not seen", null=True),

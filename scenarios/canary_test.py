@@ -10,6 +10,7 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.consequence import Consequence
+from contract.faults import FaultTarget, TargetKind, Verb
 from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.story.scenario import Scenario
@@ -24,12 +25,12 @@ class HiddenLoss(CutTails):
     A truncation that the history reports is permitted, since Kafka did not cause it.
     """
 
-    verb = "kill"
+    verb = Verb.KILL
 
     def __init__(self, *, records: int) -> None:
         """The target is named as in a kill."""
         super().__init__("orders", 0, records=records)
-        self.target = "all (brokers 1, 2, 3)"
+        self.target = FaultTarget(target_kind=TargetKind.ALL, brokers=(1, 2, 3))
 
 
 class CanaryScenario(Scenario):

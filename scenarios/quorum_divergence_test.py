@@ -40,7 +40,7 @@ from harness.faults.cut import Links
 from harness.faults.divide import Divide
 from harness.faults.kill import Kill
 from harness.faults.pause import Pause
-from harness.faults.quorum_targets import OtherVoters, Voter
+from harness.faults.targets import OtherVoters, Voter
 from harness.faults.wipe_voter import WipeVoter
 from harness.story.run import Run
 from harness.story.scenario import Scenario

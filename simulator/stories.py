@@ -113,7 +113,8 @@ def write_fault(
     universe.write(
         "faults",
         fault=fault,
-        target=f"broker:{broker} (broker {broker})",
+        target_kind="broker",
+        brokers=(broker,),
         landed=True,
         injected_micros=universe.at(injected),
         proved_micros=universe.at(injected),

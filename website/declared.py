@@ -195,8 +195,8 @@ def _type_and_bounds(column: Column) -> str:
     Most numbers begin at 0.
     """
     words = [type_in_words(column.type)]
-    is_number = pa.types.is_integer(column.type) or pa.types.is_list(column.type)
-    if is_number and column.least is None:
+    kind = column.type.value_type if pa.types.is_list(column.type) else column.type
+    if pa.types.is_integer(kind) and column.least is None:
         words.append("any")
     elif column.least == -YEAR_10000_MICROS:
         words.append("also negative")

@@ -13,4 +13,6 @@ evidence: fault, target, evidence
 place:
   at: injected_micros
 */
-select * from faults where not landed
+select fault, {{ target_words }} as target, landed, evidence, injected_micros
+from faults
+where not landed

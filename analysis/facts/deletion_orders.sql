@@ -6,7 +6,7 @@ columns: |
   topic string
   ordered_micros bigint
 */
-select replace(target, 'topic:') as topic, min(injected_micros) as ordered_micros
+select topic, min(injected_micros) as ordered_micros
 from faults
-where fault like 'expire by %' and target like 'topic:%'
+where fault in ('expire by time', 'expire by size', 'expire by order')
 group by all

@@ -78,7 +78,7 @@ select topic, partition, offset,
   producer, answered_micros, known_by, held_by, acknowledged_epoch, acknowledged_by, truncated_to,
   truncated_micros, later.leader_epoch as later_epoch, later.start_high as later_start, permit,
   is_unreported, created_micros, created_at, is_unread, groups_missed, is_planned, deletion,
-  exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
+  exists(tails, one -> (one.topic, one.partition) = (topic, partition)
     and answered_micros <= one.injected_micros + :clock_micros
     and offset >= coalesce(one.log_end, 0)) as is_tail,
   coalesce(offset between unmatched_first and unmatched_last, false) as is_unmatched,

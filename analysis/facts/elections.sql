@@ -71,24 +71,23 @@ in_service as (
 ),
 injected as (
   select
-    collect_list(struct(target, injected_micros, proved_micros, healed_micros))
+    collect_list(struct(topic, partition, injected_micros, proved_micros, healed_micros))
       filter (where fault = 'elect unclean') as orders,
-    collect_list(struct(target, injected_micros, coalesce(heal_began_micros, healed_micros)
+    collect_list(struct(brokers, injected_micros, coalesce(heal_began_micros, healed_micros)
       as healed_micros)) filter (where fault = 'wipe') as wipes,
-    collect_list(struct(target, injected_micros, healed_micros))
-      filter (where fault in ({{ tail_faults }})) as tails
+    collect_list(struct(topic, partition, injected_micros, healed_micros))
+      filter (where fault = 'cut tails') as tails
   from faults
 ),
 followed as (
   select *,
-    exists(orders, one -> one.target = concat('partition:', topic, '-', partition)
+    exists(orders, one -> (one.topic, one.partition) = (topic, partition)
       and {{ is_meanwhile }} and ({{ is_next }}
         or at_micros <= coalesce(one.proved_micros, one.injected_micros) + :clock_micros))
       as is_ordered,
-    exists(wipes,
-      one -> one.target rlike concat('[(]brokers? ([0-9]+, )*', leader, '(, [0-9]+)*[)]')
+    exists(wipes, one -> array_contains(one.brokers, leader)
       and {{ is_after }} and not coalesce(entered_micros >= one.healed_micros, false)) as is_wiped,
-    exists(tails, one -> one.target = concat('replicas:', topic, '-', partition)
+    exists(tails, one -> (one.topic, one.partition) = (topic, partition)
       and {{ is_after }} and ({{ is_meanwhile }} or {{ is_next }})) as is_cut
   from elected
   cross join injected

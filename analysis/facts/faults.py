@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 from analysis.facts.trace import Row, Trace
+from contract.faults import TargetKind
 from contract.tables import MICROS_PER_SECOND
 
 _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
-_OF_ALL_BROKERS = "replicas:"
 
 
 def unexplained_restarts(trace: Trace) -> Iterator[str]:
@@ -46,4 +46,4 @@ def _is_explained(faults: Sequence[Row], broker: int, before: int, at: int) -> b
 def _is_on(fault: Row, broker: int) -> bool:
     if fault["brokers"]:
         return broker in fault["brokers"]
-    return (fault["target"] or "").startswith(_OF_ALL_BROKERS)
+    return bool(fault["target_kind"] == TargetKind.REPLICAS)

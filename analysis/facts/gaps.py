@@ -204,10 +204,10 @@ def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     if not endless:
         return
     kills = trace.ask(
-        "select target from faults where fault like 'kill%' and target like 'client:%'",
+        "select worker from faults where fault = 'kill' and target_kind = 'client'",
         optional=("faults",),
     )
-    killed = {row["target"].removeprefix("client:").split(" ")[0] for row in kills}
+    killed = {row["worker"] for row in kills}
     for worker in sorted(set(endless) - killed):
         yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
 

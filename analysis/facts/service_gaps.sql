@@ -35,4 +35,4 @@ where all_brokers > 0 and 2 * (all_brokers - brokers) <= all_brokers
 union all
 select injected_micros, ended_micros
 from held_faults
-where injected_micros is not null and (fault = 'cut clients' or target like 'client:%')
+where injected_micros is not null and (fault = 'cut clients' or target_kind = 'client')

@@ -20,6 +20,11 @@ if TYPE_CHECKING:  # It loads PySpark, which pages do without.
     from analysis.facts.remote import RemoteRun
 
 _EARLIER = "an earlier release collected this run, and only that release can judge it"
+_HAD = (
+    (RECORDS, "offset", "a row for each record"),
+    (("faults",), "target", "targets of faults as texts"),
+)
+"""Tables and columns of earlier releases."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +128,9 @@ def _problem(table: str, footer: pq.FileMetaData | str, run: bytes) -> str:
     if named != run:
         return f"is of another run: {named.decode(errors='backslashreplace')}"
     there = footer.schema.to_arrow_schema()
-    if table in RECORDS and "offset" in there.names:
-        return f"has a row for each record: {_EARLIER}"
+    for of, column, had in _HAD:
+        if table in of and column in there.names:
+            return f"has {had}: {_EARLIER}"
     for column in TABLES[table]:
         if there.get_field_index(column.name) < 0:
             return f"has no column {column.name}"

@@ -166,6 +166,10 @@ def _rules_of(column: Column) -> Iterator[_Rule]:
     if not column.null:
         yield _Rule(f"{sql} is null", f"{name} is missing")
     if pa.types.is_list(column.type):
+        if column.least is None:
+            has_none = f"exists({sql}, one -> one is null)"
+            yield _Rule(has_none, f"{name} has an element that is missing")
+            return
         yield _Rule(
             f"exists({sql}, one -> one is null or one < {column.least})",
             f"{name} has an element that is missing or below {column.least}",

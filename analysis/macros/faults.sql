@@ -3,6 +3,15 @@
 {% set instant_faults = "'bounce', 'delete records', 'elect preferred', 'elect unclean',
     'expire by order', 'expire transaction', 'fence', 'reassign', 'rebalance', 'recreate',
     'take over', 'upgrade'" %}
+{# The target of a fault as `FaultTarget` has it in words, such as `leader:orders-0 (broker 1)`. #}
+{% set target_words = "concat(
+    concat_ws(':', target_kind, case
+      when size(transactional_ids) > 0 then array_join(transactional_ids, ',')
+      when partition is not null then concat(topic, '-', partition)
+      when target_kind in ('broker', 'voter') then cast(brokers[0] as string)
+      else coalesce(topic, group, worker) end),
+    if(size(brokers) > 0, concat(if(size(brokers) = 1, ' (broker ', ' (brokers '),
+      array_join(cast(brokers as array<string>), ', '), ')'), ''))" %}
 {# So long after a partition could be served it has to be: 30 s, and by how much a clock was set
    that may have measured the time. #}
 {% set owed_seconds = "30 + :jump_micros / " ~ micros_per_second %}

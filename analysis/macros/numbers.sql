@@ -10,5 +10,3 @@
 {% set is_stored = "not is_tombstone and (producer_id is null or producer_id < 0 or marker <=> 'commit')" %}
 {# Sorts the commits of a group, as they follow each other in the surviving log. #}
 {% set in_log = "struct(offsets_partition, offsets_offset, committed_micros)" %}
-{# Faults that truncate the tails of all replicas of a partition. #}
-{% set tail_faults = "'cut tails', 'cut tail'" %}

@@ -10,6 +10,7 @@ from typing import Any
 from analysis.report.figures import with_noun
 from analysis.report.run_tables import Row, RunTables
 from contract.events import NO_EPOCH
+from contract.faults import target_of
 from contract.outcomes import GroupChange
 from contract.verdicts import Finding
 
@@ -115,7 +116,7 @@ def _phases(tables: RunTables) -> Iterator[Moment]:
 
 def _faults(tables: RunTables) -> Iterator[Moment]:
     for row in tables.rows("faults"):
-        name = f"{row['fault']} {row['target']}"
+        name = f"{row['fault']} {target_of(row)}"
         seen = "its effect was observed" if row["landed"] else "no effect was observed"
         for at, what, kind in (
             (row["injected_micros"], f"{name} injected", Kind.FAULT),

@@ -27,6 +27,7 @@ from analysis.verdict.vacuity import vacuous_check
 from contract.checks import Check
 from contract.described import SCHEMA
 from contract.errors import TableError
+from contract.faults import target_of
 from contract.regular_files import is_of_storage
 from contract.verdicts import (
     EXAMPLES_MAX,
@@ -201,7 +202,7 @@ def _faults(trace: Trace) -> list[FaultResult]:
     return [
         FaultResult(
             fault=row["fault"],
-            target=row["target"],
+            target=str(target_of(row)),
             landed=row["landed"],
             evidence=msgspec.json.decode(row["evidence"]),
         )

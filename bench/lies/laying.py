@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -40,8 +41,6 @@ _EPOCHS_OF_LOG = ("current_leader_epoch", "asked_epoch", "epoch", "diverging_epo
 """Epochs of the quorum, in rows that name the topic of the metadata log."""
 _DURATIONS = ("ahead_micros", "behind_micros", "clock_jump_micros")
 KAFKAS_OWN = "__"
-_BROKER_IN_TARGET = re.compile(r"(?<=[( ])(\d+)(?=[,)])")
-_TOPIC_IN_TARGET = re.compile(r"(?<=[:,])([A-Za-z][\w.]*)(?=-\d)")
 
 
 @dataclass(frozen=True)
@@ -80,8 +79,6 @@ class Universe:
             laid |= self._laid_of_quorum(row)
         if table == "acls" and row["resource_type"] == "TOPIC":
             laid["resource_name"] = self.prefix + row["resource_name"]
-        if table == "faults":
-            laid["target"] = self._target(row["target"])
         if table == "servers":
             laid["name"] = self.prefix + row["name"]
         return laid
@@ -104,7 +101,9 @@ class Universe:
             laid = self._number(table, name, value)
         return laid
 
-    def _list(self, name: str, values: list[int]) -> list[int]:
+    def _list(self, name: str, values: list[Any]) -> list[Any]:
+        if name == "transactional_ids":
+            return [self.prefix + one for one in values]
         if name in _LISTS_OF_SERVERS:
             return [self._server(one) for one in values]
         is_of_log = name == "log_ends"
@@ -130,10 +129,6 @@ class Universe:
 
     def _server(self, number: int) -> int:
         return number + self.index * BROKERS_EACH if number >= 0 else number
-
-    def _target(self, target: str) -> str:
-        named = _TOPIC_IN_TARGET.sub(lambda found: self.prefix + found[1], target)
-        return _BROKER_IN_TARGET.sub(lambda found: str(self._server(int(found[1]))), named)
 
 
 def universe_of(row: Row, began_micros: int) -> int | None:

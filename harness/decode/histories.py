@@ -188,7 +188,7 @@ def _faults(events: Iterable[Event], rows: Rows) -> None:
             | {"forced_by": ""},
         )
         row.setdefault(f"{event.change}_micros", event.wall_micros)
-        row["target"] = event.target
+        row |= msgspec.structs.asdict(event.target)
         if event.change == "proved":
             row |= {
                 "landed": event.landed,

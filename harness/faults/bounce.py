@@ -1,6 +1,7 @@
 """Restart a broker: a controlled shutdown, followed by a start on its own data."""
 
 from cluster.nodes.node import NodeProcess
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.fault import Evidence, Field
 from harness.faults.stop import SHUT_DOWN
@@ -10,7 +11,7 @@ from harness.faults.targets import Target
 class Bounce(BrokerFault):
     """A restart as for a configuration change or an upgrade: one broker after the other."""
 
-    verb = "bounce"
+    verb = Verb.BOUNCE
     may_cut = False
 
     def __init__(self, target: Target) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import TargetError
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import await_packets, require_network, traffic_with
 from harness.faults.fault import Evidence, Field
@@ -17,7 +18,7 @@ class Bridge(BrokerFault):
         half reaches the other.
     """
 
-    verb = "cut bridge"
+    verb = Verb.CUT_BRIDGE
 
     def prepare(self, field: Field) -> None:
         """Resolve the target, which must be one broker of three or more servers."""

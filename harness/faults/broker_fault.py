@@ -5,6 +5,8 @@ from abc import abstractmethod
 from collections import ChainMap
 from collections.abc import Sequence
 
+import msgspec
+
 from contract.errors import FaultError, WaitTimeoutError
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import Target
@@ -26,7 +28,7 @@ class BrokerFault(Fault):
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""
         self._target = target
-        self.target = str(target)
+        self.target = target.named
         self.brokers: list[int] = []
 
     @property
@@ -43,8 +45,7 @@ class BrokerFault(Fault):
     def prepare(self, field: Field) -> None:
         """Resolve the target, which is then named with its servers."""
         self.brokers = self._target.resolve(field.observer)
-        noun = "broker" if len(self.brokers) == 1 else "brokers"
-        self.target = f"{self._target} ({noun} {', '.join(map(str, self.brokers))})"
+        self.target = msgspec.structs.replace(self._target.named, brokers=tuple(self.brokers))
 
     def inject(self, field: Field) -> None:
         """Inject it into all servers of the target."""

@@ -5,6 +5,7 @@ import signal
 from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import FaultError, TargetError, WaitTimeoutError
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.process import WorkerService
 from harness.clients.worker import Role
 from harness.faults.cut import await_packets, require_network, traffic_with
@@ -20,7 +21,7 @@ class ClientFault(Fault):
     def __init__(self, worker: str) -> None:
         """`worker` as in `harness.clients.kinds`: clients (Java's), or a client's name."""
         self._worker = worker
-        self.target = f"client:{worker}"
+        self.target = FaultTarget(target_kind=TargetKind.CLIENT, worker=worker)
 
     def prepare(self, field: Field) -> None:
         """Find the worker.
@@ -40,7 +41,7 @@ class ClientFault(Fault):
 class PauseClient(ClientFault):
     """Its clients are paused, and resume without detecting it: a stalled consumer."""
 
-    verb = "pause"
+    verb = Verb.PAUSE
 
     def inject(self, field: Field) -> None:
         """Suspend everything on its node."""
@@ -82,7 +83,7 @@ class KillClient(ClientFault):
     It is not healed: `Consumers.replace` puts another worker in its place.
     """
 
-    verb = "kill"
+    verb = Verb.KILL
 
     def prepare(self, field: Field) -> None:
         """Find the worker, which must run."""
@@ -106,7 +107,7 @@ class KillClient(ClientFault):
 class CutClient(ClientFault):
     """Packets of its clients to brokers are dropped on its own node, so its clients must send."""
 
-    verb = "cut"
+    verb = Verb.CUT
 
     def prepare(self, field: Field) -> None:
         """Find the worker, on a node whose packets can be dropped."""

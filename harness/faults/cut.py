@@ -7,6 +7,7 @@ from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_POR
 from cluster.nodes.node import Capability, Node
 from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import FaultError
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.rules import counted_packets, lapse_of
@@ -45,7 +46,7 @@ class Cut(BrokerFault):
         """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._links = links
-        self.verb = f"cut {links}"
+        self.verb = Verb(f"cut {links}")
 
     def prepare(self, field: Field) -> None:
         """Resolve the target, on nodes whose packets can be dropped."""

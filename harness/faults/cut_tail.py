@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.observer_worker import ObserverRole, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -11,11 +12,11 @@ from harness.faults.fault import Evidence, Fault, Field
 class CutTails(Fault):
     """SIGKILL to all brokers, then truncation of each replica by the same number of records."""
 
-    verb = "cut tails"
+    verb = Verb.CUT_TAILS
 
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""
-        self.target = f"replicas:{topic}-{partition}"
+        self.target = FaultTarget(target_kind=TargetKind.REPLICAS, topic=topic, partition=partition)
         self._topic, self._partition, self._records = topic, partition, records
         self._results: dict[str, TruncateTailResult] = {}
         self._segments: dict[int, tuple[Path, Path]] = {}

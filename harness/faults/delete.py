@@ -1,5 +1,6 @@
 """Delete the records of a partition before an offset, by the DeleteRecords request (KIP-107)."""
 
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -7,11 +8,13 @@ from harness.faults.fault import Evidence, Fault, Field
 class DeleteBefore(Fault):
     """The log start moves up to an offset within the log; deleted records stay deleted."""
 
-    verb = "delete records"
+    verb = Verb.DELETE_RECORDS
 
     def __init__(self, topic: str, partition: int, *, offset: int) -> None:
         """The offset must not lie beyond the high watermark."""
-        self.target = f"partition:{topic}-{partition}"
+        self.target = FaultTarget(
+            target_kind=TargetKind.PARTITION, topic=topic, partition=partition
+        )
         self._topic, self._partition, self._offset = topic, partition, offset
         self._before = -1
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cluster.kafka.topology import CONTROLLER_PORT
 from cluster.nodes.traffic import Direction, Traffic
+from contract.faults import Verb
 from harness.faults.broker_fault import timeouts_of_silence
 from harness.faults.cut import Cut, Links, await_packets, traffic_with
 from harness.faults.fault import Evidence, Field
@@ -28,7 +29,7 @@ class Divide(Cut):
         super().__init__(target, links)
         self._directions = _DIRECTIONS[links]
         self._port = CONTROLLER_PORT if is_of_requests else None
-        self.verb = f"divide {links}{' requests' if is_of_requests else ''}"
+        self.verb = Verb(f"divide {links}{' requests' if is_of_requests else ''}")
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when packets were dropped and none passed."""

@@ -1,6 +1,7 @@
 """Elect a partition's leader by an administrator's request."""
 
 from contract.events import NO_EPOCH
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import existing_partition
@@ -11,8 +12,10 @@ class Elect(Fault):
 
     def __init__(self, topic: str, partition: int, *, unclean: bool) -> None:
         """`unclean` does not depend on `unclean.leader.election.enable` (KIP-460)."""
-        self.verb = "elect unclean" if unclean else "elect preferred"
-        self.target = f"partition:{topic}-{partition}"
+        self.verb = Verb.ELECT_UNCLEAN if unclean else Verb.ELECT_PREFERRED
+        self.target = FaultTarget(
+            target_kind=TargetKind.PARTITION, topic=topic, partition=partition
+        )
         self._topic, self._partition, self._unclean = topic, partition, unclean
         self._epoch = NO_EPOCH
         self._leader: int | None = None

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Callable
 
 from contract.errors import FaultError
+from contract.faults import FaultTarget, TargetKind, Verb
 from contract.run_folder import TopicPlan
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
@@ -54,7 +55,8 @@ class Expire(Fault):
         """
         if by is By.TIME and topic.retention_ms is None:
             raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
-        self.verb, self.target = f"expire by {by}", f"topic:{topic.topic}"
+        self.verb = Verb(f"expire by {by}")
+        self.target = FaultTarget(target_kind=TargetKind.TOPIC, topic=topic.topic)
         self._topic, self._by, self._up_to = topic, by, up_to
         self._before: dict[int, PartitionState] = {}
 

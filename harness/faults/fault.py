@@ -11,6 +11,7 @@ from typing import Any
 from cluster.kafka.service import KafkaService
 from contract.errors import FencepostError, NotLandedError, WaitTimeoutError
 from contract.events import FaultChanged
+from contract.faults import FaultTarget, Verb
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
@@ -72,12 +73,12 @@ class Fault(ABC):
     Four times of it are recorded. Its effects can occur between `inject` and the end of `heal`.
 
     Attributes:
-        verb: in the history, e.g. `kill`.
-        target: in the history, e.g. `leader:orders-0`.
+        verb: what it does.
+        target: what it acts on, with its servers once they are resolved.
     """
 
-    verb: str
-    target: str
+    verb: Verb
+    target: FaultTarget
 
     def prepare(self, field: Field) -> None:  # noqa: B027 - most faults need nothing
         """Resolve the target and wait for what the injection needs, without changing anything."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from contract.errors import TargetError, WorkerError
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.admin import TransactionState
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -23,7 +24,9 @@ class EpochRaised(Fault):
 
     def __init__(self, transactional_ids: Sequence[str]) -> None:
         """Each transactional.id must have a transaction that is open when the fault is injected."""
-        self.target = f"transactional.id:{','.join(transactional_ids)}"
+        self.target = FaultTarget(
+            target_kind=TargetKind.TRANSACTIONAL_ID, transactional_ids=tuple(transactional_ids)
+        )
         self._transactional_ids = list(transactional_ids)
         self.forced_ms: dict[str, int] = {}
         self._before: list[TransactionState] = []
@@ -86,7 +89,7 @@ class EpochRaised(Fault):
 class Fence(EpochRaised):
     """An administrator fences the producers (`Admin.fenceProducers`)."""
 
-    verb = "fence"
+    verb = Verb.FENCE
 
     def inject(self, field: Field) -> None:
         """Fence them."""
@@ -96,7 +99,7 @@ class Fence(EpochRaised):
 class TakeOver(EpochRaised):
     """Other producers initialize the same transactional ids."""
 
-    verb = "take over"
+    verb = Verb.TAKE_OVER
 
     def __init__(self, transactional_ids: Sequence[str], *, by: Callable[[str], object]) -> None:
         """`by` opens another producer of a transactional.id and initializes it."""
@@ -112,7 +115,7 @@ class TakeOver(EpochRaised):
 class ExpireTransaction(EpochRaised):
     """`transaction.timeout.ms` passes, and the coordinator aborts the open transactions."""
 
-    verb = "expire transaction"
+    verb = Verb.EXPIRE_TRANSACTION
     is_by_timeout = True
 
     def __init__(self, transactional_ids: Sequence[str], *, timeout_ms: int) -> None:

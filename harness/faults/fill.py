@@ -7,6 +7,7 @@ above the size of its own log file, so that it can log the error.
 """
 
 from contract.errors import WaitTimeoutError
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -28,7 +29,7 @@ class Fill(BrokerFault):
     A broker whose only log directory fails takes it offline and ends (KIP-112).
     """
 
-    verb = "fill"
+    verb = Verb.FILL
 
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""

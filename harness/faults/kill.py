@@ -2,13 +2,14 @@
 
 import signal
 
+from contract.faults import Verb
 from harness.faults.broker_fault import EndServer
 
 
 class Kill(EndServer):
     """SIGKILL to the target's processes, as in a power failure."""
 
-    verb = "kill"
+    verb = Verb.KILL
     number = signal.SIGKILL
     statuses = frozenset({-signal.SIGKILL})
     is_silent = True

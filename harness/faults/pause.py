@@ -1,5 +1,6 @@
 """Pause a broker's whole node, like a long garbage collection or a frozen host."""
 
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 
@@ -7,7 +8,7 @@ from harness.faults.fault import Evidence, Field
 class Pause(BrokerFault):
     """Everything on the broker's node is suspended; it resumes without detecting it."""
 
-    verb = "pause"
+    verb = Verb.PAUSE
 
     def inject_broker(self, field: Field, broker: int) -> None:
         """Suspend everything on its node."""

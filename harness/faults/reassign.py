@@ -1,5 +1,6 @@
 """Move a partition to other replicas; healed by moving it back."""
 
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field
@@ -10,11 +11,13 @@ _ASSIGNED_SECONDS = 20
 class Reassign(Fault):
     """A partition's replicas are replaced, with the leader if it is not among the new ones."""
 
-    verb = "reassign"
+    verb = Verb.REASSIGN
 
     def __init__(self, topic: str, partition: int, *, replicas: list[int]) -> None:
         """`replicas`: brokers, the preferred leader first."""
-        self.target = f"partition:{topic}-{partition}"
+        self.target = FaultTarget(
+            target_kind=TargetKind.PARTITION, topic=topic, partition=partition
+        )
         self._topic, self._partition, self._replicas = topic, partition, replicas
         self._before: PartitionState | None = None
         self._assigned_before: list[int] = []

@@ -3,6 +3,7 @@
 import msgspec
 
 from contract.errors import FaultError, TargetError
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.admin import JoinedAndLeft
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
@@ -21,11 +22,11 @@ class Rebalance(Fault):
     members resume at their commits. Both group protocols are supported.
     """
 
-    verb = "rebalance"
+    verb = Verb.REBALANCE
 
     def __init__(self, group: str) -> None:
         """The group must be stable when the fault is injected, and its members poll."""
-        self.target = f"group:{group}"
+        self.target = FaultTarget(target_kind=TargetKind.GROUP, group=group)
         self._group = group
         self._seen: JoinedAndLeft | None = None
 

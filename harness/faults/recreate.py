@@ -1,5 +1,6 @@
 """Delete a topic and create another one of the same name; never undone."""
 
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.admin import NewTopic
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
@@ -15,11 +16,11 @@ class Recreate(Fault):
     id).
     """
 
-    verb = "recreate"
+    verb = Verb.RECREATE
 
     def __init__(self, topic: str) -> None:
         """The topic must exist when the fault is injected."""
-        self.target = f"topic:{topic}"
+        self.target = FaultTarget(target_kind=TargetKind.TOPIC, topic=topic)
         self._topic = topic
         self._ids_before: dict[str, str] = {}
         self._old: NewTopic | None = None

@@ -2,6 +2,7 @@
 
 import signal
 
+from contract.faults import Verb
 from harness.faults.broker_fault import EndServer
 
 _BY_SIGTERM = 143
@@ -12,7 +13,7 @@ SHUT_DOWN = frozenset({0, _BY_SIGTERM})
 class Stop(EndServer):
     """SIGTERM to the target's process: a broker hands over its leaderships first."""
 
-    verb = "stop"
+    verb = Verb.STOP
     number = signal.SIGTERM
     statuses = SHUT_DOWN
     is_silent = False

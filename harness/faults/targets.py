@@ -1,20 +1,28 @@
 """The servers that a fault acts on, resolved just before it is injected."""
 
 import enum
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from contract.errors import FaultError, TargetError, UsageError, WaitTimeoutError
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer import Observer
 from harness.clients.views import PartitionState
 
 _KNOWN_SECONDS = 10
 
 
-class Target(Protocol):
+class Target(ABC):
     """Names servers in terms of the cluster's state, usually one broker."""
 
+    @property
+    @abstractmethod
+    def named(self) -> FaultTarget:
+        """The target as in the history, without the servers that it resolves to."""
+
+    @abstractmethod
     def resolve(self, observer: Observer) -> list[int]:
         """Return their ids at this moment, at least one.
 
@@ -24,26 +32,29 @@ class Target(Protocol):
         """
 
     def __str__(self) -> str:
-        """Return the target as in the history, e.g. `leader:orders-0`."""
+        """Return what it is called where it is given, e.g. `leader:orders-0`."""
+        return self.named.name
 
 
 @dataclass(frozen=True)
-class _OfPartition:
-    """Servers by what they are to a partition, named as `leader:orders-0`."""
+class _OfPartition(Target):
+    """Servers by what they are to a partition."""
 
-    kind: ClassVar[str]
+    kind: ClassVar[TargetKind]
     topic: str
     partition: int
 
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.topic}-{self.partition}"
+    @property
+    def named(self) -> FaultTarget:
+        """The partition, and what the servers are to it."""
+        return FaultTarget(target_kind=self.kind, topic=self.topic, partition=self.partition)
 
 
 @dataclass(frozen=True)
 class LeaderOf(_OfPartition):
     """The leader of a partition."""
 
-    kind = "leader"
+    kind = TargetKind.LEADER
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the partition's current leader."""
@@ -57,7 +68,7 @@ class LeaderOf(_OfPartition):
 class FollowerOf(_OfPartition):
     """The follower of a partition with the lowest id that is in the ISR."""
 
-    kind = "follower"
+    kind = TargetKind.FOLLOWER
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return a current in-sync follower."""
@@ -68,7 +79,7 @@ class FollowerOf(_OfPartition):
 class FollowersOf(_OfPartition):
     """All followers of a partition that are in the ISR."""
 
-    kind = "followers"
+    kind = TargetKind.FOLLOWERS
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the current in-sync followers."""
@@ -76,10 +87,15 @@ class FollowersOf(_OfPartition):
 
 
 @dataclass(frozen=True)
-class Broker:
+class Broker(Target):
     """A broker by its id."""
 
     id: int
+
+    @property
+    def named(self) -> FaultTarget:
+        """Its id."""
+        return FaultTarget(target_kind=TargetKind.BROKER, brokers=(self.id,))
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the broker, if the cluster has it."""
@@ -88,65 +104,103 @@ class Broker:
             raise TargetError(f"{self} can't be resolved: the brokers are {ids}")
         return [self.id]
 
-    def __str__(self) -> str:
-        """Read as `broker:2`."""
-        return f"broker:{self.id}"
-
 
 @dataclass(frozen=True)
-class ActiveController:
+class ActiveController(Target):
     """The server that leads the metadata quorum."""
+
+    @property
+    def named(self) -> FaultTarget:
+        """It needs no name."""
+        return FaultTarget(target_kind=TargetKind.CONTROLLER)
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the current active controller, which is also a broker in combined mode."""
         return [observer.active_controller()]
 
-    def __str__(self) -> str:
-        """Read as `controller`."""
-        return "controller"
+
+@dataclass(frozen=True)
+class Voter(Target):
+    """A voter of the metadata quorum by its id."""
+
+    id: int
+
+    @property
+    def named(self) -> FaultTarget:
+        """Its id."""
+        return FaultTarget(target_kind=TargetKind.VOTER, brokers=(self.id,))
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """Return the controller, if the cluster has it."""
+        ids = observer.kafka.topology.controller_ids
+        if self.id not in ids:
+            raise TargetError(f"{self} can't be resolved: the controllers are {ids}")
+        return [self.id]
 
 
 @dataclass(frozen=True)
-class CoordinatorOf:
+class OtherVoters(Target):
+    """All voters of the metadata quorum but one."""
+
+    than: int
+
+    @property
+    def named(self) -> FaultTarget:
+        """The servers that they resolve to say which one is left out."""
+        return FaultTarget(target_kind=TargetKind.OTHER_VOTERS)
+
+    def resolve(self, observer: Observer) -> list[int]:
+        """Return the other controllers."""
+        return [i for i in observer.kafka.topology.controller_ids if i != self.than]
+
+
+@dataclass(frozen=True)
+class CoordinatorOf(Target):
     """The broker that coordinates a consumer group."""
 
     group: str
+
+    @property
+    def named(self) -> FaultTarget:
+        """The group."""
+        return FaultTarget(target_kind=TargetKind.COORDINATOR, group=self.group)
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the group's current coordinator."""
         return [observer.coordinator(self.group)]
 
-    def __str__(self) -> str:
-        """Read as `coordinator:readers`."""
-        return f"coordinator:{self.group}"
-
 
 @dataclass(frozen=True)
-class TransactionCoordinatorOf:
+class TransactionCoordinatorOf(Target):
     """The broker that coordinates a transactional.id."""
 
     transactional_id: str
+
+    @property
+    def named(self) -> FaultTarget:
+        """The transactional.id."""
+        return FaultTarget(
+            target_kind=TargetKind.TRANSACTION_COORDINATOR,
+            transactional_ids=(self.transactional_id,),
+        )
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return its current coordinator, also if the id was never used."""
         return [observer.coordinator(self.transactional_id, of_transactions=True)]
 
-    def __str__(self) -> str:
-        """Read as `transaction-coordinator:payments`."""
-        return f"transaction-coordinator:{self.transactional_id}"
-
 
 @dataclass(frozen=True)
-class AllBrokers:
+class AllBrokers(Target):
     """Every broker at once."""
+
+    @property
+    def named(self) -> FaultTarget:
+        """They need no name."""
+        return FaultTarget(target_kind=TargetKind.ALL)
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return all brokers of the cluster."""
         return observer.kafka.topology.broker_ids
-
-    def __str__(self) -> str:
-        """Read as `all`."""
-        return "all"
 
 
 class Of(enum.StrEnum):
@@ -157,13 +211,18 @@ class Of(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Minority:
+class Minority(Target):
     """The largest number of brokers, or controllers, whose absence leaves a majority.
 
     Those with the highest ids, except the active controller, so that the quorum keeps its leader.
     """
 
     of: Of
+
+    @property
+    def named(self) -> FaultTarget:
+        """Whose minority it is."""
+        return FaultTarget(target_kind=TargetKind(f"minority:{self.of}"))
 
     def resolve(self, observer: Observer) -> list[int]:
         """Return the current minority."""
@@ -174,10 +233,6 @@ class Minority:
             raise TargetError(f"{self} can't be resolved: {len(ids)} {self.of} have no minority")
         active = observer.active_controller()
         return sorted([i for i in ids if i != active][-size:])
-
-    def __str__(self) -> str:
-        """Read as `minority:brokers`."""
-        return f"minority:{self.of}"
 
 
 def _followers(target: Target, observer: Observer, topic: str, partition: int) -> list[int]:

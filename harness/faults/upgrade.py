@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from contract.builds import ClassPath
+from contract.faults import Verb
 from harness.faults.bounce import Bounce
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -11,7 +12,7 @@ from harness.faults.targets import Target
 class Upgrade(Bounce):
     """A restart on a newer Kafka version: one broker after the other."""
 
-    verb = "upgrade"
+    verb = Verb.UPGRADE
 
     def __init__(
         self, target: Target, *, to: ClassPath, api: str, newest: Callable[[int], int]

@@ -1,6 +1,7 @@
 """Remove a broker's disk: it is killed, its log directory is removed, and it starts empty."""
 
 from contract.errors import TargetError
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -16,7 +17,7 @@ class Wipe(BrokerFault):
         (KIP-853).
     """
 
-    verb = "wipe"
+    verb = Verb.WIPE
     may_cut = False
 
     def __init__(self, target: Target) -> None:

@@ -1,6 +1,7 @@
 """Remove the disk of a voter of the metadata quorum: it starts empty, and votes as before."""
 
 from contract.errors import TargetError
+from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, timeouts_of_silence
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -16,7 +17,7 @@ class WipeVoter(BrokerFault):
     committed: wipe one voter only, which does not lead.
     """
 
-    verb = "wipe voter"
+    verb = Verb.WIPE_VOTER
     may_cut = False
 
     def __init__(self, target: Target) -> None:

@@ -68,7 +68,7 @@ def _carry_out(run: Run, order: Order) -> Any:
             held = run.inject(parse_fault(order.verb, order.target))
             return {
                 "fault": held.fault.verb,
-                "target": held.fault.target,
+                "target": str(held.fault.target),
                 "landed": held.evidence.landed,
                 "evidence": held.evidence.facts,
             }

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+import msgspec
+
+from contract.faults import FaultTarget, TargetKind
 from tests.exam.rows import HistoryRows
 
 Epochs = Mapping[int, int]
@@ -297,10 +300,41 @@ class ClusterRows(HistoryRows):
             log_line=f"Truncating to offset {to}",
         )
 
+    def on_broker(self, number: int) -> FaultTarget:
+        """A broker as the target of a fault."""
+        return FaultTarget(target_kind=TargetKind.BROKER, brokers=(self.broker(number),))
+
+    def on_brokers(self, *numbers: int) -> FaultTarget:
+        """All brokers."""
+        brokers = tuple(map(self.broker, numbers))
+        return FaultTarget(target_kind=TargetKind.ALL, brokers=brokers)
+
+    def on_client(self, worker: str) -> FaultTarget:
+        """The node of a worker."""
+        return FaultTarget(target_kind=TargetKind.CLIENT, worker=self.own(worker))
+
+    def on_topic(self, topic: str) -> FaultTarget:
+        """A topic."""
+        return FaultTarget(target_kind=TargetKind.TOPIC, topic=self.own(topic))
+
+    def on_partition(self, topic: str, partition: int) -> FaultTarget:
+        """A partition."""
+        kind = TargetKind.PARTITION
+        return FaultTarget(target_kind=kind, topic=self.own(topic), partition=partition)
+
+    def on_replicas(self, topic: str, partition: int) -> FaultTarget:
+        """All replicas of a partition."""
+        kind = TargetKind.REPLICAS
+        return FaultTarget(target_kind=kind, topic=self.own(topic), partition=partition)
+
+    def on_group(self, group: str) -> FaultTarget:
+        """A group."""
+        return FaultTarget(target_kind=TargetKind.GROUP, group=self.own(group))
+
     def fault(
         self,
         fault: str,
-        target: str,
+        target: FaultTarget,
         *,
         injected: float,
         proved: float | None = None,
@@ -311,14 +345,13 @@ class ClusterRows(HistoryRows):
     ) -> None:
         """A fault: `kill`, `pause`, `elect unclean`, `recreate`, `expire by time`, ...
 
-        target: of `elect unclean` `partition:<own topic>-<number>`, of `recreate` and `expire by
-        ...` `topic:<own topic>`, of others `broker:<id> (broker <id>)`; with `own` and `broker`.
+        target: by `on_broker`, `on_partition`, ...
         proved: else at once.
         """
         self.add(
             "faults",
             fault=fault,
-            target=target,
+            **msgspec.structs.asdict(target),
             landed=landed,
             injected_micros=self.at(injected),
             proved_micros=self.at(injected if proved is None else proved),

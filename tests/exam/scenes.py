@@ -114,7 +114,7 @@ def killed(h: History, broker: int, *, at: float, healed: float | None = None) -
     """A broker is killed, and fenced three seconds later; `returned` tells of its return."""
     h.fault(
         "kill",
-        f"broker:{h.broker(broker)} (broker {h.broker(broker)})",
+        h.on_broker(broker),
         injected=at,
         proved=at + 3,
         heal_began=None if healed is None else healed - 1,
@@ -201,7 +201,7 @@ def torn(
     if not clean:
         h.fault(
             "cut replication",
-            f"broker:{h.broker(2)} (broker {h.broker(2)})",
+            h.on_broker(2),
             injected=3.5,
             proved=4,
             heal_began=24,
@@ -216,7 +216,7 @@ def torn(
     if ordered:
         h.led(-1, 1, at=23, isr=isr)
         epoch, at = 2, 25.0
-        h.fault("elect unclean", f"partition:{h.own('t')}-0", injected=24.9, proved=25.5)
+        h.fault("elect unclean", h.on_partition("t", 0), injected=24.9, proved=25.5)
     h.led(2, epoch, at=at, isr=[2], starts=100)
     h.sampled(2, at=27, end=100, epoch=epoch, isr=[2])
     if refilled > 100:

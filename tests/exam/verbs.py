@@ -103,7 +103,7 @@ def cut(
         h.led(1, 0, at=8.0, isr=isr)
     h.sent(survives, told - 1, at=12.0)
     watched(h, 1, told, times=(14.0, 18.0), isr=isr)
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
     if waits:

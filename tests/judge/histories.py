@@ -84,7 +84,15 @@ HEALTHY = {
         changed("caught_up", life=2, at=650, position=4),
     ],
     "faults": [
-        {"fault": "kill", "target": "x", "landed": True, "injected_micros": 1, "evidence": "{}"}
+        {
+            "fault": "kill",
+            "target_kind": "all",
+            "brokers": [],
+            "transactional_ids": [],
+            "landed": True,
+            "injected_micros": 1,
+            "evidence": "{}",
+        }
     ],
     "phases": [
         {

@@ -21,10 +21,10 @@ def state(epoch: int, *, at: int, leader: int, isr: list[int], **fields: Any) ->
     }
 
 
-def fault(verb: str, target: str, *, injected: int, healed: int | None = None) -> Row:
+def fault(verb: str, target: Row, *, injected: int, healed: int | None = None) -> Row:
     return {
         "fault": verb,
-        "target": target,
+        **target,
         "landed": True,
         "injected_micros": injected * SECOND,
         "proved_micros": injected * SECOND,
@@ -34,6 +34,12 @@ def fault(verb: str, target: str, *, injected: int, healed: int | None = None) -
     }
 
 
+def on_brokers(*brokers: int) -> Row:
+    return {"target_kind": "all", "brokers": list(brokers)}
+
+
+ON_0 = {"target_kind": "partition", "topic": "t", "partition": 0}
+REPLICAS = ON_0 | {"target_kind": "replicas"}
 CREATED = state(0, at=0, leader=1, isr=[1, 2])
 ALONE = state(0, at=5, leader=1, isr=[1])
 UNCLEAN = [CREATED, ALONE, state(1, at=10, leader=2, isr=[2])]
@@ -58,48 +64,48 @@ OUT_AND_BACK = [
         (UNCLEAN, [], False, "unconfigured", None),
         (
             UNCLEAN,
-            [fault(ORDER, "partition:t-0", injected=9)],
+            [fault(ORDER, ON_0, injected=9)],
             False,
             "ordered",
             "unclean election on request",
         ),
         # The order came later, was over before, or named another partition.
-        (UNCLEAN, [fault(ORDER, "partition:t-0", injected=11)], False, "unconfigured", None),
+        (UNCLEAN, [fault(ORDER, ON_0, injected=11)], False, "unconfigured", None),
         (
             UNCLEAN,
-            [fault(ORDER, "partition:t-0", injected=6, healed=7)],
+            [fault(ORDER, ON_0, injected=6, healed=7)],
             False,
             "unconfigured",
             None,
         ),
-        (UNCLEAN, [fault(ORDER, "partition:t-1", injected=9)], False, "unconfigured", None),
+        (UNCLEAN, [fault(ORDER, ON_0 | {"partition": 1}, injected=9)], False, "unconfigured", None),
         # It was in sync, but its disk was wiped since; another broker's proves nothing.
         (
             CLEAN,
-            [fault("wipe", "follower:t-0 (broker 2)", injected=6, healed=9)],
+            [fault("wipe", on_brokers(2), injected=6, healed=9)],
             False,
             "clean",
             "election of a broker whose disk was wiped",
         ),
         (
             CLEAN,
-            [fault("wipe", "all (brokers 12, 2)", injected=6, healed=9)],
+            [fault("wipe", on_brokers(12, 2), injected=6, healed=9)],
             False,
             "clean",
             "election of a broker whose disk was wiped",
         ),
-        (CLEAN, [fault("wipe", "broker:12 (broker 12)", injected=6)], False, "clean", None),
+        (CLEAN, [fault("wipe", on_brokers(12), injected=6)], False, "clean", None),
         # After its disk was wiped it caught up, and came into the ISR again.
         (
             OUT_AND_BACK,
-            [fault("wipe", "broker:2 (broker 2)", injected=4, healed=6)],
+            [fault("wipe", on_brokers(2), injected=4, healed=6)],
             False,
             "clean",
             None,
         ),
         (
             CLEAN,
-            [fault("cut tails", "replicas:t-0", injected=6, healed=9)],
+            [fault("cut tails", REPLICAS, injected=6, healed=9)],
             False,
             "clean",
             "election after the tails of all replicas were truncated",
@@ -107,7 +113,7 @@ OUT_AND_BACK = [
         # The election after the next one lacks nothing any more.
         (
             [*CLEAN, state(2, at=20, leader=1, isr=[1])],
-            [fault("cut tails", "replicas:t-0", injected=6, healed=9)],
+            [fault("cut tails", REPLICAS, injected=6, healed=9)],
             False,
             "reassigned",
             None,

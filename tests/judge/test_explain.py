@@ -34,7 +34,14 @@ ACKNOWLEDGED_BY_2 = (
     "receives the last response to 2 values with acks=all from broker 2, leader of epoch 1: ok,"
     " offsets 2 to 3"
 )
-FAULT = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+FAULT = {
+    "fault": "kill",
+    "target_kind": "all",
+    "brokers": [],
+    "transactional_ids": [],
+    "landed": True,
+    "evidence": "{}",
+}
 TIMES = {"injected": 220, "proved": 255, "heal_began": 260, "healed": 270}
 ROWS: dict[str, list[dict[str, Any]]] = {
     **WENT_ON,

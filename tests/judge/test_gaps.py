@@ -170,7 +170,8 @@ def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
         assert str(judge(trace).checks["clock_skew"].verdict) == expected
 
 
-CLIENT_KILLED = {"fault": "kill", "target": "client:clients", "landed": True, "evidence": "{}"}
+KILLED = HEALTHY["faults"][0]
+CLIENT_KILLED = KILLED | {"target_kind": "client", "worker": "clients"}
 
 
 def test_a_history_without_its_end_leaves_the_run_undecided(make_trace: TraceMaker) -> None:
@@ -240,19 +241,18 @@ def test_cut_records_without_their_batches(make_trace: TraceMaker) -> None:
 @pytest.mark.parametrize(
     ("target", "injected", "verdict"),
     [
-        ("leader:t-0 (broker 2)", 15, RunVerdict.PASS),
-        ("replicas:t-0", 15, RunVerdict.PASS),
-        ("follower:t-2 (broker 1)", 15, RunVerdict.UNDECIDED),
-        ("leader:t-0 (broker 2)", 25, RunVerdict.UNDECIDED),
+        ({"target_kind": "leader", "brokers": [2]}, 15, RunVerdict.PASS),
+        ({"target_kind": "replicas"}, 15, RunVerdict.PASS),
+        ({"target_kind": "follower", "brokers": [1]}, 15, RunVerdict.UNDECIDED),
+        ({"target_kind": "leader", "brokers": [2]}, 25, RunVerdict.UNDECIDED),
     ],
 )
 def test_a_restart_without_its_fault_leaves_the_run_undecided(
-    make_trace: TraceMaker, target: str, injected: int, verdict: RunVerdict
+    make_trace: TraceMaker, target: dict[str, Any], injected: int, verdict: RunVerdict
 ) -> None:
     """A process registers once: so the driver's history lacks a fault."""
     again = {**registered(fenced=False, at=20 * SECOND, broker=2), "broker_epoch": 9}
-    fault = {"fault": "kill", "target": target, "landed": True, "evidence": "{}"}
-    fault["injected_micros"] = injected * SECOND
+    fault = KILLED | target | {"injected_micros": injected * SECOND}
     states = [*WHOLE["broker_states"], again]
     found = judged(make_trace, broker_states=states, faults=[fault])
     assert (found.verdict, bool(found.doubts)) == (verdict, verdict is RunVerdict.UNDECIDED)

@@ -163,9 +163,15 @@ def test_a_universe_has_names_servers_and_times_of_its_own() -> None:
         "topic": "u003.orders",
         "at_micros": 5 + 3 * STRIDE_MICROS,
     }
-    fault = {"target": "leader:orders-0 (broker 1)", "fault": "kill"}
+    fault = {
+        "fault": "kill",
+        "target_kind": "leader",
+        "brokers": [1],
+        "topic": "orders",
+        "partition": 0,
+    }
     (laid,) = Universe(2).laid({"faults": [fault]})["faults"]
-    assert laid["target"] == f"leader:u002.orders-0 (broker {1 + 2 * BROKERS_EACH})"
+    assert laid == fault | {"brokers": [1 + 2 * BROKERS_EACH], "topic": "u002.orders"}
 
 
 def test_a_universe_has_a_quorum_of_its_own() -> None:

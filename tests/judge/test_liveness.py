@@ -24,10 +24,11 @@ def waiting(*, since: int, until: int | None, first: int = 1) -> list[Row]:
     ]
 
 
-def fault(name: str, *, injected: int, healed: int | None, target: str = "x") -> Row:
+def fault(name: str, *, injected: int, healed: int | None, target: Row | None = None) -> Row:
     return {
         "fault": name,
-        "target": target,
+        "target_kind": "all",
+        **(target or {}),
         "landed": True,
         "injected_micros": injected * SECOND,
         "healed_micros": None if healed is None else healed * SECOND,
@@ -37,8 +38,8 @@ def fault(name: str, *, injected: int, healed: int | None, target: str = "x") ->
 
 LED = [led(0, at=0)]
 LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SECOND, leader=2)]
-TWO_OF_THREE = fault("pause", injected=12, healed=48, target="all (brokers 1, 2)")
-ONE_OF_THREE = fault("pause", injected=12, healed=48, target="leader:t-0 (broker 1)")
+TWO_OF_THREE = fault("pause", injected=12, healed=48, target={"brokers": [1, 2]})
+ONE_OF_THREE = fault("pause", injected=12, healed=48, target={"brokers": [1]})
 TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
 
 
@@ -70,7 +71,7 @@ TOO_FEW_IN_SYNC = [led(0, at=0), {**led(1, at=10 * SECOND), "isr": []}]
         (
             waiting(since=10, until=50),
             LED,
-            [fault("pause", injected=12, healed=48, target="client:clients")],
+            [fault("pause", injected=12, healed=48, target={"target_kind": "client"})],
             CheckVerdict.PERMITTED,
             1,
         ),
@@ -152,7 +153,7 @@ def test_an_outage_tells_how_long_and_how_many_waited(make_trace: TraceMaker) ->
     assert told.summary == "1 outages, the longest 55.0 s on t-0; 2 operations waited"
 
 
-_FAULT = {"fault": "cut", "target": "x", "landed": True, "evidence": "{}"}
+_FAULT = {"fault": "cut", "target_kind": "all", "landed": True, "evidence": "{}"}
 
 
 def test_who_came_to_the_end_did_not_stall(make_trace: TraceMaker) -> None:

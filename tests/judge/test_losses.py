@@ -46,7 +46,9 @@ EXPIRED_SINCE = {
 def fault(verb: str, target: str, at: int, **columns: Any) -> Row:
     return {
         "fault": verb,
-        "target": target,
+        "target_kind": target,
+        "topic": "t",
+        "partition": None if target == "topic" else 0,
         "landed": True,
         "injected_micros": at,
         "proved_micros": at,
@@ -67,7 +69,7 @@ def test_a_flag_alone_permits_no_loss(make_trace: TraceMaker) -> None:
 
 
 def test_an_order_permits_a_loss_and_is_named(make_trace: TraceMaker) -> None:
-    order = fault("elect unclean", "partition:t-0", 2 * SECOND)
+    order = fault("elect unclean", "partition", 2 * SECOND)
     rows = {**ELECTED_UNCLEAN, "faults": [order]}
     found = result(make_trace, Check.LOST_RECORD, rows, **FORBIDDEN)
     assert found.verdict is CheckVerdict.PERMITTED
@@ -130,7 +132,7 @@ def test_what_no_truncation_took_was_deleted(make_trace: TraceMaker, proof: dict
 
 
 def test_an_order_permits_a_deletion(make_trace: TraceMaker) -> None:
-    rows = {**EXPIRED, "faults": [fault("expire by order", "topic:t", 500)]}
+    rows = {**EXPIRED, "faults": [fault("expire by order", "topic", 500)]}
     found = result(make_trace, Check.LOST_RECORD, rows, **FORBIDDEN)
     assert found.verdict is CheckVerdict.PERMITTED
 
@@ -156,7 +158,7 @@ def test_what_was_deleted_with_its_topic_is_not_truncated(make_trace: TraceMaker
 
 def test_tails_that_a_fault_cut_off_are_no_loss_of_kafkas(make_trace: TraceMaker) -> None:
     evidence = '{"1": {"removed": 1, "log_end_before": 4, "log_end_after": 3}}'
-    tails = fault("cut tails", "replicas:t-0", 5 * SECOND, evidence=evidence)
+    tails = fault("cut tails", "replicas", 5 * SECOND, evidence=evidence)
     rows = {**HEALTHY, "replica_records": survived(0, 1, 2), "faults": [tails]}
     found = result(make_trace, Check.LOST_RECORD, rows, **FORBIDDEN)
     assert [(one.kind, one.verdict) for one in found.examples] == [("tail truncated", "permitted")]

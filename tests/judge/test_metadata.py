@@ -129,7 +129,9 @@ def test_without_eligible_leaders_there_is_nothing_to_judge(make_trace: TraceMak
 
 ORDERED = {
     "fault": "elect unclean",
-    "target": "partition:t-0",
+    "target_kind": "partition",
+    "topic": "t",
+    "partition": 0,
     "landed": True,
     "injected_micros": 15,
     "evidence": "{}",

@@ -83,7 +83,7 @@ def test_a_stored_commit_is_in_a_history(
         "worker": commit["worker"],
         "ended_by_itself": ended_by_itself,
     }
-    killed = {**HEALTHY["faults"][0], "target": f"client:{commit['worker']}"}
+    killed = {**HEALTHY["faults"][0], "target_kind": "client", "worker": commit["worker"]}
     rows = {
         **HEALTHY,
         "commits": [commit],

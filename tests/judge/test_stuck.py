@@ -20,7 +20,7 @@ LEADERLESS = [led(0, at=0), led(1, at=10 * SECOND, leader=-1), led(2, at=60 * SE
 def fault(*, injected: int, healed: int | None, verb: str = "cut") -> Row:
     return {
         "fault": verb,
-        "target": "x",
+        "target_kind": "all",
         "landed": True,
         "injected_micros": injected * SECOND,
         "proved_micros": (injected + 1) * SECOND,
@@ -201,7 +201,12 @@ def test_every_value_gets_an_answer(
     make_trace: TraceMaker, *, ended_by_itself: bool, error: str | None, verdict: CheckVerdict
 ) -> None:
     history = {**HEALTHY["histories"][0], "worker": "w", "ended_by_itself": ended_by_itself}
-    killed = {**fault(injected=1, healed=2), "fault": "kill", "target": "client:w"}
+    killed = {
+        **fault(injected=1, healed=2),
+        "fault": "kill",
+        "target_kind": "client",
+        "worker": "w",
+    }
     rows = {
         "sends": failing(since=10, until=None),
         "histories": [history],

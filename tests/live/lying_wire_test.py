@@ -25,7 +25,7 @@ from contract.stages import Stage
 from contract.waiting import wait_until
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.pause import Pause
-from harness.faults.quorum_targets import Voter
+from harness.faults.targets import Voter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.wire_commits import Membership, Producer, WireCommits

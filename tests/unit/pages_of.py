@@ -34,6 +34,9 @@ SEND: dict[str, Any] = {
     "answered_micros": 1_000_000,
 }
 
+ALL = {"target_kind": "all", "brokers": [], "transactional_ids": []}
+"""The target of a fault on all brokers."""
+
 
 def sent(first: int, last: int, **fields: Any) -> dict[str, Any]:
     span = {"first_offset": first, "last_offset": last}

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,6 +18,7 @@ from contract.events import (
     WireCalled,
     WorkerStopped,
 )
+from contract.faults import FaultTarget, TargetKind, Verb, target_of
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import RunFolder
@@ -115,27 +117,33 @@ def test_damage_is_counted(tmp_path: Path, damage, expected) -> None:  # noqa: A
     assert {name: row[name] for name in expected} == expected
 
 
+TARGET = FaultTarget(target_kind=TargetKind.LEADER, topic="t", partition=0)
+
+
 def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
-    fault, resolved = {"number": 0, "fault": "kill"}, "leader:t-0 (broker 1)"
+    fault = {"number": 0, "fault": Verb.KILL}
+    resolved = msgspec.structs.replace(TARGET, brokers=(1,))
     proved = {"change": "proved", "landed": True, "evidence": {"broker": 1}}
-    writer.write(FaultChanged, **fault, target="leader:t-0", change="injected")
+    writer.write(FaultChanged, **fault, target=TARGET, change="injected")
     writer.write(FaultChanged, **fault, target=resolved, **proved)
-    writer.write(FaultChanged, number=1, fault="kill", target="leader:t-0", change="injected")
+    writer.write(FaultChanged, number=1, fault=Verb.KILL, target=TARGET, change="injected")
     writer.write(FaultChanged, **fault, target=resolved, change="heal_began")
     writer.write(FaultChanged, **fault, target=resolved, change="healed")
     first, second = read_histories(tmp_path).of("faults")
     moments = ["injected", "proved", "heal_began", "healed"]
     times = [first[f"{moment}_micros"] for moment in moments]
     assert times == sorted(times)
-    assert (first["landed"], first["target"], first["evidence"]) == (True, resolved, '{"broker":1}')
+    assert (first["landed"], first["evidence"]) == (True, '{"broker":1}')
+    assert target_of(first) == resolved
+    assert str(resolved) == "leader:t-0 (broker 1)"
     assert (second["landed"], second.get("proved_micros")) == (False, None)
 
 
 def test_timeouts_that_kafka_forces_are_summed_by_fault(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
     forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
-    fault = {"number": 0, "fault": "expire by time", "target": "topic:t"}
+    fault = {"number": 0, "fault": Verb.EXPIRE_BY_TIME, "target": TARGET}
     writer.write(FaultChanged, **fault, change="proved", landed=True, forced_ms=forced)
     (row,) = read_histories(tmp_path).of("faults")
     assert row["forced_ms"] == 4000

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from contract.errors import FaultError, NotLandedError, WaitTimeoutError
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.history import HistoryWriter
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
 
@@ -19,15 +20,15 @@ SECOND = 1_000_000
 class Told(Fault):
     """A fault that writes down which of its steps were taken, among the events of the history."""
 
-    verb = "test"
-    target = "nowhere"
+    verb = Verb.KILL
+    target = FaultTarget(target_kind=TargetKind.LEADER)
 
     def __init__(self, events: Callable[[], list[str]], *, fails_in: str = "") -> None:
         self.steps: list[tuple[str, list[str]]] = []
         self._events, self._fails_in = events, fails_in
 
     def prepare(self, field: Field) -> None:  # noqa: ARG002
-        self.target = "resolved"
+        self.target = FaultTarget(target_kind=TargetKind.LEADER, brokers=(1,))
         self._step("prepare")
 
     def inject(self, field: Field) -> None:  # noqa: ARG002
@@ -86,7 +87,7 @@ def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injectio
         "heal_began",
         "healed",
     ]
-    assert {line["target"] for line in lines(history)} == {"resolved"}
+    assert [line["target"]["brokers"] for line in lines(history)] == [[1]] * 4
     assert HeldFault.inject(told(history), on).number == held.number + 1
 
 

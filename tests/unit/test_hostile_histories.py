@@ -29,6 +29,7 @@ from contract.events import (
     WorkerStarted,
     WorkerStopped,
 )
+from contract.faults import FaultTarget, TargetKind
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder
@@ -95,7 +96,9 @@ EVENTS: list[tuple[type[Event], dict[str, object]]] = [
         {
             "number": 0,
             "fault": "kill",
-            "target": "broker:1",
+            "target": FaultTarget(
+                target_kind=TargetKind.LEADER, brokers=(1,), topic="t", partition=0
+            ),
             "change": "proved",
             "landed": True,
             "evidence": {"a": [1]},
@@ -216,7 +219,10 @@ def test_a_mangled_history_is_read(
     ("kind", "fields"),
     [
         ("SendsIntended", {**LOG, "producer": "p", "acks": "1", "sequence_first": 0}),
-        ("FaultChanged", {"number": 0, "fault": "kill", "target": "x", "change": "moved"}),
+        (
+            "FaultChanged",
+            {"number": 0, "fault": "kill", "target": {"target_kind": "all"}, "change": "moved"},
+        ),
     ],
 )
 def test_what_can_not_be_a_row_is_malformed(

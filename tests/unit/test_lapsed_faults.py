@@ -10,6 +10,7 @@ import pytest
 
 from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import NodeError
+from contract.faults import FaultTarget, TargetKind, Verb
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.faults.cut import Cut, Links
@@ -47,7 +48,7 @@ class FakeNode:
 class Lapsing(Fault):
     """Landed when it is proved; `lapse` says what has become of it."""
 
-    verb, target = "test", "nowhere"
+    verb, target = Verb.KILL, FaultTarget(target_kind=TargetKind.ALL)
 
     def __init__(self, lapse: Callable[[], str]) -> None:
         self._lapse = lapse

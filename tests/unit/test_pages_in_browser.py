@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from browser import look, needs_chromium
 from pages_of import (
+    ALL,
     PERMITTED,
     changed,
     expected,
@@ -166,7 +167,7 @@ def verdict() -> Verdict:
 
 @pytest.fixture
 def run_page(tmp_path: Path) -> Path:
-    fault = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+    fault = {"fault": "kill", **ALL, "landed": True, "evidence": "{}"}
     folder = with_tables(
         run_folder(tmp_path / "run"),
         sends=[sent(0, 9)],

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from pages_of import (
+    ALL,
     PERMITTED,
     changed,
     expected,
@@ -39,7 +40,7 @@ from contract.verdicts import (
 )
 
 EVIL = "<script>alert(1)</script>"
-FAULT: dict[str, Any] = {"fault": "kill", "target": "x", "landed": True, "evidence": "{}"}
+FAULT: dict[str, Any] = {"fault": "kill", **ALL, "landed": True, "evidence": "{}"}
 BYTES_MAX, ELEMENTS_MAX = 2_000_000, 5_000
 
 
@@ -244,7 +245,7 @@ def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
     assert view.origin == "the injection of the first fault"
     (check,) = view.checks[Standing.UNEXPECTED]
     (one,) = check.findings
-    assert "+0.200  fault  kill x proved" in text_of_story(one)
+    assert "+0.200  fault  kill all proved" in text_of_story(one)
     assert "> " + "   +0.500  p      receives the last response to 2 values" in text_of_story(one)
     assert (one.seconds, one.subjects) == ("1.000", "partition t-0")
     assert one.explain.endswith(f"fencepost explain {folder.path} lost_record:1")
@@ -406,7 +407,7 @@ NO_ORDERS = r"a\u202eb\u2028c\x1b[31md\u200fe"
 
 
 def test_no_character_of_a_run_is_an_order_on_its_page(tmp_path: Path) -> None:
-    fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000, "target": ORDERS}
+    fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000, "topic": ORDERS}
     folder = with_tables(
         run_folder(tmp_path, command=ORDERS, rerun=ORDERS), sends=[sent(0, 9)], faults=[fault]
     )

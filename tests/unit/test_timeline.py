@@ -70,7 +70,7 @@ def test_a_fault_is_shown_from_its_injection_and_its_effect_from_the_proof(
     tmp_path: Path, times: tuple[int | None, ...], whole: list[Any], proved: list[Any]
 ) -> None:
     lane = lanes(made(tmp_path, faults=[fault(*times)]))["faults"]
-    assert lane["rows"] == ["kill broker 1"]
+    assert lane["rows"] == ["kill leader:orders-0 (broker 1)"]
     assert spans(mark(lane, thickness=0.72)) == whole
     assert [spans(one) for one in lane["marks"] if one.get("thickness") == 0.4] == [proved] * bool(
         proved

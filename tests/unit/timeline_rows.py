@@ -29,11 +29,13 @@ def lead(leader: int, epoch: int, at: int, isr: list[int], elr: list[int] | None
     }
 
 
-def fault(*seconds: int | None, name: str = "kill", target: str = "broker 1") -> Row:
+def fault(*seconds: int | None, name: str = "kill") -> Row:
     times = ("injected", "proved", "heal_began", "healed")
     micros = [None if one is None else one * SECOND for one in seconds]
     named = dict(zip((f"{one}_micros" for one in times), micros, strict=True))
-    return {"fault": name, "target": target, "landed": True, "evidence": "{}", **named}
+    target = {"target_kind": "leader", "topic": "orders", "partition": 0, "brokers": [1]}
+    target["transactional_ids"] = []
+    return {"fault": name, **target, "landed": True, "evidence": "{}", **named}
 
 
 def poll(first: int, last: int, at: int, group: str = "java.g", **fields: Any) -> Row:

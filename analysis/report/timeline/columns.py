@@ -18,7 +18,7 @@ NEEDED = {
     ),
     "cut_batches": (*_LOG, "broker", "base_offset", "last_offset", "leader_epoch"),
     "epoch_checkpoints": (*_LOG, "broker", "leader_epoch", "start_offset"),
-    "faults": ("fault", "target", "injected_micros"),
+    "faults": ("fault", "target_kind", "injected_micros"),
     "group_events": (*_LOG, "group", "member", "change", "seq", "at_micros"),
     "leaderships": (
         *_LOG,

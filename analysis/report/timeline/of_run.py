@@ -18,6 +18,7 @@ from analysis.report.timeline.lanes import (
 )
 from analysis.report.timeline.rows import rows_of
 from analysis.report.timeline.source import Numbered, Source
+from contract.faults import target_of
 from contract.stages import Stage
 from contract.verdicts import FindingVerdict
 
@@ -73,7 +74,7 @@ def _phases(source: Source) -> Lane:
 def _faults(source: Source) -> Lane:
     faults = rows_of(source.frame("faults"))
     faults.sort(key=lambda row: row["injected_micros"])
-    names = [f"{row['fault']} {row['target']}".strip() for row in faults[:ROWS_MAX]]
+    names = [f"{row['fault']} {target_of(row)}".strip() for row in faults[:ROWS_MAX]]
     left = len(faults) - len(names)
     lane = Lane(f"faults{_more(left)}", rows=names)
     whole, proved, proofs = [], [], []

@@ -26,7 +26,7 @@ def short(h: History, *, acks: str, intended: float, answered: float) -> None:
     written(h, min_insync=2)
     h.fault(
         "stop",
-        f"broker:{h.broker(2)} (broker {h.broker(2)})",
+        h.on_broker(2),
         injected=9.9,
         proved=10.5,
         heal_began=37,
@@ -95,7 +95,7 @@ def late_answer(h: History, *, acks: str, intended: float, answered: float, kept
     written(h)
     h.fault(
         "cut",
-        f"broker:{h.broker(1)} (broker {h.broker(1)})",
+        h.on_broker(1),
         injected=10,
         proved=13,
         heal_began=29,

@@ -172,7 +172,7 @@ def successor_serves_what_the_former_leader_deleted(h: History) -> None:
     watched(h, 1, 100, times=(22.0, 28.0), start=30)
     h.log_started(1, 50, at=30.0)
     h.sampled(1, at=30.4, end=100, start=50, isr=(1, 2))
-    h.fault("kill", _named(h, 1), injected=31.0, proved=34.0)
+    h.fault("kill", h.on_broker(1), injected=31.0, proved=34.0)
     h.registered(1, at=34.0, is_fenced=True)
     h.led(2, 1, at=35.0, isr=(2,), starts=100)
     watched(h, 2, 100, times=(38.0, 50.0, 65.0, 85.0), start=30, epoch=1, isr=(2,))
@@ -279,7 +279,7 @@ def two_elections(h: History, *, kept: int, alone: int | None = None) -> None:
     h.led(1, 0, at=8.0, isr=(1,))
     h.sent(50, 99, at=10.0)
     watched(h, 1, 100, times=(11.0, 16.0), isr=(1,))
-    h.fault("kill", _named(h, 1), injected=18.0, proved=21.0, heal_began=29.0, healed=30.0)
+    h.fault("kill", h.on_broker(1), injected=18.0, proved=21.0, heal_began=29.0, healed=30.0)
     h.registered(1, at=21.0, is_fenced=True)
     h.led(2, 1, at=22.0, isr=(2,), starts=50)
     h.sampled(2, at=23.0, end=50, epoch=1, isr=(2,))
@@ -293,7 +293,7 @@ def two_elections(h: History, *, kept: int, alone: int | None = None) -> None:
         h.led(2, 1, at=42.0, isr=(2,))
         h.sent(100, alone - 1, at=45.0, sequence=150)
         watched(h, 2, alone, times=(46.0, 55.0), epoch=1, isr=(2,))
-    h.fault("kill", _named(h, 2), injected=58.0, proved=61.0, heal_began=69.0, healed=70.0)
+    h.fault("kill", h.on_broker(2), injected=58.0, proved=61.0, heal_began=69.0, healed=70.0)
     h.registered(2, at=61.0, is_fenced=True)
     h.led(1, 2, at=62.0, isr=(1,), starts=kept)
     h.sampled(1, at=63.0, end=kept, epoch=2, isr=(1,))
@@ -326,7 +326,7 @@ def old_leader_returns(h: History, *, rejoined: bool) -> None:
     h.sent(50, 99, at=10.0)
     watched(h, 1, 100, times=(11.0, 16.0), isr=(1,))
     back = 30.0 if rejoined else 44.5
-    h.fault("kill", _named(h, 1), injected=18.0, proved=21.0, heal_began=back - 1, healed=back)
+    h.fault("kill", h.on_broker(1), injected=18.0, proved=21.0, heal_began=back - 1, healed=back)
     h.registered(1, at=21.0, is_fenced=True)
     h.led(2, 1, at=22.0, isr=(2,), starts=50)
     h.sampled(2, at=23.0, end=50, epoch=1, isr=(2,))
@@ -336,7 +336,7 @@ def old_leader_returns(h: History, *, rejoined: bool) -> None:
         h.registered(1, at=31.0, is_fenced=False, broker_epoch=2)
         h.led(2, 1, at=36.0, isr=(1, 2))
         h.sampled(2, at=38.0, end=80, epoch=1, isr=(1, 2))
-    h.fault("kill", _named(h, 2), injected=40.0, proved=43.0, heal_began=59.0, healed=60.0)
+    h.fault("kill", h.on_broker(2), injected=40.0, proved=43.0, heal_began=59.0, healed=60.0)
     h.registered(2, at=43.0, is_fenced=True)
     epoch = 2 if rejoined else 3
     if not rejoined:
@@ -375,7 +375,7 @@ def _reads_both_branches(h: History, epoch: int) -> None:
 def deleted_to(h: History, start: int, *, at: float, ordered: bool = True) -> None:
     """The log start of a plain history moves to `start`; ordered: by DeleteRecords."""
     if ordered:
-        target = f"partition:{h.own('t')}-0"
+        target = h.on_partition("t", 0)
         h.fault("delete records", target, injected=at - 0.2, proved=at + 0.3)
     reasons = ("client delete records request", "leader offset increment")
     for broker, reason in zip((1, 2), reasons, strict=True):
@@ -389,10 +389,6 @@ def deleted_to(h: History, start: int, *, at: float, ordered: bool = True) -> No
             row["log_start_offset"] = start
     h.sampled(1, at=at + 1, end=100, start=start, isr=(1, 2))
     h.rows["samples"].sort(key=lambda row: row["at_micros"])
-
-
-def _named(h: History, broker: int) -> str:
-    return f"broker:{h.broker(broker)} (broker {h.broker(broker)})"
 
 
 def _weaken(h: History) -> None:

@@ -316,7 +316,7 @@ def _raises_above_the_fork(h: History) -> None:
     h.topic(unclean_election=True, deletes=True)
     h.group(reset="none")
     cut(h)
-    target = f"partition:{h.own('t')}-0"
+    target = h.on_partition("t", 0)
     h.fault("delete records", target, injected=45.8, proved=46.3)
     h.log_started(2, 70, at=46.0, reason="client delete records request")
     h.log_started(1, 70, at=46.1, reason="leader offset increment")

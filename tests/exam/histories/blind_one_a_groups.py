@@ -48,7 +48,7 @@ def reset_of_the_other_partition_is_no_excuse(h: History) -> None:
     h.group()
     for partition in (0, 1):
         plain(h, 99, partition=partition)
-    target = f"partition:{h.own('t')}-1"
+    target = h.on_partition("t", 1)
     h.fault("delete records", target, injected=19.8, proved=20.3)
     for broker in (1, 2):
         reason = "client delete records request" if broker == 1 else "leader offset increment"
@@ -184,7 +184,7 @@ def suspended_member_learns_late_that_it_is_out(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    name = f"client:{h.own('w')}"
+    name = h.on_client("w")
     h.fault("pause", name, injected=12.0, proved=13.0, heal_began=49.5, healed=50.0)
     joined(h, 0, at=5.0)
     h.polled(0, 49, at=6.0)
@@ -282,7 +282,7 @@ def commit_of_the_former_topic_is_stored_for_the_next(h: History) -> None:
     watched(h, 1, 80, times=(4.0, 10.0, 18.0))
     joined(h, 0, at=5.0)
     h.polled(0, 79, at=6.0)
-    name = f"topic:{h.own('t')}"
+    name = h.on_topic("t")
     h.fault("recreate", name, injected=20.0, proved=22.5, heal_began=22.6, healed=22.6)
     h.led(1, 0, at=22.0, isr=(1, 2), topic_id="id2", starts=0)
     h.sent(0, 9, at=25.0, sequence=100)
@@ -351,7 +351,7 @@ def _loses_a_commit(h: History, *, shrunk: float, elected: float) -> None:
     of_offsets = {"topic": OFFSETS, "partition": h.index, "topic_id": "__offsets"}
     h.led(1, 0, at=0.6, isr=(1, 2), starts=0, **of_offsets)
     h.led(1, 0, at=shrunk, isr=(1,), **of_offsets)
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     back = elected + 2.0
     h.fault(
         "kill", name, injected=elected - 2.5, proved=elected - 0.5, heal_began=back, healed=back + 1

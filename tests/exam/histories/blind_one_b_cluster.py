@@ -50,7 +50,7 @@ def _failed_over(h: History, *, watermark: int = 100) -> None:
     watched(h, 1, 100, times=(5.0, 15.0))
     h.sent(100, 104, at=19.5, acks="1")
     watched(h, 1, watermark, times=(19.7,))
-    h.fault("kill", _named(h, 1), injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(2, 1, at=24.0, isr=(2,), starts=100)
     watched(h, 2, 100, times=(26.0, 28.0), epoch=1, isr=(2,))
@@ -63,10 +63,6 @@ def _failed_over(h: History, *, watermark: int = 100) -> None:
     watched(h, 2, 150, times=(55.0, 85.0), epoch=1)
     for broker in (1, 2):
         h.log(broker, (0, 99, 0), (100, 149, 1), sequences={100: 105}, high_watermark=150)
-
-
-def _named(h: History, broker: int) -> str:
-    return f"broker:{h.broker(broker)} (broker {h.broker(broker)})"
 
 
 def _kept(h: History, broker: int, first: int, last: int, *, at: float) -> None:
@@ -204,16 +200,16 @@ def _three_go_down(h: History) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2, 3))
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0,), isr=(1, 2, 3))
-    h.fault("kill", _named(h, 3), injected=8.0, proved=11.2, heal_began=60.0, healed=61.5)
+    h.fault("kill", h.on_broker(3), injected=8.0, proved=11.2, heal_began=60.0, healed=61.5)
     h.registered(3, at=11.0, is_fenced=True)
     h.led(1, 0, at=11.0, isr=(1, 2), **told)
     h.sent(100, 109, at=12.0)
     watched(h, 1, 110, times=(13.0,))
-    h.fault("stop", _named(h, 2), injected=14.0, proved=17.2, heal_began=43.0, healed=45.0)
+    h.fault("stop", h.on_broker(2), injected=14.0, proved=17.2, heal_began=43.0, healed=45.0)
     h.registered(2, at=17.0, is_fenced=True)
     h.led(1, 0, at=17.0, isr=(1,), elr=(2,), **told)
     watched(h, 1, 110, times=(19.0,), isr=(1,))
-    h.fault("kill", _named(h, 1), injected=20.0, proved=23.2, heal_began=50.0, healed=54.5)
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.2, heal_began=50.0, healed=54.5)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(-1, 1, at=23.0, isr=(), elr=(1, 2), **told)
 
@@ -253,12 +249,12 @@ def _last_leader_returns(h: History, has: int) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 79, at=2.0)
     watched(h, 1, 80, times=(5.0,))
-    h.fault("stop", _named(h, 2), injected=8.0, proved=10.2, heal_began=58.0, healed=60.0)
+    h.fault("stop", h.on_broker(2), injected=8.0, proved=10.2, heal_began=58.0, healed=60.0)
     h.registered(2, at=10.0, is_fenced=True)
     h.led(1, 0, at=10.0, isr=(1,))
     h.sent(80, 99, at=12.0)
     watched(h, 1, 100, times=(14.0, 18.0), isr=(1,))
-    h.fault("kill", _named(h, 1), injected=20.0, proved=23.2, heal_began=33.0, healed=35.0)
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.2, heal_began=33.0, healed=35.0)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(-1, 1, at=23.0, isr=(), elr=(1,))
     h.registered(1, at=34.0, is_fenced=True, broker_epoch=2)
@@ -290,7 +286,7 @@ def _last_leader_returns(h: History, has: int) -> None:
 def log_start_lies_inside_a_batch(h: History) -> None:
     h.topic(deletes=True)
     moved(h, at=30.0)
-    h.fault("expire by DeleteRecords", f"topic:{h.own('t')}", injected=9.0, proved=10.5)
+    h.fault("expire by order", h.on_topic("t"), injected=9.0, proved=10.5)
     for broker in (1, 2):
         reasons = ("client delete records request", "leader offset increment")
         h.log_started(broker, 30, at=9.9 + broker / 10, reason=reasons[broker - 1])
@@ -313,7 +309,7 @@ def answered_once_the_isr_is_large_again(h: History) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 15.0))
-    h.fault("pause", _named(h, 2), injected=10.0, proved=19.7, heal_began=40.0, healed=41.0)
+    h.fault("pause", h.on_broker(2), injected=10.0, proved=19.7, heal_began=40.0, healed=41.0)
     h.registered(2, at=19.5, is_fenced=True)
     h.led(1, 0, at=19.5, isr=(1,))
     watched(h, 1, 100, times=(22.0,), isr=(1,))
@@ -338,7 +334,7 @@ def paused_outsider_explains_no_outage(h: History) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2, 3))
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 9.0), isr=(1, 2, 3))
-    h.fault("pause", _named(h, 3), injected=10.0, proved=19.7, heal_began=76.0, healed=77.0)
+    h.fault("pause", h.on_broker(3), injected=10.0, proved=19.7, heal_began=76.0, healed=77.0)
     h.registered(3, at=19.5, is_fenced=True)
     h.led(1, 0, at=19.5, isr=(1, 2), replicas=(1, 2, 3))
     watched(h, 1, 100, times=(22.0, 45.0, 65.0))
@@ -365,7 +361,7 @@ def coordinator_of_another_group_is_gone(h: History) -> None:
     h.led(1, 0, at=0.6, isr=(1, 2), partition=own, **told)
     told |= {"partition": other, "replicas": (3,), "isr": (3,)}
     h.led(3, 0, at=0.6, **told)
-    h.fault("kill", _named(h, 3), injected=15.0, proved=18.2, heal_began=53.0, healed=55.5)
+    h.fault("kill", h.on_broker(3), injected=15.0, proved=18.2, heal_began=53.0, healed=55.5)
     h.registered(3, at=18.0, is_fenced=True)
     h.led(-1, 1, at=18.0, **told)
     h.registered(3, at=54.5, is_fenced=False, broker_epoch=2)

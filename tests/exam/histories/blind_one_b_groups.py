@@ -355,7 +355,7 @@ def _first_leader_comes_back(h: History) -> None:
 
     Broker 1 keeps its 120 records of epoch 0; the 50 of broker 2 are lost.
     """
-    name = {one: f"broker:{h.broker(one)} (broker {h.broker(one)})" for one in (1, 2)}
+    name = {one: h.on_broker(one) for one in (1, 2)}
     cluster(h)
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 49, at=2.0)

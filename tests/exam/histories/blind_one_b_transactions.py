@@ -474,7 +474,7 @@ def unclean_election_takes_the_marker_alone(h: History) -> None:
 
 def _broker_1_is_replaced(h: History) -> None:
     """Broker 2 is elected at second 24 with five records; broker 1 is back at second 40."""
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(2, 1, at=24.0, isr=(2,), starts=5)

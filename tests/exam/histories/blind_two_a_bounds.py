@@ -281,7 +281,7 @@ def _two_log_starts(h: History) -> None:
     h.topic(deletes=True)
     h.group()
     _grown(h, until=())
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=41.0, proved=44.0)
     h.registered(1, at=44.0, is_fenced=True)
     h.led(2, 1, at=44.0, isr=(2,), starts=100)

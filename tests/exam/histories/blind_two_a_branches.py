@@ -277,7 +277,7 @@ def _read_to_100(h: History, *, epoch: int = 0, style: str = "record", generatio
 
 def _killed(h: History, broker: int, *, at: float, back: float, broker_epoch: int = 1) -> None:
     """A broker is killed, fenced three seconds later, and started again."""
-    name = f"broker:{h.broker(broker)} (broker {h.broker(broker)})"
+    name = h.on_broker(broker)
     h.fault("kill", name, injected=at, proved=at + 3, heal_began=back - 1, healed=back)
     h.registered(broker, at=at + 3, is_fenced=True, broker_epoch=broker_epoch)
 

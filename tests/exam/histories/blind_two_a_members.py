@@ -302,7 +302,7 @@ def _replaced(h: History) -> None:
     plain(h, 99)
     h.worker()
     h.worker("w1")
-    h.fault("pause", f"client:{h.own('w1')}", injected=10.0, heal_began=49.9, healed=50.0)
+    h.fault("pause", h.on_client("w1"), injected=10.0, heal_began=49.9, healed=50.0)
     joined(h, 0, at=5.0)
     h.polled(0, 49, at=6.0)
     h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)

@@ -280,7 +280,7 @@ def small_isr_acknowledges_the_second_time(h: History) -> None:
 
 
 def _server(h: History, broker: int) -> str:
-    return f"broker:{h.broker(broker)} (broker {h.broker(broker)})"
+    return h.on_broker(broker)
 
 
 def _logs(
@@ -314,7 +314,7 @@ def _in_order(h: History) -> None:
 def _elected_again(h: History, *, at: float, epoch: int, starts: int, sequence: int) -> None:
     """The preferred replica, broker 1, is elected out of the ISR and writes 20 records."""
     h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(at)]
-    target = f"partition:{h.own('t')}-0"
+    target = h.on_partition("t", 0)
     h.fault("elect preferred", target, injected=at - 0.2, proved=at + 0.2)
     h.led(1, epoch, at=at, isr=(1, 2), starts=starts)
     h.truncated(2, starts, at=at + 0.3)
@@ -424,7 +424,7 @@ def _tails_cut(h: History) -> None:
     evidence = f'{{"{h.broker(1)}": {removed}, "{h.broker(2)}": {removed}}}'
     h.fault(
         "cut tails",
-        f"replicas:{h.own('t')}-0",
+        h.on_replicas("t", 0),
         injected=20.0,
         proved=24.0,
         heal_began=30.0,
@@ -447,7 +447,7 @@ def _created_again(h: History) -> None:
     for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
         h.rows[table].clear()
     h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(50.0)]
-    h.fault("recreate", f"topic:{h.own('t')}", injected=50.0, proved=53.0)
+    h.fault("recreate", h.on_topic("t"), injected=50.0, proved=53.0)
     h.led(1, 0, at=52.0, isr=(1, 2), topic_id="id2", starts=0)
     watched(h, 1, 0, times=(54.0,))
 

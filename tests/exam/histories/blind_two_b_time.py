@@ -143,7 +143,7 @@ def killed_worker_left_out_an_earlier_commit(h: History) -> None:
     h.stored(50, 0, at=8.0, brokers=(1, 2))
     h.polled(50, 99, at=10.0)
     h.commit(100, 0, at=20.0, brokers=(1, 2), generation=1)
-    h.fault("kill", f"client:{h.own('w')}", injected=30.0, proved=30.1)
+    h.fault("kill", h.on_client("w"), injected=30.0, proved=30.1)
     h.worker(ended_by_itself=False)
 
 
@@ -200,7 +200,7 @@ def _small(h: History, *, until: float) -> None:
     watched(h, 1, 50, times=(5.0, 15.0))
     h.fault(
         "pause",
-        f"broker:{h.broker(2)} (broker {h.broker(2)})",
+        h.on_broker(2),
         injected=17.0,
         proved=20.5,
         heal_began=until - 2.1,
@@ -227,7 +227,7 @@ def _commit_waits(h: History, *, offline: int) -> None:
         h.led(2, 0, at=0.3, partition=offline, starts=0, **offsets, **alone[2])
     plain(h, 99)
     h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(19.0)]
-    target = f"broker:{h.broker(2)} (broker {h.broker(2)})"
+    target = h.on_broker(2)
     h.fault("kill", target, injected=19.5, proved=23.0, heal_began=58.0, healed=59.5)
     h.registered(2, at=22.5, is_fenced=True)
     h.led(1, 0, at=22.5, isr=(1,))

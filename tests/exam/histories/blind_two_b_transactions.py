@@ -353,7 +353,7 @@ def _in_turn(h: History) -> None:
 
 
 def _server(h: History, broker: int) -> str:
-    return f"broker:{h.broker(broker)} (broker {h.broker(broker)})"
+    return h.on_broker(broker)
 
 
 def _marker(offset: int, *, at: float) -> Batch:

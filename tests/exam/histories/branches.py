@@ -279,7 +279,7 @@ def _ordered(h: History, *, partition: int) -> None:
     h.led(2, 0, at=45.0, isr=(1, 2), partition=1)
     for broker in (1, 2):
         h.log(broker, (0, 9, 0), producers={0: "p1"}, high_watermark=10, partition=1)
-    target = f"partition:{h.own('t')}-{partition}"
+    target = h.on_partition("t", partition)
     h.fault("elect unclean", target, injected=23.8, proved=24.1, heal_began=24.1, healed=24.1)
     joined(h, 0, at=5.0)
     h.polled(0, 99, at=13.0)

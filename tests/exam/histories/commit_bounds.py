@@ -116,9 +116,9 @@ def _expire(h: History, reason: str = "segment deletion") -> None:
     follows = reason if reason == "segment deletion" else "leader offset increment"
     h.log_started(2, 50, at=30.5, reason=follows)
     if reason == "segment deletion":
-        h.fault("expire by time", f"topic:{h.own('t')}", injected=28.0, proved=31.0, healed=31.0)
+        h.fault("expire by time", h.on_topic("t"), injected=28.0, proved=31.0, healed=31.0)
     else:
-        h.fault("expire by records", f"topic:{h.own('t')}", injected=29.0, proved=31.0, healed=31.0)
+        h.fault("expire by order", h.on_topic("t"), injected=29.0, proved=31.0, healed=31.0)
     watched(h, 1, 100, times=(32.0, 39.0, 45.0, 55.0, 65.0, 75.0, 85.0), start=50)
     for broker in (1, 2):
         h.log(broker, (50, 99, 0), start=50, high_watermark=100, checkpoints={0: 50})

@@ -153,9 +153,7 @@ def commit_goes_back_since_the_topic_is_new(h: History) -> None:
     joined(h, 0, at=5.0, generation=1)
     h.polled(0, 79, at=6.0, epoch=1)
     h.commit(80, 1, at=10.0, brokers=(1, 2), generation=1)
-    h.fault(
-        "recreate", f"topic:{h.own('t')}", injected=20.0, proved=22.0, heal_began=22.5, healed=22.5
-    )
+    h.fault("recreate", h.on_topic("t"), injected=20.0, proved=22.0, heal_began=22.5, healed=22.5)
     h.led(1, 0, at=22.0, isr=(1, 2), topic_id="id2", starts=0)
     h.sent(0, 39, at=25.0, sequence=100)
     watched(h, 1, 40, times=(30.0, 40.0, 50.0, 60.0, 70.0, 80.0))

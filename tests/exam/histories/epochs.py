@@ -57,7 +57,7 @@ def commit_after_a_reset_has_no_epoch(h: History) -> None:
     h.polled(0, 19, at=6.0)
     h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 20, at=20.0)
-    h.fault("expire by time", f"topic:{h.own('t')}", injected=29.0, proved=31.0, healed=31.0)
+    h.fault("expire by time", h.on_topic("t"), injected=29.0, proved=31.0, healed=31.0)
     for broker in (1, 2):
         h.log_started(broker, 60, at=30.0)
         h.log(broker, (60, 99, 0), start=60, high_watermark=100, checkpoints={0: 60})
@@ -288,7 +288,7 @@ def _moved_and_expired(h: History, start: int) -> None:
     h.led(2, 1, at=20.0, isr=(1, 2), starts=50)
     h.sent(50, 99, at=22.0)
     watched(h, 2, 100, times=(25.0, 35.0, 45.0), epoch=1)
-    h.fault("expire by time", f"topic:{h.own('t')}", injected=48.0, proved=51.0, healed=51.0)
+    h.fault("expire by time", h.on_topic("t"), injected=48.0, proved=51.0, healed=51.0)
     for broker in (2, 1):
         h.log_started(broker, start, at=50.0)
     watched(h, 2, 100, times=(52.0, 55.0, 65.0, 75.0, 85.0), start=start, epoch=1)

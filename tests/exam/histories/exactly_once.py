@@ -58,7 +58,7 @@ def output_and_offsets_hold(h: History) -> None:
 )
 def input_is_created_again_after_its_transaction(h: History) -> None:
     _pipeline(h, output="commit", offsets="commit")
-    h.fault("recreate", f"topic:{h.own('in')}", injected=40.0, proved=42.5, healed=42.5)
+    h.fault("recreate", h.on_topic("in"), injected=40.0, proved=42.5, healed=42.5)
     h.led(1, 0, at=42.0, isr=(1, 2), topic="in", topic_id="again", starts=0)
     for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
         h.rows[table] = [row for row in h.rows[table] if row["topic"] != h.own("in")]

@@ -17,7 +17,7 @@ CONSISTENT = (
 )
 def fault_that_did_not_land(h: History) -> None:
     quiet(h)
-    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=30.0, healed=30.5, landed=False)
+    h.fault("pause", h.on_broker(2), injected=20.0, heal_began=30.0, healed=30.5, landed=False)
 
 
 @asks(
@@ -27,8 +27,8 @@ def fault_that_did_not_land(h: History) -> None:
 )
 def second_fault_did_not_land(h: History) -> None:
     quiet(h)
-    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=22.0, healed=22.5)
-    h.fault("pause", _broker(h, 2), injected=40.0, heal_began=42.0, healed=42.5, landed=False)
+    h.fault("pause", h.on_broker(2), injected=20.0, heal_began=22.0, healed=22.5)
+    h.fault("pause", h.on_broker(2), injected=40.0, heal_began=42.0, healed=42.5, landed=False)
 
 
 @asks(
@@ -38,7 +38,7 @@ def second_fault_did_not_land(h: History) -> None:
 )
 def fault_that_lasts(h: History) -> None:
     quiet(h)
-    h.fault("cut", _broker(h, 2), injected=80.0, proved=83.0, evidence='{"isr": "shrunk"}')
+    h.fault("cut", h.on_broker(2), injected=80.0, proved=83.0, evidence='{"isr": "shrunk"}')
 
 
 @asks(
@@ -196,13 +196,9 @@ def machine_is_slow(h: History) -> None:
 def machine_is_well(h: History) -> None:
     quiet(h)
     _phases(h, limit=60)
-    h.fault("pause", _broker(h, 2), injected=20.0, heal_began=20.4, healed=20.5)
+    h.fault("pause", h.on_broker(2), injected=20.0, heal_began=20.4, healed=20.5)
     h.add("clocks", node="a", ahead_micros=1_000, behind_micros=0, at_micros=h.at(0.5))
     h.add("clocks", node="b", ahead_micros=0, behind_micros=-1_000, at_micros=h.at(0.6))
-
-
-def _broker(h: History, number: int) -> str:
-    return f"broker:{h.broker(number)} (broker {h.broker(number)})"
 
 
 def _phases(h: History, *, limit: int) -> None:

@@ -52,7 +52,7 @@ def marker_is_late(h: History) -> None:
     expects={"held_stable_offset": PERMITTED},
 )
 def marker_waits_for_a_leader(h: History) -> None:
-    h.fault("kill", f"broker:{h.broker(1)} (broker {h.broker(1)})", injected=9.0, healed=34.0)
+    h.fault("kill", h.on_broker(1), injected=9.0, healed=34.0)
     _held(h, ends=10.0, marked=35.0)
 
 
@@ -62,7 +62,7 @@ def marker_waits_for_a_leader(h: History) -> None:
     expects={"held_stable_offset": VIOLATION},
 )
 def marker_is_late_long_after_a_fault(h: History) -> None:
-    h.fault("kill", f"broker:{h.broker(1)} (broker {h.broker(1)})", injected=1.0, healed=3.0)
+    h.fault("kill", h.on_broker(1), injected=1.0, healed=3.0)
     _held(h, ends=10.0, marked=35.0)
 
 

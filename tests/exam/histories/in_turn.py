@@ -207,7 +207,7 @@ def _delivers_on(
     joined(h, 0, at=5.0, generation=1)
     h.polled(0, 29, at=6.0)
     if cut:
-        h.fault("cut", "clients (workers c)", injected=15.0, proved=16.0, healed=60.0)
+        h.fault("cut", h.on_client("c"), injected=15.0, proved=16.0, healed=60.0)
     if other:
         joined(h, 0, at=19.0, member="2", generation=2)
     if told in ("revoked", "lost"):

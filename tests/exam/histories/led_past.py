@@ -44,7 +44,7 @@ def half_of_a_transaction_expires(h: History) -> None:
     expects={"torn_transaction": PERMITTED, "lost_record": PERMITTED, "skipped_record": NONE},
 )
 def transaction_is_deleted_by_order(h: History) -> None:
-    h.fault("expire by DeleteRecords", f"topic:{h.own('t')}", injected=49.0, proved=50.5)
+    h.fault("expire by order", h.on_topic("t"), injected=49.0, proved=50.5)
     _deleted(h, start=6, reason="client delete records request")
 
 
@@ -54,7 +54,7 @@ def transaction_is_deleted_by_order(h: History) -> None:
     expects={"torn_transaction": PERMITTED, "lost_record": PERMITTED},
 )
 def half_of_a_transaction_is_deleted_by_order(h: History) -> None:
-    h.fault("expire by DeleteRecords", f"topic:{h.own('t')}", injected=49.0, proved=50.5)
+    h.fault("expire by order", h.on_topic("t"), injected=49.0, proved=50.5)
     _deleted(h, start=3, reason="client delete records request")
 
 

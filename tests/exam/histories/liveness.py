@@ -48,7 +48,7 @@ def sends_without_a_leader(h: History) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 9, at=5.0)
     for number, injected in ((2, 8.0), (1, 9.0)):
-        name = f"broker:{h.broker(number)} (broker {h.broker(number)})"
+        name = h.on_broker(number)
         h.fault("kill", name, injected=injected, proved=11.0, heal_began=72.0, healed=74.0)
     h.led(1, 0, at=8.5, isr=(1,))
     for number in (2, 1):
@@ -76,7 +76,7 @@ def sends_pause_for_an_election(h: History) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 9, at=10.0)
     watched(h, 1, 10, times=(12.0, 18.0))
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(2, 1, at=23.0, isr=(2,), starts=10)
@@ -162,7 +162,7 @@ def second_leader_can_not_give_anything_out(h: History) -> None:
     watched(h, 1, 50, times=(5.0, 15.0, 25.0))
     joined(h, 0, at=4.0)
     h.polled(0, 29, at=8.0)
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=27.0, proved=30.0, heal_began=58.0, healed=60.0)
     h.registered(1, at=30.0, is_fenced=True)
     h.led(2, 1, at=30.0, isr=(2,), starts=50)
@@ -244,7 +244,7 @@ def _sends_in_vain(h: History, *, isr: tuple[int, ...], acks: str, error: str) -
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 9, at=5.0, acks=acks)
     if len(isr) == 1:
-        name = f"broker:{h.broker(2)} (broker {h.broker(2)})"
+        name = h.on_broker(2)
         h.fault("pause", name, injected=7.0, proved=10.0, heal_began=73.0, healed=73.5)
         h.registered(2, at=10.0, is_fenced=True)
         h.led(1, 0, at=10.0, isr=isr)
@@ -269,7 +269,7 @@ def _below_min_insync(h: History, *, delivered: int) -> None:
     for number in range(10):
         size = delivered // 10
         h.polled(size * number, size * number + size - 1, at=5.0 + 0.3 * number)
-    name = f"broker:{h.broker(2)} (broker {h.broker(2)})"
+    name = h.on_broker(2)
     h.fault("pause", name, injected=9.0, proved=12.0, heal_began=72.0, healed=72.5)
     h.registered(2, at=12.0, is_fenced=True)
     h.led(1, 0, at=12.0, isr=(1,))
@@ -304,7 +304,7 @@ def _commits_in_vain(h: History, *, leaderless: str) -> None:
         lost = {"topic": leaderless, "partition": number if leaderless == OFFSETS else 0}
         kept = {"topic": "t"} if leaderless == OFFSETS else {"topic": OFFSETS, "partition": number}
         dead, alive = (2, 1) if leaderless == OFFSETS else (1, 2)
-        name = f"broker:{h.broker(dead)} (broker {h.broker(dead)})"
+        name = h.on_broker(dead)
         h.fault("kill", name, injected=9.0, proved=11.0, heal_began=70.0, healed=73.0)
         h.led(dead, 0, at=8.0, isr=(dead,), **lost)
         h.registered(dead, at=11.0, is_fenced=True)

@@ -271,7 +271,7 @@ def _lost(
     step(h, marker, "committed" if marker == "commit" else "aborted", at=committed)
     if reported:
         watched(h, 1, 6, times=(14.0, 18.0), isr=isr)
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
     h.led(2, 1, at=24.0, isr=(2,), starts=survives)

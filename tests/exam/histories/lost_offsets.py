@@ -197,5 +197,5 @@ def _elected(h: History, *, at: float) -> None:
     h.led(1, 0, at=0.5, isr=(1, 2), topic=OFFSETS, partition=number)
     h.led(1, 0, at=1.0, isr=(1,), topic=OFFSETS, partition=number)
     h.led(-1, 1, at=at - 1, isr=(1,), topic=OFFSETS, partition=number)
-    h.fault("elect unclean", f"partition:{OFFSETS}-{number}", injected=at - 0.1, proved=at + 0.5)
+    h.fault("elect unclean", h.on_partition(OFFSETS, number), injected=at - 0.1, proved=at + 0.5)
     h.led(2, 2, at=at, isr=(2,), topic=OFFSETS, partition=number)

@@ -243,7 +243,7 @@ def _follower_killed(h: History, *, unfenced: bool, in_sync: bool) -> None:
     h.sampled(1, at=1.0, end=0, isr=(1, 2))
     h.sent(0, 9, at=5.0)
     watched(h, 1, 10, times=(10.0, 18.0))
-    name = f"broker:{h.broker(2)} (broker {h.broker(2)})"
+    name = h.on_broker(2)
     if unfenced:
         h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     else:

@@ -31,7 +31,7 @@ def topic_created_again(h: History) -> None:
     written(h)
     h.group()
     consumed(h, 0, 99, at=5)
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.fault("recreate", h.on_topic("t"), injected=20, proved=21)
     h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
     h.stored(None, -1, at=20.6, is_tombstone=True)
     h.sent(0, 59, at=25, sequence=NEW)
@@ -46,7 +46,7 @@ def topic_created_again(h: History) -> None:
 
 def _replaced(h: History, records: int) -> None:
     """The topic is created again at 20 s, and has this many records from 25 s on."""
-    h.fault("recreate", f"topic:{h.own('t')}", injected=20, proved=21)
+    h.fault("recreate", h.on_topic("t"), injected=20, proved=21)
     h.led(1, 0, at=20.5, isr=[1, 2], starts=0, topic_id="second")
     h.sent(0, records - 1, at=25, sequence=NEW)
     h.sampled(1, at=26, end=records, isr=[1, 2])
@@ -100,7 +100,7 @@ def second_topic_loses_records(h: History) -> None:
     h.led(1, 0, at=0.5, isr=[1, 2], starts=0)
     h.sent(0, 9, at=2)
     h.sampled(1, at=3, end=10, isr=[1, 2])
-    h.fault("recreate", f"topic:{h.own('t')}", injected=5, proved=6)
+    h.fault("recreate", h.on_topic("t"), injected=5, proved=6)
     h.led(1, 0, at=5.5, isr=[1, 2], starts=0, topic_id="second")
     h.sent(0, 99, at=10, sequence=NEW)
     h.sampled(1, at=11, end=100, isr=[1, 2])

@@ -292,4 +292,4 @@ def uncommitted_tail_of_a_controller(h: History) -> None:
     for server in (1, 2):
         metadata(h, server, *batches, (50, 2), (60, 2))
     metadata(h, 3, *batches, (50, 1))
-    h.fault("cut", f"broker:{h.broker(3)} (broker {h.broker(3)})", injected=4.9, proved=6)
+    h.fault("cut", h.on_broker(3), injected=4.9, proved=6)

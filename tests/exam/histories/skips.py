@@ -149,7 +149,7 @@ def caught_up_far_below_the_end(h: History) -> None:
     written(h, 50)
     h.fault(
         "cut",
-        f"broker:{h.broker(1)} (broker {h.broker(1)})",
+        h.on_broker(1),
         injected=4,
         proved=7,
         heal_began=29,

@@ -18,13 +18,13 @@ def _stalled(h: History, *faults: str, at: float = 70.0, partition: int = 0) -> 
     joined(h, 0, at=5.0)
     h.polled(0, 49, at=6.0)
     targets = {
-        "rebalance": f"group:{h.own('g')}",
-        "bounce": f"all (brokers {h.broker(1)}, {h.broker(2)})",
-        "kill": f"client:{h.own('w2')}",
-        "cut": f"broker:{h.broker(2)} (broker {h.broker(2)})",
+        "rebalance": h.on_group("g"),
+        "bounce": h.on_brokers(1, 2),
+        "kill": h.on_client("w2"),
+        "cut": h.on_broker(2),
     }
     for fault in faults:
-        target = targets.get(fault, f"partition:{h.own('t')}-0")
+        target = targets.get(fault, h.on_partition("t", 0))
         h.fault(fault, target, injected=20.0, proved=21.0)
     if partition < 0:
         h.changed("stalled", at=at, topic="")
@@ -140,7 +140,7 @@ def out_of_sync_long_after_an_election(h: History) -> None:
     h.topic()
     cluster(h)
     h.sent(0, 9, at=5.0)
-    h.fault("elect preferred", f"partition:{h.own('t')}-0", injected=20.0, proved=21.0)
+    h.fault("elect preferred", h.on_partition("t", 0), injected=20.0, proved=21.0)
     h.led(1, 0, at=30.0, isr=(1,))
     watched(h, 1, 10, isr=(1,))
     h.log(1, (0, 9, 0), high_watermark=10)
@@ -155,7 +155,7 @@ def two_owners_long_after_a_rebalance(h: History) -> None:
     h.topic()
     h.group(client="kafka-python")
     plain(h, 99)
-    h.fault("rebalance", f"group:{h.own('g')}", injected=3.0, proved=4.0)
+    h.fault("rebalance", h.on_group("g"), injected=3.0, proved=4.0)
     for number, member in enumerate("12"):
         joined(h, 0, at=50.0 + number, member=member, generation=-1)
     for number in range(4):
@@ -166,8 +166,8 @@ def two_owners_long_after_a_rebalance(h: History) -> None:
 def _failing(h: History, fault: str) -> None:
     h.topic()
     plain(h, 99)
-    brokers = f"all (brokers {h.broker(1)}, {h.broker(2)})"
-    target = f"partition:{h.own('t')}-0" if fault.startswith("elect") else brokers
+    brokers = h.on_brokers(1, 2)
+    target = h.on_partition("t", 0) if fault.startswith("elect") else brokers
     h.fault(fault, target, injected=10.0, proved=12.0)
     for number in range(12):
         h.sent(

@@ -317,7 +317,7 @@ def _commit_on_the_ex_leader(h: History, *, unclean: bool) -> None:
         h.led(1, 0, at=10.0, isr=(1,), topic=OFFSETS, partition=number)
     h.polled(50, 79, at=11.0, epoch=1)
     h.commit(80, 1, at=12.0, brokers=(1,), generation=1)
-    name = f"broker:{h.broker(1)} (broker {h.broker(1)})"
+    name = h.on_broker(1)
     h.fault("kill", name, injected=14.0, proved=17.0)
     h.registered(1, at=17.0, is_fenced=True)
     h.led(2, 1, at=17.0, isr=(2,), topic=OFFSETS, partition=number)

@@ -46,7 +46,7 @@ def zombie(h: History, *, acks: str) -> None:
     written(h, 110, min_insync=1)
     h.fault(
         "cut",
-        f"broker:{h.broker(1)} (broker {h.broker(1)})",
+        h.on_broker(1),
         injected=10,
         proved=13,
         heal_began=29,
