@@ -107,11 +107,11 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (150, "g#1", "opened"),
         (200, "g#1", "receives 2 records of epoch 0, offsets 2 to 3"),
         (210, "g#1", "caught up at offset 4"),
-        (220, "fault", "kill x injected"),
+        (220, "fault", "kill all injected"),
         (250, "controller", "epoch 1: broker 2 leads, ISR [2]"),
-        (255, "fault", "kill x proved: its effect was observed"),
-        (260, "fault", "heal of kill x begun"),
-        (270, "fault", "kill x healed"),
+        (255, "fault", "kill all proved: its effect was observed"),
+        (260, "fault", "heal of kill all begun"),
+        (270, "fault", "kill all healed"),
         (280, "broker 1", "truncates its log to 2"),
         (300, "g", "commits offset 4 with epoch 1"),
         (400, "q", "sends the first of 2 values with acks=all"),
@@ -257,7 +257,7 @@ def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
 def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -> None:
     folded, whole = explained(many, "lost_record"), explained(many, "lost_record", "--all")
     assert "more events between" in folded
-    assert "heal of kill x begun" not in folded
+    assert "heal of kill all begun" not in folded
     assert "--all shows every event" in folded
     for line in (one.what for one in told(many, FAR).moments):
         assert line.split(":")[0][:40] in whole

@@ -248,7 +248,7 @@ def test_amplification_is_told_of_the_run_and_of_each_fault(make_trace: TraceMak
     rows = {**HEALTHY, "polls": polls, "faults": [fault]}
     told = amplified(make_trace, rows)
     assert (told["whole run"]["again"], told["whole run"]["amplification"]) == (3, 1.75)
-    assert (told["kill x"]["delivered"], told["kill x"]["again"]) == (2, 1)
+    assert (told["kill all"]["delivered"], told["kill all"]["again"]) == (2, 1)
     assert amplified(make_trace, {**rows, "polls": polls[:4]}) == {}
 
 
