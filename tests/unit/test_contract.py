@@ -1,13 +1,24 @@
-"""Values, outcomes, waiting and run folders."""
+"""Values, outcomes, descriptions, places, waiting and clocks."""
 
 import os
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pages_of import changed, run_folder, verdict_of
 
+from analysis.report.explain import _verdict
+from contract.comparisons import COMPARISON_FILE, Comparison, read_comparison
+from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError, UsageError, WaitTimeoutError
+from contract.events import ClockRead
+from contract.manifest import MANIFEST_FILE, Manifest
+from contract.nights import NIGHT_FILE, Night, read_night
 from contract.outcomes import (
     DEFINITE_COMMIT_FAILURES,
     NO_OFFSET,
@@ -18,9 +29,17 @@ from contract.outcomes import (
     transaction_outcome,
 )
 from contract.refusal import refusal_in, refuse
-from contract.run_folder import NODES_FOLDER, PLAN_FILE, RunFolder, find_runs
+from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
+from contract.uris import local_folder, place
 from contract.values import is_intact, make_value
-from contract.waiting import wait_until
+from contract.verdicts import RunVerdict
+from contract.waiting import limited, wait_until
+from harness.clients.history import HistoryWriter
+from harness.decode.histories import read_histories
+from harness.story.clocks import bounds
+from tests.descriptions import description_of
+
+# Values, outcomes, waiting and run folders.
 
 
 @given(
@@ -151,3 +170,164 @@ def test_a_line_that_only_looks_like_a_refusal_is_passed_over(
     found = refusal_in(["other", f"{prefix}{line}", *printed])
     assert isinstance(found, UsageError)
     assert str(found) == "no such topic"
+
+
+# A description of a form that this release does not know is refused by name.
+
+
+NIGHT = Night(
+    schema=SCHEMA + 1,
+    suite="smoke",
+    suite_sha256="0",
+    description="",
+    cluster="embedded",
+    seed=1,
+    command="",
+    started_micros=1,
+    runs=[],
+)
+UNKNOWN = "has schema 2, and this release knows schema 1 only: use the release that wrote it"
+
+
+def written(file: Path, content: Any) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(msgspec.json.encode(content))
+    return file
+
+
+def test_a_manifest_of_another_form(tmp_path: Path) -> None:
+    file = written(tmp_path / MANIFEST_FILE, Manifest(schema=SCHEMA + 1, files={}))
+    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
+        read_described(file, Manifest)
+
+
+def test_a_night_of_another_form(tmp_path: Path) -> None:
+    file = written(tmp_path / NIGHT_FILE, NIGHT)
+    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
+        read_night(tmp_path)
+
+
+def test_a_verdict_of_another_form(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path)
+    verdict = changed(verdict_of({}, verdict=RunVerdict.PASS), schema=SCHEMA + 1)
+    written(folder.report / "verdict.json", verdict)
+    with pytest.raises(RunFolderError, match=UNKNOWN):
+        _verdict(folder)
+
+
+def test_a_comparison_of_another_form(tmp_path: Path) -> None:
+    comparison = Comparison(schema=SCHEMA + 1, scenario="s", parameters={}, builds={}, sides={})
+    file = written(tmp_path / COMPARISON_FILE, comparison)
+    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
+        read_comparison(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["seed", "started_micros"])
+def test_a_description_with_a_key_twice_is_refused(tmp_path: Path, key: str) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_run(description_of())
+    file = tmp_path / RUN_FILE
+    file.write_text(file.read_text().replace("{", f'{{"{key}": 2, "{key}": 3,', 1))
+    with pytest.raises(RunFolderError, match=f"the key '{key}' is there twice"):
+        folder.run()
+
+
+# Places by their paths and URIs.
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("results/latest", Path("results/latest")),
+        ("/data/a:/b", Path("/data/a:/b")),
+        ("./odd:/b", Path("./odd:/b")),
+        ("-", Path("-")),
+        ("a:/b", Path("a:/b")),
+        ("file:///data/a%20run", Path("/data/a run")),
+        ("file:/data/run", Path("/data/run")),
+        ("FILE://localhost/data/run", Path("/data/run")),
+        ("s3a://bucket/run/", "s3a://bucket/run/"),
+        ("hdfs:///runs/a run", "hdfs:///runs/a run"),
+        ("viewfs:/runs", "viewfs:/runs"),
+    ],
+)
+def test_a_place_is_a_local_path_or_a_uri(name: str, expected: Path | str) -> None:
+    assert place(name) == expected
+
+
+def test_a_file_of_another_machine_is_refused() -> None:
+    with pytest.raises(UsageError, match="names the machine other"):
+        place("file://other/data")
+
+
+def test_a_local_folder_is_no_uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert local_folder(tmp_path.as_uri()) == tmp_path
+    with pytest.raises(UsageError, match="s3a://bucket/run is not on this machine"):
+        local_folder("s3a://bucket/run")
+
+
+# A wait ends with its own limit, or with that of the block that it is in.
+
+
+NEVER = 3600
+
+
+def waits(seconds: float = NEVER) -> str:
+    looks: list[int] = []
+
+    def probe() -> None:
+        looks.append(1)
+
+    with pytest.raises(WaitTimeoutError) as ended:
+        wait_until(probe, what="a state", timeout_seconds=seconds)
+    assert looks
+    return str(ended.value)
+
+
+def test_a_block_ends_the_waits_in_it() -> None:
+    with limited(0.1):
+        assert "waited 0.1 s for a state" in waits()
+        assert "waited 0 s" in waits(), "one that begins after the end looks once"
+    assert "waited 0.2 s" in waits(0.2)
+
+
+def test_the_earlier_end_holds() -> None:
+    with limited(0.1), limited(NEVER):
+        waits()
+    with limited(NEVER):
+        with limited(0):
+            waits()
+        assert wait_until(lambda: 7, what="seven", timeout_seconds=NEVER) == 7
+
+
+def test_a_block_that_has_no_time_left_still_looks() -> None:
+    with limited(-5):
+        assert wait_until(lambda: 7, what="seven", timeout_seconds=NEVER) == 7
+
+
+def test_a_block_ends_the_waits_of_other_threads() -> None:
+    told: list[str] = []
+    with limited(0.1):
+        waiting = threading.Thread(target=lambda: told.append(waits()))
+        waiting.start()
+        waiting.join()
+    assert "a state" in told[0]
+
+
+# How far a clock is ahead, by asking it.
+
+
+def test_a_clock_is_bounded_by_when_it_was_asked() -> None:
+    ahead, behind = bounds(lambda: time.time_ns() // 1000 + 5_000_000)
+    assert behind <= 5_000_000 <= ahead
+    assert ahead - behind < 1_000_000
+
+
+def test_a_reading_becomes_a_row(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "driver.jsonl")
+    writer.write(ClockRead, node="node-1", ahead_micros=7, behind_micros=-3)
+    writer.close()
+    (row,) = read_histories(tmp_path).of("clocks")
+    assert row.items() >= {"node": "node-1", "ahead_micros": 7, "behind_micros": -3}.items()
+    assert row["at_micros"] > 0

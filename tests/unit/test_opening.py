@@ -1,20 +1,43 @@
-"""Spark that does not open: its options are told in one line, and nothing stays behind."""
+"""Spark that is opened: its options, its JVM, and what is told where it does not open."""
 
+import io
+import json
+import os
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import psutil
 import pytest
+from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
+from pyspark.sql import SparkSession
 
-from analysis import cli, opening
+from analysis import cli, early, opening
 from analysis.engine import session
+from analysis.engine.jvm import reason
+from analysis.engine.session import _options_of_jvms, _print_no_lost_connection, open_session
+from analysis.engine.settings import OPTIONS_OF_JVMS, settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
+from contract.held import HeldFolder
+from contract.spark_home import require_spark_home
 from contract.spark_options import is_local, require_options
 from contract.verdicts import Engine
+from contract.waiting import wait_until
+from harness.commands import judging
+from harness.commands.judging import EarlyAnalysis, count_stories, options_of
+from harness.commands.requirements import require_programs
+from harness.session.catalog import ScenarioFile
+
+# Spark that does not open: its options are told in one line, and nothing stays behind.
+
 
 OF_JVM = """WARNING: Using incubator modules
 Error: Could not create the Java Virtual Machine.
@@ -138,3 +161,316 @@ def test_a_java_that_hangs_is_ended(own_temp: Path, monkeypatch: pytest.MonkeyPa
         opening.open_session()
     assert not started[0].is_running() or started[0].status() == psutil.STATUS_ZOMBIE
     assert list(own_temp.iterdir()) == []
+
+
+# Settings of Spark that a user gives.
+
+
+def test_a_value_may_hold_equals_signs_and_the_last_one_counts() -> None:
+    given = ["spark.a=1", "spark.driver.extraJavaOptions=-Da=b -Dc=d", "spark.a= 2 ", "spark.e="]
+    assert settings_of(given) == {
+        "spark.a": "2",
+        "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
+        "spark.e": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("spark.executor.memory", "expected KEY=VALUE"),
+        ("=4g", "expected KEY=VALUE"),
+        ("", "expected KEY=VALUE"),
+        ("fs.s3a.endpoint=here", "--conf spark.hadoop.fs.s3a.endpoint=here"),
+        ("spark.master=local", "use --master local"),
+        ("spark.sql.session.timeZone=CET", "settings of SQL can't be given"),
+    ],
+)
+def test_a_bad_setting_is_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        settings_of([given])
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_executors_are_told_no_size_of_their_heap(engine: Engine) -> None:
+    """Their default is 1 GB, and a JVM with a smaller heap than it begins with does not start."""
+    of_executors = _options_of_jvms(engine, Path("it's"))[OPTIONS_OF_JVMS[1]]
+    assert "-Xm" not in of_executors
+
+
+def test_a_jvm_that_refuses_its_first_call_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one does that was ended while it started."""
+
+    def refused(_: object) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refused)
+    with pytest.raises(AnalysisError, match=r"Spark did not start on .*Connection refused"):
+        open_session()
+
+
+def test_temporary_files_of_a_killed_analysis_are_removed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(session, "_held", [])
+    killed = HeldFolder(tmp_path, "fencepost-spark-")
+    (killed.path / "spark-1").mkdir()
+    left = shutil.move(killed.path, tmp_path / "kept")
+    killed.remove()
+    shutil.move(left, killed.path)
+    own = session.folder_of_temporary_files()
+    assert session.folder_of_temporary_files() == own
+    assert list(tmp_path.iterdir()) == [own]
+
+
+def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: Path) -> None:
+    program = (
+        "import signal; from analysis.engine import session\n"
+        "(session.folder_of_temporary_files() / 'spark-1').mkdir()\n"
+        "signal.raise_signal(signal.SIGTERM)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    assert ended.returncode == -signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+# A SPARK_HOME that has no Spark is told before anything starts.
+
+
+@pytest.mark.parametrize("require", [require_programs, open_session])
+@pytest.mark.parametrize("home", ["/nonexist", "", "a file", "a folder", "not executable"])
+def test_a_spark_home_without_spark_is_told(
+    require: object, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert callable(require)
+    monkeypatch.chdir(tmp_path)
+    Path("a file").touch()
+    Path("a folder").mkdir()
+    Path("not executable", "bin").mkdir(parents=True)
+    Path("not executable", "bin", "spark-submit").touch(mode=0o644)
+    monkeypatch.setenv("SPARK_HOME", home)
+    with pytest.raises(PrerequisiteError, match=f"^SPARK_HOME={home} names no Spark .*unset it$"):
+        require()
+
+
+def test_a_spark_home_with_spark_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    launcher = tmp_path / "bin" / "spark-submit"
+    launcher.parent.mkdir()
+    launcher.touch(mode=0o755)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    require_spark_home()
+    monkeypatch.delenv("SPARK_HOME")
+    require_spark_home()
+
+
+# What an error of Spark or of its JVM says.
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("no such host\n\tat java.net"), "no such host"),
+        (UnicodeError(" "), "UnicodeError"),
+        (OSError(), "OSError"),
+    ],
+)
+def test_an_error_is_its_first_line_or_the_name_of_its_class(error: Exception, said: str) -> None:
+    assert reason(error) == said
+
+
+# What serves Spark's JVM prints nothing when that is killed: the analysis says it in one line.
+
+
+def test_a_lost_connection_prints_no_traceback(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(AccumulatorTCPServer, "handle_error", AccumulatorTCPServer.handle_error)
+    _print_no_lost_connection()
+    server = AccumulatorTCPServer(("127.0.0.1", 0), UpdateRequestHandler, "token")
+    with server:
+        serving = Thread(target=server.handle_request)
+        serving.start()
+        with socket.create_connection(server.server_address) as jvm:
+            jvm.sendall(b"to")
+        serving.join(10)
+        assert not serving.is_alive()
+    assert capfd.readouterr().err == ""
+
+
+# What is printed while Spark's JVM starts stays out of the terminal, unless it does not start.
+
+
+PROGRAM = """
+import subprocess, sys
+from analysis.engine.quiet import quiet
+with quiet():
+    subprocess.run("echo out; echo err >&2", shell=True, check=True)
+    later = subprocess.Popen("read _; echo late; echo later >&2", shell=True, stdin=subprocess.PIPE)
+    if sys.argv[1] == "fail":
+        raise SystemExit(7)
+print("after")
+later.communicate(b"\\n")
+"""
+
+
+def ran(how: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", PROGRAM, how]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_programs_print_nothing_as_long_as_they_run() -> None:
+    ended = ran("pass")
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("after\n", "", 0)
+
+
+def test_what_they_printed_is_shown_after_an_exception() -> None:
+    ended = ran("fail")
+    assert (ended.stdout, ended.returncode) == ("", 7)
+    assert ended.stderr == "out\nerr\n"
+
+
+# The process of the analysis starts before its runs are collected, and never stays.
+
+
+EARLY, ORDINARY = 3, 4
+ANALYSIS = """
+import json, os, sys
+from contract.child import report_end
+log, *options = sys.argv[1:]
+is_early = options[-1:] == ["--early"]
+del options[-1 if is_early else -2:]
+assert options in ([], ["--verbose", "--json"])
+assert is_early or sys.argv[-2] == "--"
+with open(log, "a") as file:
+    print(os.getpid(), file=file)
+folder = json.loads(sys.stdin.readline()) if is_early else sys.argv[-1]
+report_end()
+sys.exit((3 if is_early else 4) if folder == "results/a\\nb" else 5)
+"""
+FOLDER = Path("results/a\nb")
+SETTLING, FINAL, COLLECTING = "settling: x", "final read: x", "collecting: x"
+HELD, STARTING = "held: kill follower:orders-0", "starting: servers and clients"
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
+    """Waits until so many processes of the analysis have started, and returns their ids."""
+    log = tmp_path / "log"
+    monkeypatch.setattr(judging, "_COMMAND", (sys.executable, "-c", ANALYSIS, str(log)))
+
+    def ids() -> list[int]:
+        return [int(line) for line in log.read_text().split()] if log.exists() else []
+
+    def wait(count: int) -> list[int]:
+        what = f"{count} processes of the analysis"
+        wait_until(lambda: len(ids()) >= count, what=what, timeout_seconds=30)
+        return ids()
+
+    return wait
+
+
+@pytest.mark.parametrize(
+    ("stories", "phases", "judged"),
+    [
+        (1, ["starting ducktape", STARTING, HELD], ORDINARY),
+        (1, [STARTING, HELD, SETTLING], EARLY),
+        (1, [STARTING, "healed: x", FINAL], EARLY),
+        (1, [HELD, COLLECTING], EARLY),
+        (1, [HELD, SETTLING, FINAL, COLLECTING], EARLY),
+        (1, [HELD, SETTLING, HELD], ORDINARY),
+        (1, [HELD, SETTLING, HELD, SETTLING], EARLY),
+        (2, [HELD, SETTLING, COLLECTING], ORDINARY),
+        (2, [HELD, SETTLING, COLLECTING, STARTING, HELD, SETTLING, COLLECTING], EARLY),
+        (1, [SETTLING, COLLECTING, STARTING, HELD], ORDINARY),
+    ],
+)
+def test_it_starts_when_no_fault_follows(
+    started: Callable[[int], list[int]], stories: int, phases: list[str], judged: int
+) -> None:
+    with EarlyAnalysis(stories=stories) as analysis:
+        for phase in phases:
+            analysis.phase(phase)
+        assert analysis.judge(FOLDER) == judged
+    assert len(started(1)) >= 1
+
+
+@pytest.mark.parametrize(("phases", "judged"), [([SETTLING], EARLY), ([], ORDINARY)])
+def test_it_is_given_the_options_of_the_command(
+    started: Callable[[int], list[int]], phases: list[str], judged: int
+) -> None:
+    options = options_of(is_verbose=True, as_json=True)
+    assert options == ("--verbose", "--json")
+    with EarlyAnalysis(stories=1, options=options) as analysis:
+        for phase in phases:
+            analysis.phase(phase)
+        assert analysis.judge(FOLDER) == judged
+    assert len(started(1)) == 1
+    assert options_of(is_verbose=False, as_json=False) == ()
+
+
+def test_one_that_ended_before_it_was_asked_is_replaced(
+    started: Callable[[int], list[int]],
+) -> None:
+    with EarlyAnalysis(stories=1) as analysis:
+        analysis.phase(SETTLING)
+        (process,) = started(1)
+        os.kill(process, 9)
+        wait_until(
+            lambda: psutil.Process(process).status() == psutil.STATUS_ZOMBIE,
+            what="its end",
+            timeout_seconds=30,
+        )
+        assert analysis.judge(FOLDER) == ORDINARY
+    assert len(started(2)) == 2
+
+
+def test_one_that_is_not_asked_ends_with_the_command(started: Callable[[int], list[int]]) -> None:
+    def interrupted(block: AbstractContextManager[EarlyAnalysis]) -> None:
+        with block as analysis:
+            analysis.phase(SETTLING)
+            started(1)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(EarlyAnalysis(stories=1))
+    (process,) = started(1)
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_stories_are_the_declared_sets_of_parameters() -> None:
+    matrix = ScenarioFile("a", Path("a"), "?", ({"x": 1}, {"x": 2}))
+    unknown = ScenarioFile("b", Path("b"), "?", None)
+    assert count_stories([matrix, unknown], {}) == 3
+    assert count_stories([matrix], {"x": 2}) == 1
+
+
+class ReplacedError(Exception):
+    """Raised in the place of replacing the process."""
+
+
+@pytest.mark.parametrize(("rows_max", "problem"), [(-1, None), (10, OSError())])
+def test_it_starts_again_for_many_rows_and_without_spark(
+    rows_max: int, problem: OSError | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(**_: Any) -> str:
+        if problem is not None:
+            raise problem
+        return "session"
+
+    def replace(_: str, argv: list[str]) -> None:
+        raise ReplacedError(*argv[1:])
+
+    (tmp_path / "plan.json").write_text("{}")
+    monkeypatch.setattr(early, "open_session", opened)
+    monkeypatch.setattr(early, "warm_up", lambda _: None)
+    monkeypatch.setattr(early, "lower_priority", lambda: lambda: None)
+    monkeypatch.setattr(early, "ROWS_OF_A_TASK", rows_max)
+    monkeypatch.setattr(os, "execv", replace)
+    monkeypatch.setattr(sys, "argv", ["analysis", "--json", "--early"])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))
+    with pytest.raises(ReplacedError) as ended:
+        early.ready_for_folder()
+    assert ended.value.args == ("-P", "-m", "analysis", "--json", "--", str(tmp_path))

@@ -1,20 +1,31 @@
-"""Mistakes of a scenario are refused before its cluster starts, with file and line."""
+"""Mistakes of a scenario are refused before its cluster starts, and what its file declares."""
 
 import importlib.util
+import inspect
+import os
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.builds import Jar, released
 from contract.errors import UsageError
-from contract.run_folder import Expectation, GroupPlan, Plan
-from harness.session.catalog import scenarios
+from contract.run_folder import Expectation, GroupPlan, Plan, TopicPlan
+from harness import faults
+from harness.session import catalog
+from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
+from harness.session.pool_size import pool_size
+from harness.story.shape import topic_shape_problems, topology_problems
 from harness.story.soundness import require_declared, require_sound
-from harness.story.topics import durable_topic
+from harness.story.topics import durable_topic, new_topic
+
+# Mistakes of a scenario are refused before its cluster starts, with file and line.
+
 
 STORY = '''"""A question?"""
 from harness.faults.pause import Pause
@@ -283,3 +294,315 @@ def test_the_stories_of_all_scenarios_are_sound(scenario: Any) -> None:
     spec.loader.exec_module(module)
     nothing = {"topics": [], "groups": [], "expects": []}
     checked(msgspec.structs.replace(PLAN, **nothing), module)
+
+
+# The sizes of clusters and topics that can't be are refused before a start.
+
+
+ORDERS = durable_topic("orders", partitions=1)
+
+
+@pytest.mark.parametrize(
+    "sound",
+    [
+        {"brokers": 1},
+        {"brokers": 244},
+        {"brokers": 100, "controllers": 3},
+        {"brokers": 3, "controllers": 5, "spares": 4},
+        {"brokers": 3, "combined": (1, 3), "spares": 1},
+    ],
+)
+def test_a_sound_topology_is_taken(sound: dict[str, Any]) -> None:
+    assert topology_problems(Topology(**sound)) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "told"),
+    [
+        ({"brokers": 0}, "brokers", "brokers=0 has to be a number, 1 to 244"),
+        ({"brokers": -3}, "brokers", "brokers=-3 has to be"),
+        ({"brokers": 245}, "brokers", "1 to 244"),
+        ({"brokers": "3"}, "brokers", "brokers='3' has to be a number"),
+        ({"brokers": True}, "brokers", "brokers=True has to be a number"),
+        ({"brokers": 101, "controllers": 3}, "brokers", "1 to 100"),
+        ({"brokers": 3, "controllers": -1}, "controllers", "0 to 243"),
+        ({"brokers": 100, "controllers": 200}, "controllers", "300 servers are more than 244"),
+        ({"brokers": 3, "combined": (4,)}, "combined", "there are 1 to 3"),
+        ({"brokers": 3, "combined": (1, 1)}, "combined", "each once"),
+        ({"brokers": 3, "combined": (1,), "controllers": 1}, "combined", "without controllers"),
+        ({"brokers": 3, "controllers": 3, "spares": 3}, "spares", "0 to 2: a controller has to"),
+        ({"brokers": 3, "spares": -1}, "spares", "spares=-1"),
+    ],
+)
+def test_a_topology_that_can_not_be_is_refused(given: dict[str, Any], name: str, told: str) -> None:
+    assert told in topology_problems(Topology(**given))[name]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"partitions": 0}, "topic orders: partitions=0 has to be a number, at least 1"),
+        ({"replication": 4}, "topic orders: replication=4 has to be a number, 1 to 3"),
+        ({"min_insync": 0}, "topic orders: min_insync=0"),
+        ({"retention_ms": -2}, "topic orders: retention_ms=-2"),
+    ],
+)
+def test_a_topic_that_can_not_be_is_refused(changed: dict[str, int], told: str) -> None:
+    (problem,) = topic_shape_problems([replace(ORDERS, **changed)], Topology(brokers=3))
+    assert problem.startswith(told)
+
+
+def test_a_sound_topic_is_taken() -> None:
+    assert not list(topic_shape_problems([ORDERS], Topology(brokers=3)))
+
+
+# What a scenario's file declares, read without importing it.
+
+
+SCENARIO = '''"""A question?"""
+RECIPES: dict[str, int] = {"pause": 1, "stop": 2}
+class T:
+    @matrix(recipe=list(RECIPES), size=[1, 2])
+    @parametrize(recipe="other", size=3)
+    def test_x(self, recipe, size): ...
+'''
+
+
+def declared(folder: Path, text: str) -> list[dict[str, object]] | None:
+    file = folder / "own_test.py"
+    file.write_text(text)
+    parameters = read_scenario(file).parameters
+    return None if parameters is None else [dict(one) for one in parameters]
+
+
+def test_parameters_are_read_from_marks_and_from_the_names_that_they_list(tmp_path: Path) -> None:
+    found = declared(tmp_path, SCENARIO)
+    assert found is not None
+    assert len(found) == 5
+    assert {"recipe": "stop", "size": 2} in found
+    assert {"recipe": "other", "size": 3} in found
+
+
+def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO)
+    scenario = read_scenario(tmp_path / "own_test.py")
+    scenario.require({})
+    scenario.require({"recipe": "pause", "size": 1})
+    for wrong in ({"recipe": "pause"}, {"recipe": "bogus", "size": 1}, {"nonsense": 1}):
+        with pytest.raises(UsageError, match=r'own does not declare .*\{"recipe": "pause", "size"'):
+            scenario.require(wrong)
+
+
+def test_a_parameter_with_a_default_may_be_given_to_any_declared_set(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO.replace("recipe, size)", "recipe, size, ways=())"))
+    scenario = read_scenario(tmp_path / "own_test.py")
+    scenario.require({"recipe": "pause", "size": 1, "ways": [3]})
+    for wrong in ({"ways": [3]}, {"recipe": "pause", "size": 1, "nonsense": 1}):
+        with pytest.raises(UsageError, match="own does not declare"):
+            scenario.require(wrong)
+
+
+def test_without_marks_there_are_no_parameters(tmp_path: Path) -> None:
+    assert declared(tmp_path, '"""Why?"""\n') == [{}]
+    with pytest.raises(UsageError, match="it declares none"):
+        read_scenario(tmp_path / "own_test.py").require({"recipe": "pause"})
+
+
+def test_what_is_no_literal_is_not_checked(tmp_path: Path) -> None:
+    text = SCENARIO.replace("list(RECIPES)", "all_of_them()")
+    assert declared(tmp_path, text) is None
+    read_scenario(tmp_path / "own_test.py").require({"recipe": "anything"})
+
+
+def test_a_scenario_names_the_version_that_its_brokers_start_on(tmp_path: Path) -> None:
+    declared(tmp_path, SCENARIO + 'STARTS_ON = {"9.9.9": "9.8.7"}\n')
+    assert read_scenario(tmp_path / "own_test.py").starts_on == {"9.9.9": "9.8.7"}
+    declared(tmp_path, SCENARIO)
+    assert read_scenario(tmp_path / "own_test.py").starts_on == {}
+
+
+CUTTING = '''"""A question?"""
+from harness.faults.cut import Cut as Sever
+from harness.faults.divide import Divide
+RECIPES = {"pause": Pause(LEADER), "deaf": Sever(LEADER), "quorum": [Divide(VOTER)]}
+class T:
+    @matrix(recipe=list(RECIPES))
+    def test_x(self, recipe): ...
+'''
+
+
+@pytest.mark.parametrize(
+    ("story", "parameters", "told"),
+    [
+        (CUTTING, {"recipe": "pause"}, None),
+        (CUTTING, {"recipe": "deaf"}, 'own cuts connections with {"recipe": "deaf"}, and nodes'),
+        (CUTTING, {"recipe": "quorum"}, "docker$"),
+        (CUTTING, {}, """or --parameters '{"recipe": "pause"}'$"""),
+        (f"{CUTTING}    def cut(self): Sever(X)\n", {"recipe": "pause"}, "own cuts connections w"),
+        (f"{CUTTING.replace('matrix', 'other')}X = Divide(Y)\n", {}, "own cuts connections, and"),
+        (CUTTING.replace("Sever(", "Kill(").replace("Divide(", "Kill("), {}, None),
+    ],
+)
+def test_a_scenario_that_cuts_connections_needs_a_network(
+    tmp_path: Path, story: str, parameters: dict[str, str], told: str | None
+) -> None:
+    declared(tmp_path, story)
+    scenario = read_scenario(tmp_path / "own_test.py")
+    if told is None:
+        scenario.require_uncut(parameters)
+        return
+    with pytest.raises(UsageError, match=told.replace("{", "[{]")):
+        scenario.require_uncut(parameters)
+
+
+def test_scenarios_with_and_without_cuts_are_told_apart() -> None:
+    cuts = {one.name: one.cuts for one in scenarios()}
+    assert cuts["baseline"] == frozenset()
+    assert cuts["stale_metadata"] is None
+    assert cuts["zombie_leader"] == {"controllers", "deaf", "mute"}
+
+
+BROKEN = {
+    "syntax": ('"""Why?"""\n\nclass Own(\n', "own_test.py:3: .* was never closed"),
+    "indentation": ("def f():\nx = 1\n", "own_test.py:2: expected an indented block"),
+    "no UTF-8": (b"x = '\xff'\n", "own_test.py:1: .*utf-8"),
+    "a null": ("x = 1\0\n", "own_test.py.* null bytes"),
+    "nested": ("x = " + "(" * 300 + "\n", "own_test.py:1: too many nested parentheses"),
+    "starts on": ("\nSTARTS_ON = versions()\n", "own_test.py:2: STARTS_ON must be a literal"),
+    "starts on a number": ("STARTS_ON = 4\n", "own_test.py:1: STARTS_ON must be a literal"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_file_is_told_with_its_line_and_breaks_no_other(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, told = BROKEN[kind]
+    as_bytes = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / "own_test.py").write_bytes(as_bytes)
+    (tmp_path / "sound_test.py").write_text('"""Why?"""\n')
+    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    assert [one.name for one in scenarios()] == ["own", "sound"]
+    (sound,) = find_scenarios(["sound"])
+    sound.require({})
+    with pytest.raises(UsageError, match=told):
+        find_scenarios(["own"])[0].require({})
+
+
+def test_what_is_no_readable_file_breaks_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "folder_test.py").mkdir()
+    (tmp_path / "link_test.py").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe_test.py")
+    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    for one in scenarios():
+        with pytest.raises(UsageError, match=f"{one.name}_test.py can't be read"):
+            one.require({})
+
+
+def test_a_name_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="baseline: named twice"):
+        find_scenarios(["baseline", "canary", "baseline"])
+
+
+def test_every_fault_that_needs_a_network_is_known() -> None:
+    folder = Path(inspect.getfile(faults)).parent
+    needing = {
+        f"harness.faults.{path.stem}"
+        for path in folder.glob("*.py")
+        if re.search(r"require_network\(|\(Cut\):", path.read_text())
+    }
+    assert needing == set(CUTTING_FAULTS)
+
+
+# How many nodes a scenario's file needs, by importing it.
+
+
+SIZED = '''"""A question?"""
+from cluster.kafka.topology import Topology
+from contract.clients import Client
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
+from shapes import CONTROLLERS
+
+
+class Small(Scenario):
+    topology = Topology(brokers=1)
+    must_judge = ()
+
+    def test_it(self): ...
+
+
+class Large(Scenario):
+    topology = Topology(brokers=3, controllers=CONTROLLERS)
+    groups = (
+        reader("java", "t", members=2),
+        reader("other", "t"),
+        reader("python", "t", client=Client.KAFKA_PYTHON),
+    )
+    must_judge = ()
+
+    def test_it(self): ...
+'''
+
+
+def sized(folder: Path, text: str) -> Path:
+    (folder / "shapes.py").write_text("CONTROLLERS = 1\n")
+    file = folder / "own_test.py"
+    file.write_text(text)
+    return file
+
+
+def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
+    """Of the larger scenario: four servers, two Java workers, one of kafka-python, the observer."""
+    file = sized(tmp_path, SIZED)
+    assert pool_size([file, file], released("4.4.0")) == 4 + 2 + 1 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('"""Why?"""\n', "holds no subclass of Scenario"),
+        ("\nimport nothing_of_that_name\n", "own_test.py:2 does not import: ModuleNotFoundError"),
+        ("import sys\nsys.exit(0)\n", "own_test.py:2 does not import: SystemExit: 0"),
+        ("def f():\n    1 / 0\n\nf()\n", "own_test.py:2 does not import: ZeroDivisionError"),
+        ("class C(\n", "own_test.py.* line 1"),
+        (
+            SIZED.replace("brokers=1)", 'brokers=1)\n    answer = "{sends.recrods}"'),
+            "own_test.py:11: answer: sends: there is no measure recrods",
+        ),
+        (
+            SIZED.replace("brokers=1", "brokers=4000"),
+            "own_test.py:10: topology: brokers=4000 has to be a number, 1 to 244",
+        ),
+        (
+            SIZED.replace("brokers=1", "brokers=244"),
+            "needs 246 nodes for its servers, workers and observer, and a pool has at most 244",
+        ),
+        (
+            SIZED.replace("brokers=1", "brokers=-3"),
+            "own_test.py:10: topology: brokers=-3 has to be a number, 1 to 244",
+        ),
+    ],
+)
+def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        pool_size([sized(tmp_path, text)], released("4.4.0"))
+
+
+# Topics of a plan, as they are created.
+
+
+TOPICS = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean_election=False)
+
+
+@pytest.mark.parametrize("policy", ["compact", "compact,delete"])
+def test_a_compacted_topic_is_refused(policy: str) -> None:
+    with pytest.raises(UsageError, match=r"topic t: cleanup.policy=.*cleanup\.policy=delete"):
+        new_topic(TOPICS, [1, 2], is_spread=False, settings={"cleanup.policy": policy})
+
+
+def test_other_settings_are_passed_on() -> None:
+    made = new_topic(TOPICS, [1, 2], is_spread=False, settings={"cleanup.policy": "delete"})
+    assert made.config["cleanup.policy"] == "delete"

@@ -1,12 +1,125 @@
-"""Resets from the logs of librdkafka 2.16.0 and kafka-python 3.0.12: lines of real runs.
+"""Lines of the logs of servers and clients."""
 
-Java's are in test_decode.
-"""
+from collections.abc import Iterable
 
 import pytest
 
+from cluster.kafka.service import log_end
+from contract.clients import Client
 from harness.decode.client_logs import resets
 from harness.decode.client_logs.lines import end_of
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, rows_of, server_of
+
+# A log line of any length takes a time that grows with its length: else these tests never end.
+
+
+pytestmark = pytest.mark.timeout(60)
+
+BYTES = 300_000
+AT = "2026-11-21 08:29:07.031 INFO "
+OF_SERVERS = (
+    f"{AT}[",
+    f"{AT}[main] x ",
+    f"{AT}[main] UnifiedLog [UnifiedLog partition=a-1, dir=/x] ",
+    f"{AT}[a] [b] [UnifiedLog partition=a-0, dir=] ",
+    f"{AT}[main] Partition [Broker id=1] Leader a-0 with topic id x starts at leader epoch ",
+    "[KafkaRaftServer nodeId=",
+)
+OF_MEMBERS = (
+    "Truncation detected for partition a-0 at offset FetchPosition{offset=1, offsetEpoch=Optional.",
+    "Fetch position FetchPosition{offset=1, offsetEpoch=Optional.empty} is out of range for ",
+    " is out of range for partition a-",
+    "Resetting offset for partition ",
+    "Truncation detected for TopicPartition(topic='a', partition=0) at position 1",
+    "seeking to first diverging offset OffsetAndMetadata(offset=1, ",
+    "has no committed offset for partition TopicPartition(topic='a",
+    "epoch validation",
+    " offset reset (at offset a (leader epoch 1), broker ",
+    "a [0]: offset reset (at offset 1 (leader epoch 1), broker 1) to offset 1 (leader epoch 1): ",
+    "Offset x request for a [0] returned offset ",
+    "a",
+    "-",
+    "a-1",
+    "(",
+    "[",
+    ". ",
+)
+
+
+def lines(starts: Iterable[str], fragments: Iterable[str]) -> list[str]:
+    """Each start, followed by each fragment again and again."""
+    return [
+        (start + fragment * (BYTES // len(fragment) + 1))[:BYTES]
+        for start in starts
+        for fragment in fragments
+    ]
+
+
+@pytest.mark.parametrize("table", TABLES_OF_SERVER_LOGS)
+def test_a_servers_line(table: str) -> None:
+    fragments = (*OF_SERVERS, "] [", "] x ", "a-1", ", dir=", "] Truncating to offset ", "1")
+    for start in ("", *OF_SERVERS):
+        for line in lines([start], fragments):
+            assert list(rows_of(table, [line], broker=1)) == []
+            assert server_of("node", [line]) is None
+
+
+@pytest.mark.parametrize("client", Client)
+def test_a_clients_line(client: Client) -> None:
+    where = f"{AT}x [Consumer clientId=g#2, groupId=g] "
+    marked = f"{where}epoch validation offset reset ( "
+    for start in (where, marked, *(where + one for one in OF_MEMBERS)):
+        for line in lines([start], OF_MEMBERS):
+            resets([line], worker="w", policies={}, client=client)
+    for line in lines(["", AT, f"{AT}x [Consumer clientId="], ["a", "[", "] ", ", groupId="]):
+        assert resets([line], worker="w", policies={}, client=client) == []
+
+
+# Truncations from servers' logs: lines of real brokers, their folder shortened.
+
+
+_CUT = "INFO [ReplicaFetcherThread-0-2] UnifiedLog [UnifiedLog partition={}, dir=/data] Truncating"
+# Kafka 4.4.0
+STARTED = "2026-11-21 08:29:07.031 INFO [main] KafkaRaftServer [KafkaRaftServer nodeId=1] started"
+NO_EFFECT = (
+    f"2026-11-21 08:28:20.667 {_CUT.format('orders-1')} to 0 has no effect as the largest offset in"
+    " the log is -1"
+)
+FETCHER = (
+    "2026-11-21 08:28:30.347 INFO [ReplicaFetcherThread-0-2] ReplicaFetcherThread [ReplicaFetcher"
+    " replicaId=1, leaderId=2, fetcherId=0] Truncating partition orders-0 with"
+    " TruncationState(offset=2010, completed=true) due to leader epoch and offset"
+    " EpochEndOffset(errorCode=0, partition=0, leaderEpoch=0, endOffset=2010)"
+)
+TRUNCATED = f"2026-11-21 08:28:30.347 {_CUT.format('orders-0')} to offset 2010"
+LINES = [STARTED, NO_EFFECT, FETCHER, f"{TRUNCATED}\n", "Formatting metadata directory /data", ""]
+# Kafka 3.9.0
+OLDER = f"2026-11-21 06:57:57.869 {_CUT.format('back-log-10')} to offset 100"
+
+
+def test_truncations_that_had_an_effect() -> None:
+    (one,) = rows_of("truncations", LINES, broker=1)
+    assert (one["broker"], one["topic"], one["partition"]) == (1, "orders", 0)
+    assert one["to_offset"] == 2010
+    assert one["at_micros"] == 1_795_249_710_347_000
+    assert one["log_line"] == TRUNCATED
+
+
+def test_kafka_3_9_writes_the_same_line() -> None:
+    (one,) = rows_of("truncations", [OLDER], broker=2)
+    assert (one["topic"], one["partition"], one["to_offset"]) == ("back-log", 10, 100)
+
+
+def test_whose_log_it_is() -> None:
+    assert server_of("2", []) == 2
+    assert server_of("node-7", LINES) == 1
+    assert server_of("node-7", [OLDER]) is None
+
+
+# Resets from the logs of librdkafka 2.16.0 and kafka-python 3.0.12: lines of real runs.
+#
+# Java's are in test_decode.
+
 
 WHERE = "[Consumer clientId=g#2, groupId=g]"
 RD = f"2026-11-21 07:55:21.873 DEBUG librdkafka(g#2) {WHERE}"
@@ -135,3 +248,19 @@ def test_how_a_log_ends(content: bytes | None, lines: int, torn: str, until: int
         "is_log_torn": torn == "torn",
         "log_until_micros": until,
     }
+
+
+# What is said of a server that ended, where only the first line of a message is kept.
+
+
+@pytest.mark.parametrize(
+    ("tail", "told"),
+    [
+        ("", "its log is empty"),
+        ("\n \n", "its log is empty"),
+        ("one", "its log ends with: one"),
+        ("one\ntwo\n\n", "its log ends with: two\none"),
+    ],
+)
+def test_the_last_line_stands_first(tail: str, told: str) -> None:
+    assert log_end(tail) == told

@@ -1,0 +1,556 @@
+"""Folders and files of runs: held, whole, without links, unchanged since they were collected."""
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from pages_of import run_folder, verdict_of
+from tests.unit.test_nightly import wanted
+
+from analysis.facts.source import table_content, table_files
+from analysis.judging import WRITTEN
+from analysis.report.ducktape_page import NAME, name_ours
+from analysis.report.explain import _verdict
+from analysis.report.night_rows import Judged
+from analysis.report.session_page import write_session
+from analysis.report.standalone import self_contained
+from analysis.tasks import Share, judge_here
+from cluster.nodes.pool import PoolKind
+from contract import held
+from contract import held as held_module
+from contract.errors import (
+    PrerequisiteError,
+    RunFolderError,
+    TableError,
+    UsageError,
+    WaitTimeoutError,
+)
+from contract.held import HeldFolder, HeldName, alone_in, hold_first, is_held, remove_unheld
+from contract.manifest import (
+    DECODED_AGAIN,
+    MANIFEST_FILE,
+    TABLES_OF_HISTORIES,
+    alterations,
+    write_manifest,
+)
+from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
+from contract.regular_files import (
+    open_regular,
+    read_file,
+    read_regular,
+    replace_file,
+    storage_error,
+)
+from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
+from contract.waiting import limited, wait_until
+from harness.commands.run import decode_again
+from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
+from harness.nightly.state import hold_night
+from harness.nightly.suite import find_suite
+from harness.session.names import reserve_session
+from simulator.history import Request, description, universes_of, write_history
+from tests.descriptions import description_of
+
+# Files that are no files end in an error, at once; files are replaced as a whole.
+
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+ODD: dict[str, Callable[[Path], None]] = {
+    "pipe": os.mkfifo,
+    "folder": Path.mkdir,
+    "loop": _loop,
+    "device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.fixture(params=sorted(ODD))
+def odd(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a path below a folder that is no regular file."""
+
+    def make(name: str) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        ODD[request.param](path)
+        return path
+
+    return make
+
+
+def test_what_is_no_file_is_not_read(odd: Callable[[str], Path]) -> None:
+    path = odd("file")
+    with pytest.raises(OSError, match="file"):
+        read_file(path)
+    assert read_regular(path) is None
+
+
+def test_a_plan_or_description_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
+    odd(PLAN_FILE)
+    odd(RUN_FILE)
+    for read in (RunFolder(tmp_path).plan, RunFolder(tmp_path).run):
+        with pytest.raises(RunFolderError, match="is not a valid"):
+            read()
+
+
+def test_a_manifest_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
+    odd(MANIFEST_FILE)
+    (told,) = alterations(RunFolder(tmp_path))
+    assert told.startswith("manifest.json is invalid")
+
+
+def test_a_night_or_summary_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
+    odd(NIGHT_FILE)
+    odd(f"report/{SUMMARY_FILE}")
+    for read in (read_night, read_summary):
+        with pytest.raises(RunFolderError, match="is not a valid"):
+            read(tmp_path)
+
+
+def test_a_verdict_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
+    odd("report/verdict.json")
+    with pytest.raises(RunFolderError, match="is not a valid verdict"):
+        _verdict(RunFolder(tmp_path))
+
+
+def test_a_table_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
+    path = odd("tables/polls.parquet")
+    assert "is not a Parquet file" in table_files(RunFolder(tmp_path)).unreadable["polls"]
+    with pytest.raises(TableError, match="table polls can't be read"):
+        table_content("polls", lambda: open_regular(path))
+
+
+def test_a_suite_that_is_no_file(odd: Callable[[str], Path]) -> None:
+    with pytest.raises(UsageError, match="there is no suite"):
+        find_suite(str(odd("suite.yml")))
+
+
+def test_a_limit_of_file_sizes_is_told_as_a_full_disk_is() -> None:
+    told = storage_error(OSError(errno.EFBIG, "File too large"), Path("results"))
+    assert told is not None
+    assert told.exit_code == 69
+    assert str(told).startswith("results can't be written: File too large.")
+    assert "ulimit -f unlimited" in str(told)
+
+
+def test_a_file_that_can_not_be_replaced_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "state.json"
+    replace_file(file, b"old")
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        replace_file(file, b"new")
+    assert file.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+# Folders and names that belong to a process as long as it lives.
+
+
+HOLDER = (
+    "import sys; from pathlib import Path; from contract.held import HeldFolder; "
+    "held = HeldFolder(Path(sys.argv[1]), 'x-'); print(held.path, flush=True); sys.stdin.read()"
+)
+
+STOPPED = (
+    "import fcntl, os, signal, sys; lock = os.open(sys.argv[1], os.O_RDONLY); "
+    "fcntl.flock(lock, fcntl.LOCK_EX); os.kill(os.getpid(), signal.SIGSTOP)"
+)
+
+
+@contextmanager
+def stopped_with_the_lock_of(path: Path) -> Iterator[int]:
+    """A process that holds the lock of a file or folder, and is stopped."""
+    holder = subprocess.Popen([sys.executable, "-c", STOPPED, str(path)])
+    try:
+        seen = psutil.Process(holder.pid)
+        wait_until(
+            lambda: seen.status() == psutil.STATUS_STOPPED, what="its stop", timeout_seconds=30
+        )
+        yield holder.pid
+    finally:
+        holder.kill()
+        holder.wait()
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this system lists no locks")
+def test_a_wait_for_a_stopped_process_ends_and_names_it(tmp_path: Path) -> None:
+    nights, names = tmp_path / "nights", tmp_path / "nodes" / "names.lock"
+    root = names.parent / "root"
+    for folder in (nights, root):
+        folder.mkdir(parents=True)
+    for lock in (nights / ".lock", names):
+        lock.touch()
+    waits = {
+        tmp_path: lambda: alone_in(tmp_path).__enter__(),
+        names: lambda: reserve_session(tmp_path / "results", root),
+        nights / ".lock": lambda: hold_night(nights, wanted(), is_fresh=False).__enter__(),
+    }
+    for lock, wait in waits.items():
+        with stopped_with_the_lock_of(lock) as holder, limited(0.1):
+            told = rf"process {holder}, which is stopped \(kill -CONT lets it go on\)"
+            with pytest.raises(WaitTimeoutError, match=told):
+                wait()
+
+
+def test_a_holder_that_the_system_does_not_name_is_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_module, "_LOCKS", tmp_path / "none")
+    with (
+        alone_in(tmp_path),
+        limited(0),
+        pytest.raises(WaitTimeoutError, match="another process holds the lock"),
+        alone_in(tmp_path),
+    ):
+        pass
+
+
+def test_a_new_folder_does_not_wait_for_who_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who sweeps may be stopped between the lock and the end of a folder."""
+    swept: list[int] = []
+    mkdir = Path.mkdir
+
+    def held_once(path: Path) -> None:
+        mkdir(path)
+        if not swept:
+            swept.append(os.open(path, os.O_RDONLY))
+            fcntl.flock(swept[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    monkeypatch.setattr(Path, "mkdir", held_once)
+    held = HeldFolder(tmp_path, "x-")
+    assert len(list(tmp_path.iterdir())) == 2
+    os.close(swept[0])
+    assert remove_unheld(tmp_path, "x-") == 1
+    assert held.path.exists()
+
+
+def test_a_folder_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    folder = Path(holder.stdout.readline().strip())
+    (folder / "file").touch()
+    assert is_held(folder)
+    remove_unheld(tmp_path, "x-")
+    assert folder.exists()
+    holder.kill()
+    holder.communicate()
+    assert not is_held(folder)
+    remove_unheld(tmp_path, "y-")
+    assert folder.exists()
+    remove_unheld(tmp_path, "x-")
+    assert not folder.exists()
+
+
+def test_a_folder_goes_with_its_object_and_another_hosts_stays(tmp_path: Path) -> None:
+    held = HeldFolder(tmp_path, "x-")
+    folder = held.path
+    assert folder.is_dir()
+    del held
+    assert not folder.exists()
+    other = tmp_path / "x-1@another-host"
+    other.mkdir()
+    remove_unheld(tmp_path, "x-")
+    assert other.exists()
+
+
+def test_a_name_has_one_holder(tmp_path: Path) -> None:
+    first = HeldName(tmp_path / "name")
+    with pytest.raises(BlockingIOError):
+        HeldName(tmp_path / "name")
+    assert is_held(tmp_path / "name")
+    del first
+    HeldName(tmp_path / "name")
+    assert not is_held(tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["name"]
+
+
+def test_who_asks_does_not_keep_a_name_from_its_holder(tmp_path: Path) -> None:
+    """`is_held` holds a name for an instant; a holder that begins in it waits."""
+    name = tmp_path / "name"
+    asker = HeldName(name)
+    threading.Timer(0.1, asker.release).start()
+    HeldName(name)
+
+
+def test_a_folder_that_is_swept_before_it_is_held_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+    mkdir = Path.mkdir
+
+    def swept_once(path: Path) -> None:
+        mkdir(path)
+        made.append(path)
+        if len(made) == 1:
+            path.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", swept_once)
+    held = HeldFolder(tmp_path, "x-")
+    assert made == [made[0], held.path]
+    assert is_held(held.path)
+
+
+# Nothing is written or read through a link that leads out of a run, session or night.
+
+
+FOLDERS = ("tables", "report", "history", "clients", "brokers", "segments")
+FILES = ("tables/polls.parquet", "report/index.html", "history/driver.jsonl", "plan.json")
+
+
+def judged(folder: RunFolder) -> Judged:
+    return judge_here(Share(at_once=1), folder, "a test")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    other = RunFolder(tmp_path_factory.mktemp("judged") / "other")
+    universes = universes_of(Request(events=1_000, seed=1))
+    write_history(other, universes, description(1, "test", "0", {}))
+    assert judged(other).verdict is not None
+    for name in FOLDERS:
+        (other.path / name).mkdir(exist_ok=True)
+    (other.history / "driver.jsonl").write_text("{}\n")
+    return other.path
+
+
+@pytest.fixture
+def other(judged_run: Path, tmp_path: Path) -> RunFolder:
+    """A run that was judged."""
+    return RunFolder(shutil.copytree(judged_run, tmp_path / "other"))
+
+
+@pytest.mark.parametrize("name", [*FOLDERS, *FILES])
+def test_a_run_with_a_part_of_another_one_is_refused(
+    other: RunFolder, tmp_path: Path, name: str
+) -> None:
+    mine = run_folder(tmp_path / "mine")
+    mine.report.rmdir()
+    link = mine.path / name
+    link.parent.mkdir(exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(other.path / name)
+    before = content(other.path)
+    assert decode_again(mine)
+    found = judged(mine)
+    assert found.verdict is None
+    assert found.exit_code == RunFolderError.exit_code
+    assert found.error == (
+        f"{link} is a link to {other.path / name}, which is outside of the run: put a copy in its "
+        "place"
+    )
+    assert content(other.path) == before
+
+
+def test_links_within_a_run_and_to_a_run_are_followed(other: RunFolder, tmp_path: Path) -> None:
+    (other.tables / "polls.parquet").rename(other.path / "elsewhere.parquet")
+    (other.tables / "polls.parquet").symlink_to("../elsewhere.parquet")
+    linked = RunFolder(tmp_path / "latest")
+    linked.path.symlink_to(other.path)
+    assert judged(linked).verdict is not None
+
+
+def test_a_page_of_another_session_is_not_replaced(tmp_path: Path) -> None:
+    other, mine = tmp_path / "other", tmp_path / "mine"
+    (other / "report").mkdir(parents=True)
+    (other / NAME).write_text("<body>")
+    runs = [Judged(run_folder(mine / str(at)), verdict_of({})) for at in range(2)]
+    (mine / "report").symlink_to(other / "report")
+    (mine / NAME).symlink_to(other / NAME)
+    with pytest.raises(RunFolderError, match="remove it, so that no other report is replaced"):
+        write_session(mine, runs)
+    assert not name_ours(mine)
+    assert content(other) == {NAME: b"<body>"}
+
+
+def test_a_page_that_is_a_link_is_replaced_itself(other: RunFolder) -> None:
+    for name in WRITTEN:
+        (other.report / name).unlink(missing_ok=True)
+        (other.report / name).symlink_to(other.path / f"target-{name}")
+    assert judged(other).verdict is not None
+    assert not list(other.path.glob("target-*"))
+
+
+@pytest.mark.parametrize(
+    "source", ["../../secret", "../../secret.js", "plotly-6.0.0.min.js", "%2e%2e/secret.js"]
+)
+def test_only_the_script_of_a_report_goes_into_a_page(tmp_path: Path, source: str) -> None:
+    for name in ("secret", "secret.js"):
+        (tmp_path / name).write_text("secret")
+    run = run_folder(tmp_path / "run")
+    (run.report / "plotly-6.0.0.min.js").symlink_to(tmp_path / "secret.js")
+    page = run.report / "index.html"
+    page.write_text(f'<script src="{source}" defer></script>')
+    with pytest.raises(UsageError, match="which is no script of a report"):
+        self_contained(page)
+
+
+def test_a_lock_is_made_through_no_link(tmp_path: Path) -> None:
+    link, target = tmp_path / "name", tmp_path / "target"
+    link.symlink_to(target)
+    with pytest.raises(BlockingIOError):
+        HeldName(link)
+    assert not target.exists()
+
+
+def test_locks_are_in_a_folder_of_this_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "gettempdir", lambda: str(tmp_path))
+    (folder,) = (tmp_path / f"fencepost-{os.getuid()}",)
+    _, one = hold_first(["a"], "x-")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE((folder / "x-a.lock").stat().st_mode) == 0o600
+    one.release()
+    folder.chmod(0o777)
+    with pytest.raises(PrerequisiteError, match="only this user can write into"):
+        hold_first(["a"], "x-")
+    (folder / "x-a.lock").unlink()
+    folder.rmdir()
+    (tmp_path / "victim").mkdir()
+    folder.symlink_to(tmp_path / "victim")
+    with pytest.raises(PrerequisiteError, match="only this user can write into"):
+        hold_first(["a"], "x-")
+    assert not list((tmp_path / "victim").iterdir())
+
+
+@pytest.mark.parametrize("name", ["../a", "a/b", "/a"])
+def test_a_lock_has_no_name_of_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(held, "gettempdir", lambda: str(tmp_path))
+    with pytest.raises(PrerequisiteError, match="it has a slash"):
+        hold_first([name], "x-")
+    assert not list(tmp_path.rglob("*.lock"))
+
+
+# What changed in a run's folder since it was collected.
+
+
+HISTORY = "history/clients.jsonl"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    run = RunFolder(tmp_path)
+    run.write_run(description_of())
+    for name in (
+        "plan.json",
+        HISTORY,
+        "clients/clients.log",
+        "brokers/1/server.log",
+        "tables/polls.parquet",
+        "tables/log_starts.parquet",
+        "report/index.html",
+        "segments/1/t-0/0.log",
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    write_manifest(run)
+    return run
+
+
+def test_as_collected(folder: RunFolder) -> None:
+    assert list(alterations(folder)) == []
+
+
+@pytest.mark.parametrize("cluster", POOLS)
+@pytest.mark.parametrize("ended_micros", [None, 2])
+def test_a_run_of_ours_without_a_manifest_can_not_be_relied_on(
+    folder: RunFolder, cluster: str, ended_micros: int | None
+) -> None:
+    folder.write_run(description_of(cluster=cluster, ended_micros=ended_micros))
+    (folder.path / MANIFEST_FILE).unlink()
+    (told,) = alterations(folder)
+    assert told.startswith("manifest.json is missing: the run was not collected to its end, or its")
+
+
+@pytest.mark.parametrize("cluster", [GENERATED, "elsewhere"])
+def test_a_run_from_elsewhere_without_a_manifest_is_not_compared(
+    folder: RunFolder, cluster: str
+) -> None:
+    folder.write_run(description_of(cluster=cluster))
+    (folder.path / MANIFEST_FILE).unlink()
+    (folder.path / HISTORY).unlink()
+    assert list(alterations(folder)) == []
+
+
+def test_our_runs_are_those_of_pools() -> None:
+    assert set(POOLS) == {str(kind) for kind in PoolKind}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda path: (path / HISTORY).write_text("x"), f"{HISTORY} was changed after the run"),
+        (lambda path: (path / HISTORY).unlink(), f"{HISTORY} is missing, though it was collected"),
+        (
+            lambda path: (path / "history" / "more.jsonl").touch(),
+            "history/more.jsonl was added after the run",
+        ),
+        (
+            lambda path: (path / "tables" / "log_starts.parquet").write_text("x"),
+            "tables/log_starts.parquet was changed after the run",
+        ),
+        (lambda path: (path / MANIFEST_FILE).write_text("{"), "manifest.json is invalid"),
+        (lambda path: (path / MANIFEST_FILE).write_text("{}"), "manifest.json is invalid"),
+        (
+            lambda path: (path / MANIFEST_FILE).write_text('{"files":{}}'),
+            "manifest.json is invalid",
+        ),
+        (
+            lambda path: (path / MANIFEST_FILE).write_text('{"schema":2,"files":{}}'),
+            "manifest.json is invalid: {path}/manifest.json has schema 2, and this release knows",
+        ),
+    ],
+)
+def test_an_alteration_is_named(
+    folder: RunFolder, change: Callable[[Path], object], expected: str
+) -> None:
+    change(folder.path)
+    (found,) = alterations(folder)
+    assert found.startswith(expected.format(path=folder.path))
+
+
+@pytest.mark.parametrize(
+    "name", ["report/index.html", "tables/polls.parquet", "segments/1/t-0/0.log"]
+)
+def test_what_the_analysis_writes_or_does_not_read_may_change(folder: RunFolder, name: str) -> None:
+    (folder.path / name).write_text("new")
+    assert list(alterations(folder)) == []
+
+
+def test_the_tables_that_are_decoded_again_are_those_of_histories_and_logs() -> None:
+    assert {*TABLES_OF_HISTORIES, "resets", "servers", *TABLES_OF_SERVER_LOGS} == DECODED_AGAIN
