@@ -37,7 +37,7 @@ from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
-from contract.spark_options import is_local, require_options
+from contract.spark import is_local, require_options
 from contract.terminal import Terminal
 from contract.uris import as_word, place
 from contract.verdicts import Engine, EngineChoice, RunVerdict

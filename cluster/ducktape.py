@@ -29,8 +29,8 @@ from ducktape.cluster.remoteaccount import (
 
 from cluster.nodes.node import Node
 from cluster.nodes.pool import Pool, PoolKind, open_pool
+from cluster.refusal import refuse
 from contract.errors import FencepostError, NodeError, UsageError
-from contract.refusal import refuse
 
 SCENARIO_ENDED = "the scenario's process "
 """Begins the line that says how it ended, where it did not give its nodes back."""

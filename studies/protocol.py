@@ -15,11 +15,11 @@ import msgspec
 
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
 from contract.errors import FencepostError, UsageError
-from contract.made_pages import MadePage
 from contract.markdown import table_row
 from contract.protocol import API_NAMES, RULES, ProtocolRule
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import RuleRow, Verdict
+from studies.made_pages import MadePage
 from studies.reproduction import newest_night
 
 SUITE = "protocol"

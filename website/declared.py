@@ -17,13 +17,13 @@ from analysis.facts.library import facts
 from analysis.verdict.others import OTHERS
 from contract.checks import Check
 from contract.protocol import API_NAMES, RULES
-from contract.protocol_statements import STATEMENTS, Coverage, Statement, compared, numbers
 from contract.table_columns import YEAR_10000_MICROS, Column
 from contract.tables import DECLARED
 from contract.verdicts import FindingVerdict
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry, find_suite
 from harness.session.catalog import ScenarioFile, scenarios
+from website.statements import STATEMENTS, Coverage, Statement, compared, numbers
 
 _SUBJECTS = Path(analysis.facts.__path__[0]) / "subjects.yml"
 """What the facts of each subject are about, as Markdown."""

@@ -22,7 +22,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
 from contract.held import HeldFolder, remove_unheld
-from contract.spark_home import require_spark_home
+from contract.spark import require_spark_home
 from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"

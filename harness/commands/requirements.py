@@ -15,7 +15,7 @@ from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
 from contract.run_folder import require_outside
-from contract.spark_home import require_spark_home
+from contract.spark import require_spark_home
 from contract.uris import place
 
 DEFAULT_KAFKA = "4.4.0"

@@ -25,7 +25,7 @@ from contract.progress import PhaseProgress
 from contract.randomness import new_seed
 from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
-from contract.spark_options import require_options
+from contract.spark import require_options
 from contract.terminal import Terminal
 from contract.uris import as_word, local_folder, place
 from contract.verdicts import EngineChoice

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import psutil
 
+from cluster.refusal import error_named
 from contract.errors import FencepostError, NodeError, UsageError
 from contract.held import HeldName, is_held
-from contract.refusal import error_named
 from contract.regular_files import read_file, replace_file
 
 FOLDER = Path(".playground")

@@ -17,10 +17,10 @@ from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
+from cluster.refusal import refusal_in
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
-from contract.refusal import refusal_in
 from contract.run_folder import find_runs, has_runs
 from contract.terminal import Terminal
 from harness.invocation import Session

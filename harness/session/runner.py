@@ -22,9 +22,9 @@ from ducktape.tests.result import PASS, TestResults
 from ducktape.tests.serde import SerDe
 from ducktape.tests.test_context import TestContext
 
+from cluster.refusal import refuse
 from contract.encodable import encodable
 from contract.errors import NodeError, UsageError
-from contract.refusal import refuse
 from harness.session.account import Asked, Failed, report
 
 _LOOPBACK = "127.0.0.1"

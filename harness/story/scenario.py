@@ -18,6 +18,7 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
+from cluster.refusal import refuse
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
 from contract.clients import Client, clients_of
@@ -27,7 +28,6 @@ from contract.events import WorkerStarted
 from contract.held import alone_in
 from contract.manifest import write_manifest
 from contract.randomness import generator
-from contract.refusal import refuse
 from contract.run_folder import (
     Expectation,
     GroupPlan,

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from contract.errors import UsageError
-from contract.made_pages import MadePage
 from contract.regular_files import replace_file
 from studies.arbiter.html_page import html_page
 from studies.arbiter.markdown import RUNS_PAGE, runs_as_markdown, sections_as_markdown
@@ -12,6 +11,7 @@ from studies.arbiter.race import race_rows
 from studies.arbiter.rows import HAZARDS, RACE, rows_of, stories_of
 from studies.arbiter.runs_shown import runs_shown
 from studies.arbiter.sections import sections
+from studies.made_pages import MadePage
 
 MADE = MadePage("arbiter.md", "make arbiter")
 RUNS = MadePage(RUNS_PAGE, "make arbiter")

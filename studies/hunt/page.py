@@ -8,11 +8,11 @@ import msgspec
 
 from analysis.report.figures import with_noun
 from analysis.report.shares import share
-from contract.made_pages import MadePage
 from contract.markdown import table_row
 from contract.regular_files import replace_file
 from studies.hunt.resumptions import NEAR_MISSES
 from studies.hunt.stories import GroupSum, Story
+from studies.made_pages import MadePage
 
 MADE = MadePage("hunt.md", "python -m studies.hunt page")
 KEPT = MADE.path.with_suffix(".json")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pages_of import changed, run_folder, verdict_of
 
 from analysis.report.explain import _verdict
+from cluster.refusal import refusal_in, refuse
 from contract.comparisons import COMPARISON_FILE, Comparison, read_comparison
 from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError, UsageError, WaitTimeoutError
@@ -28,7 +29,6 @@ from contract.outcomes import (
     send_outcome,
     transaction_outcome,
 )
-from contract.refusal import refusal_in, refuse
 from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
 from contract.uris import local_folder, place
 from contract.values import is_intact, make_value

@@ -10,12 +10,12 @@ import pytest
 from contract.checks import Check
 from contract.nights import Night, NightSummary, PlannedRun
 from contract.protocol import RULES, Rule
-from contract.protocol_statements import STATEMENTS, Coverage, compared, numbers
 from contract.run_folder import Plan
 from contract.tables import DECLARED
 from contract.verdicts import Verdict
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
+from website.statements import STATEMENTS, Coverage, compared, numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results.md"

@@ -15,7 +15,6 @@ from pathlib import Path
 import psutil
 import pytest
 from pages_of import run_folder, verdict_of
-from tests.unit.test_nightly import wanted
 
 from analysis.facts.source import table_content, table_files
 from analysis.judging import WRITTEN
@@ -60,6 +59,7 @@ from harness.nightly.suite import find_suite
 from harness.session.names import reserve_session
 from simulator.history import Request, description, universes_of, write_history
 from tests.descriptions import description_of
+from tests.unit.test_nights import wanted
 
 # Files that are no files end in an error, at once; files are replaced as a whole.
 

@@ -20,11 +20,11 @@ from analysis.report.night_rows import Judged
 from analysis.report.outputs import as_json, write_session_outputs
 from analysis.report.session_page import write_session
 from analysis.tasks import Share, judge_here
+from cluster.refusal import refusal_in, refuse
 from contract.encodable import as_json as encoded
 from contract.encodable import encodable
 from contract.errors import UsageError
 from contract.program import say
-from contract.refusal import refusal_in, refuse
 from contract.run_folder import Plan, RunFolder
 from contract.stages import Stage
 from contract.terminal import Terminal, shown

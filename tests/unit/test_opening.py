@@ -27,8 +27,7 @@ from analysis.engine.session import _options_of_jvms, _print_no_lost_connection,
 from analysis.engine.settings import OPTIONS_OF_JVMS, settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
 from contract.held import HeldFolder
-from contract.spark_home import require_spark_home
-from contract.spark_options import is_local, require_options
+from contract.spark import is_local, require_options, require_spark_home
 from contract.verdicts import Engine
 from contract.waiting import wait_until
 from harness.commands import judging

@@ -38,7 +38,7 @@ from ducktape.tests.test_context import TestContext
 
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
-from contract.refusal import refuse
+from cluster.refusal import refuse
 from contract.run_folder import RunFolder
 from harness.story.scenario import Scenario
 

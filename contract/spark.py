@@ -1,9 +1,15 @@
-"""What can be said of Spark's options before it is started: a JVM says it in many lines."""
+"""What can be said of Spark before it is started: a JVM says it in many lines."""
 
+import os
 import re
+import shutil
 from collections.abc import Iterable
+from pathlib import Path
 
-from contract.errors import UsageError
+from contract.errors import PrerequisiteError, UsageError
+
+_HOME = "SPARK_HOME"
+_LAUNCHER = Path("bin", "spark-submit")
 
 _MASTER = re.compile(
     r"local(\[([1-9][0-9]{0,4}|\*)(, *[1-9][0-9]{0,4})?\])?"
@@ -43,3 +49,20 @@ def require_options(master: str | None, settings: Iterable[str]) -> None:
             is_meant = keys.fullmatch(key.strip()) is not None
             if is_meant and not form.fullmatch(value.strip()):
                 raise UsageError(f"--conf {setting}: expected {words}")
+
+
+def require_spark_home() -> None:
+    """Check that a SPARK_HOME, by which a user names another Spark, has what PySpark starts.
+
+    Raises:
+        PrerequisiteError: it has not, or is empty.
+    """
+    home = os.environ.get(_HOME)
+    if home is None:
+        return
+    launcher = Path(home, _LAUNCHER)
+    if not home or shutil.which(str(launcher)) is None:
+        what = f"{launcher} is no program" if home else "it is empty"
+        raise PrerequisiteError(
+            f"{_HOME}={home} names no Spark ({what}): set it to a folder of Spark, or unset it"
+        )

@@ -1,4 +1,4 @@
-"""What the documents say besides the rules (protocol_statements.yml): two lists, compared."""
+"""What the documents say besides the rules (statements.yml): two lists of it, compared."""
 
 import enum
 import re
