@@ -33,7 +33,7 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 nightly: $(READY) ## Run a suite, or continue one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
 	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh)
 
-reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); writes docs/reproduction.md
+reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); keeps the figures of docs/reproduction.md
 	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
 	.venv/bin/python -m studies.reproduction $(call quoted,$(RESULTS))
 
@@ -46,24 +46,24 @@ arbiter: $(BENCH_READY) ## What each choice of KAFKA-19902 costs, by patched cli
 	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
 	.venv/bin/python -m studies.arbiter page --results $(call quoted,$(RESULTS)/arbiter)
 
-mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); writes docs/mutation.md
+mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); keeps the figures of docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
 
 lies: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; writes docs/lies.md
 	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
-torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; writes docs/reliability.md
+torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; keeps the figures of docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
-mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; writes docs/mutants.md
+mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
 
 bench-tools: $(BENCH_READY) ## Install what make arbiter needs
 
-bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; writes docs/benchmarks.md
+bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
-protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); writes docs/protocol.md
+protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
 	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
 	.venv/bin/python -m studies.protocol $(call quoted,$(RESULTS))
 

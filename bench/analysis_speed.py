@@ -4,7 +4,7 @@
 clean histories of these sizes, a small one, a night of small ones, and one of each other kind. It
 judges each with DuckDB in tasks and with Spark SQL, and compares all findings. The code of the base
 revision judges the same histories. Spark standalone judges the night with one worker and with two.
-Writes docs/benchmarks.md. Exits 1 if findings differ.
+Keeps the figures of docs/benchmarks.md. Exits 1 if findings differ.
 """
 
 import argparse
@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from analysis.tasks import rows_of
+from bench.figures import is_kept, keep, kept, rendered
 from bench.folders import own_folder
 from bench.processes import ROOT, Cost, run_measured
 from bench.revision import FENCEPOST, Revision
 from bench.standalone import environment, standalone
 from contract.errors import FencepostError
 from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.markdown import table_row
 from contract.run_folder import RunFolder, find_runs
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 
@@ -41,39 +41,10 @@ FRAGMENTED_SQL_EVENTS_MAX = 1_000_000
 WORKERS = (1, 2)
 
 _SEED = 19902
-_PAGE = ROOT / "docs" / "benchmarks.md"
+_NAME = "benchmarks"
+_TEMPLATE = Path(__file__).with_name("benchmarks.md.j2")
 _TASKS, _SQL, _BASE = "DuckDB in tasks", "Spark SQL", "base"
 _GIGABYTE = 1 << 30
-_TEXT = """\
-# How fast the analysis is
-
-Made by `make bench-analysis` on {machine}.
-The times are valid for that machine only. The ratios can be compared with those of other machines.
-
-Each row is one `fencepost analyze`, from Enter to its end: the start of Spark, judging, and pages.
-CPU time and memory are those of the process and its children: the sum over all cores, and the
-largest sum at one time. Histories are made by `fencepost generate` (seed {seed}). Rows are those of
-the tables, of which one may be a range of many records. `clean` histories have no anomaly. In
-`unhealthy` ones, every group reads everything three times. In `fragmented` ones, a producer writes
-to 60 partitions by key, with one record a batch, so that almost no range holds two records. `night`
-is {runs} small histories.
-
-All findings of DuckDB and of Spark SQL were compared, whole rows: {same}. {base}
-
-| history | events | rows | judged by | seconds | CPU s | GB | findings | against DuckDB |
-|---|---|---|---|---|---|---|---|---|
-{rows}
-
-## Spark standalone
-
-The night, on a master and workers. Each worker is bound to one core, with its JIT compiler, its
-garbage collector and its Python workers. The driver shares the workers' cores. So the number of
-workers is the number of cores of the whole cluster.
-
-| workers | seconds | speed-up |
-|---|---|---|
-{clusters}
-"""
 
 
 @dataclass(frozen=True)
@@ -106,12 +77,14 @@ class Measured:
         clusters: seconds of Spark standalone, by the number of workers.
         differing: the histories of which Spark SQL found something else.
         base: the commit of the base revision; empty without one.
+        machine: in words.
     """
 
     rows: Sequence[Row]
     clusters: dict[int, float]
     differing: Sequence[str]
     base: str = ""
+    machine: str = ""
 
 
 class Bench:
@@ -133,7 +106,7 @@ class Bench:
         rows = [row for one in (*clean, *night, *others) for row in self._judged(*one)]
         clusters = {workers: self._standalone(workers) for workers in WORKERS}
         base = self._base.commit if self._base else ""
-        return Measured(rows, clusters, self._differing, base)
+        return Measured(rows, clusters, self._differing, base, _machine())
 
     def _judged(self, kind: str, events: int, runs: int) -> Iterator[Row]:
         """Generate histories and judge them by each engine that can in minutes."""
@@ -184,32 +157,26 @@ class Bench:
         return cost.seconds
 
 
-def page(measured: Measured, machine: str) -> str:
-    """The page in Markdown."""
-    base = f"The base is revision {measured.base}, by its own code." if measured.base else ""
-    differing = "; ".join(measured.differing)
-    one = measured.clusters[WORKERS[0]]
-    return _TEXT.format(
-        machine=machine,
+def part(measured: Measured | None = None) -> str:
+    """The part of docs/benchmarks.md that is made, by default of the figures that are kept."""
+    shown = measured or (kept(_NAME, Measured) if is_kept(_NAME) else None)
+    return rendered(
+        _TEMPLATE,
+        measured=shown,
+        rows=list(_rows(shown.rows)) if shown else [],
+        one_worker=shown.clusters[WORKERS[0]] if shown else 0,
         seed=_SEED,
         runs=NIGHT_RUNS,
-        same=f"**not the same: {differing}**" if differing else "the same",
-        base=base,
-        rows="\n".join(_lines(measured.rows)),
-        clusters="\n".join(
-            table_row(str(workers), f"{seconds:.1f}", f"**{one / seconds:.2f}**")
-            for workers, seconds in measured.clusters.items()
-        ),
     )
 
 
-def _lines(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a line for each analysis, with its time against that of DuckDB."""
+def _rows(rows: Sequence[Row]) -> Iterator[Sequence[object]]:
+    """Yield a row for each analysis, with its time against that of DuckDB."""
     by_tasks = 0.0
     for row in rows:
         if row.by == _TASKS:
             by_tasks = row.cost.seconds
-        yield table_row(
+        yield (
             row.history,
             f"{row.events:,}",
             f"{row.rows:,}",
@@ -242,11 +209,10 @@ def _machine() -> str:
 
 
 def main() -> None:
-    """Write the page."""
+    """Keep the figures."""
     parser = argparse.ArgumentParser(description="Measure the analysis.", prog="bench-analysis")
     parser.add_argument("events", nargs="*", type=int, default=EVENTS, help="of clean histories")
     parser.add_argument("--base", default="", help="an earlier revision, by any name of git's")
-    parser.add_argument("--page", type=Path, default=_PAGE, help="the file to write")
     asked = parser.parse_args()
     console = Console(stderr=True)
     sizes = sorted(set(asked.events))
@@ -257,8 +223,7 @@ def main() -> None:
             measured = Bench(place, console, base=asked.base).measured(sizes)
     except FencepostError as error:
         sys.exit(f"error: {error}")
-    asked.page.write_text(page(measured, _machine()))
-    console.print(f"wrote {asked.page}")
+    console.print(f"wrote {keep(_NAME, measured)}")
     sys.exit(f"not the same: {'; '.join(measured.differing)}" if measured.differing else 0)
 
 

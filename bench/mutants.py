@@ -1,10 +1,10 @@
 """Changes of the checks' statements that the exam notices: `python -m bench.mutants [CHECK ...]`.
 
 Changes each statement in one place at a time (`bench.changes`), and each condition of a case, and
-judges the exam's histories by it on DuckDB. Writes docs/mutants.md; of named checks it prints the
-page instead, and what was not noticed. With `--facts` it also changes each fact in a few places,
-drawn with a fixed seed, and computes all that reads it again. Exits 1 if bench/survivors.yml names
-what has not survived.
+judges the exam's histories by it on DuckDB. Keeps the figures of docs/mutants.md; those of named
+checks it prints, and what was not noticed. With `--facts` it also changes each fact in a few
+places, drawn with a fixed seed, and computes all that reads it again. Exits 1 if
+bench/survivors.yml names what has not survived.
 """
 
 import random
@@ -33,16 +33,19 @@ from analysis.engine.statement_files import expanded
 from analysis.facts.library import facts
 from analysis.facts.trace import Row, Trace
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
+from bench.figures import keep
 from bench.folders import own_folder
 from bench.mutants_page import (
+    NAME,
     OF_EACH_FACT,
-    PAGE,
     SECONDS_MAX,
     SEED,
     Judged,
+    Mutants,
     Outcome,
     Reason,
-    page,
+    counted,
+    part,
     reasons,
     survivors,
 )
@@ -259,7 +262,7 @@ def _read(text: str) -> frozenset[str]:
 
 
 def main() -> None:
-    """Write the page, or print that of the named checks.
+    """Keep the figures, or print those of the named checks.
 
     Raises:
         SystemExit: no check has this name; or a reason is of a change that is noticed, or of none.
@@ -287,10 +290,11 @@ def main() -> None:
     unused: list[Reason] = []
     for name, judged in (of_checks | of_facts).items():
         unused += judged.excuse(one for one in reasons() if one.of == name)
+    figures = Mutants(counted(of_checks), counted(of_facts))
     if names:
-        print(page(of_checks, of_facts), *survivors({**of_checks, **of_facts}), sep="\n")
+        print(part(figures), *survivors({**of_checks, **of_facts}), sep="\n")
     else:
-        PAGE.write_text(page(of_checks, of_facts))
+        print(f"wrote {keep(NAME, figures)}")
     for one in unused:
         print(f"bench/survivors.yml: {one.of} has no survivor {one.before} → {one.after}")
     sys.exit(1 if unused else 0)

@@ -1,4 +1,4 @@
-"""What `bench.mutants` has judged: the page docs/mutants.md, and reasons for survivors."""
+"""What `bench.mutants` has judged: the figures of docs/mutants.md, and reasons for survivors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,45 +9,16 @@ from pathlib import Path
 import msgspec
 
 from bench.changes import Change
-from contract.markdown import table_row
+from bench.figures import kept, rendered
 
 SEED = 19902
 OF_EACH_FACT = 3
 """Changes that are drawn of a fact."""
 SECONDS_MAX = 30
 """For a changed statement, in a trace."""
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutants.md"
+NAME = "mutants"
+_TEMPLATE = Path(__file__).with_name("mutants.md.j2")
 _REASONS = Path(__file__).with_name("survivors.yml")
-
-_INTRODUCTION = f"""\
-# What changes of the checks the exam notices
-
-Made by `make mutants`. Each statement of `analysis/checks` was changed in one place at a time: a
-comparison, a bound, AND or OR, a kind of join, a condition or key that is left out, an order, an
-edge of a window, a default, a condition of a case. DuckDB judged the exam (`tests/exam`) by
-each changed statement.
-
-- Noticed: the findings differ in kind, verdict or place; or the statement fails, or takes more than
-  {SECONDS_MAX} s (errors).
-- By a verdict: so much that the answer to a question of the exam is wrong, and `make test` fails.
-- In words: only causes or evidence differ. Such a change is not noticed.
-- Equivalent: it finds the same in every history, by the reason in `bench/survivors.yml`. The
-  share is that of the other changes.
-
-`make mutants CHECKS=<check>` prints the changes that were not noticed.
-
-"""
-_OF_FACTS = f"""\
-## Facts
-
-Of each fact at most {OF_EACH_FACT} changes were drawn (seed {SEED}); the fact and all that reads it
-were computed again. Histories that are judged alone are left out.
-
-"""
-_SURVIVORS = """\
-## Not noticed
-
-By check (or fact), and step of its statement: the words before and after."""
 
 
 class Outcome(StrEnum):
@@ -62,7 +33,6 @@ class Outcome(StrEnum):
 
 
 _SURVIVED = (Outcome.WORDS, Outcome.NONE)
-_COUNTED = (Outcome.PLACE, Outcome.VERDICT, Outcome.ERROR, Outcome.WORDS, Outcome.EQUIVALENT)
 
 
 class Reason(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -108,24 +78,63 @@ def reasons() -> list[Reason]:
     return msgspec.yaml.decode(_REASONS.read_bytes(), type=list[Reason])
 
 
-def table(of: str, judged: Mapping[str, Judged]) -> str:
-    """The counts of each check or fact, and of all."""
-    head = [of, "changes", *_COUNTED, "share"]
-    lines = [table_row(*head), f"|{'---|' * len(head)}"]
-    together = Judged([pair for one in judged.values() for pair in one.outcomes])
-    for name, one in (*judged.items(), ("all", together)):
+class Counts(msgspec.Struct, frozen=True):
+    """How many changes of a check or fact there were, and what they did to the findings."""
+
+    of: str
+    changes: int
+    noticed: int
+    by_a_verdict: int
+    errors: int
+    in_words: int
+    equivalent: int
+
+    @property
+    def share(self) -> str:
+        """The noticed ones of those that are not equivalent."""
+        of_all = self.changes - self.equivalent
+        return f"{self.noticed / of_all:.2f}" if of_all else ""
+
+
+class Mutants(msgspec.Struct, frozen=True):
+    """The counts of each check, and of each fact if some were changed."""
+
+    checks: list[Counts]
+    facts: list[Counts]
+
+
+def counted(judged: Mapping[str, Judged]) -> list[Counts]:
+    """The counts of each check or fact."""
+    rows = []
+    for name, one in judged.items():
         counts = one.counts()
-        counts[Outcome.PLACE] += counts[Outcome.VERDICT] + counts[Outcome.ERROR]
-        of_all = len(one.outcomes) - counts[Outcome.EQUIVALENT]
-        share = f"{counts[Outcome.PLACE] / of_all:.2f}" if of_all else ""
-        cells = (str(counts[outcome]) for outcome in _COUNTED)
-        lines.append(table_row(name, str(len(one.outcomes)), *cells, share))
-    return "\n".join(lines)
+        verdict, error = counts[Outcome.VERDICT], counts[Outcome.ERROR]
+        noticed = counts[Outcome.PLACE] + verdict + error
+        others = counts[Outcome.WORDS], counts[Outcome.EQUIVALENT]
+        rows.append(Counts(name, len(one.outcomes), noticed, verdict, error, *others))
+    return rows
+
+
+def together(rows: Iterable[Counts]) -> Counts:
+    """The sums of several rows."""
+    sums = map(sum, zip(*(msgspec.structs.astuple(row)[1:] for row in rows), strict=True))
+    return Counts("all", *sums)
+
+
+def part(figures: Mutants | None = None) -> str:
+    """The part of docs/mutants.md that is made, by default of the figures that are kept."""
+    return rendered(
+        _TEMPLATE,
+        figures=figures or kept(NAME, Mutants),
+        together=together,
+        of_each_fact=OF_EACH_FACT,
+        seed=SEED,
+    )
 
 
 def survivors(judged: Mapping[str, Judged]) -> Iterator[str]:
     """Yield lines with the changes that were not noticed, by check or fact."""
-    yield _SURVIVORS
+    yield "By check (or fact), and step of its statement: the words before and after."
     for name, one in judged.items():
         left = [pair for pair in one.outcomes if pair[1] in _SURVIVED]
         if left:
@@ -133,11 +142,3 @@ def survivors(judged: Mapping[str, Judged]) -> Iterator[str]:
         for change, outcome in left:
             words = " (in words)" if outcome is Outcome.WORDS else ""
             yield f"- {change.step}{words}: `{change.before}` → `{change.after}`"
-
-
-def page(of_checks: Mapping[str, Judged], of_facts: Mapping[str, Judged]) -> str:
-    """The text of docs/mutants.md."""
-    parts = [_INTRODUCTION, table("check", of_checks), "\n\n"]
-    if of_facts:
-        parts += [_OF_FACTS, table("fact", of_facts), "\n\n"]
-    return "".join(parts).rstrip() + "\n"

@@ -2,8 +2,8 @@
 
 Generates one history of many universes: each class of anomalies planted at a number of seeds, and
 clean universes of every kind. Judges it once with every registered check, attributes all findings
-to universes by topic, group, worker or time, and writes the table of docs/mutation.md. Exits 1 if a
-check misses a planted anomaly, or has a finding that is neither planted nor a consequence.
+to universes by topic, group, worker or time, and keeps the figures of docs/mutation.md. Exits 1 if
+a check misses a planted anomaly, or has a finding that is neither planted nor a consequence.
 """
 
 import sys
@@ -18,10 +18,10 @@ import msgspec
 from rich.console import Console
 
 from analysis.checks.registry import CHECKS
+from bench.figures import keep, kept, rendered
 from bench.folders import own_folder
 from bench.traces import load
 from contract.checks import Check
-from contract.markdown import table_row
 from contract.run_folder import RunFolder
 from contract.verdicts import FindingVerdict
 from simulator.history import KINDS, Generated, description, planted_universe, write_history
@@ -36,23 +36,44 @@ _SEED = 19902
 _UNEXPLAINED_SHOWN = 5
 _OF_ALL = (Check.CLOCK_SKEW,)
 """They judge a whole history at once, so each of their anomalies needs a history of its own."""
-_PAGE = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
-_INTRODUCTION = """\
-# What the checks find of what was planted
+_NAME = "mutation"
+_TEMPLATE = Path(__file__).with_name("mutation.md.j2")
 
-Made by `make mutation`. `fencepost generate`'s simulator, which shares no code with the checks,
-planted each class of anomalies once in each of {seeds} histories of their own, beside {clean} clean
-ones; every check judged all {universes} of them ({rows:,} rows, seed {seed}).
 
-- Recall: the share of a class's histories in which its check found what was planted, with the
-  planted verdict, at the planted partition, group and offset.
-- Precision: of all the check's findings, in all histories, the share that was planted or that the
-  simulator says must follow from it. Violations count; for a class that Kafka permits, or whose
-  evidence is undecided, the findings of that verdict count too.
+class CheckFigures(msgspec.Struct, frozen=True):
+    """The score of a check. planted: None if the simulator has no anomaly for it."""
 
-| id | check | seeds | recall | precision | findings |
-|---|---|---|---|---|---|
-"""
+    id: str
+    check: str
+    planted: int | None
+    recall: float | None
+    precision: float | None
+    findings: int
+
+
+class Mutation(msgspec.Struct, frozen=True):
+    """The scores of all checks, on a number of histories.
+
+    Attributes:
+        seeds: histories of each class.
+        clean: histories without an anomaly.
+        universes: all histories.
+        rows: of all tables.
+        seed: of all random choices.
+        checks: their scores.
+    """
+
+    seeds: int
+    clean: int
+    universes: int
+    rows: int
+    seed: int
+    checks: list[CheckFigures]
+
+
+def part() -> str:
+    """The part of docs/mutation.md that is made."""
+    return rendered(_TEMPLATE, figures=kept(_NAME, Mutation))
 
 
 @dataclass(frozen=True)
@@ -207,20 +228,23 @@ def scores(made: Generated, found: Iterable[Found]) -> dict[str, Score]:
     return scored
 
 
-def table(scored: dict[str, Score]) -> Iterator[str]:
-    """Yield one line for each check."""
+def figures_of(scored: dict[str, Score]) -> Iterator[CheckFigures]:
+    """Yield the figures of each check."""
     for check, definition in CHECKS.items():
         score = scored.get(str(check), Score())
         is_planted = str(check) in PLANTS
-        planted = str(score.planted) if is_planted else "not planted"
-        recall = f"{score.recall:.3f}" if is_planted else ""
-        precision = f"{score.precision:.3f}" if is_planted or score.findings else ""
-        cells = [definition.id, str(check), planted, recall, precision, str(score.findings)]
-        yield table_row(*cells)
+        yield CheckFigures(
+            id=definition.id,
+            check=str(check),
+            planted=score.planted if is_planted else None,
+            recall=round(score.recall, 3) if is_planted else None,
+            precision=round(score.precision, 3) if is_planted or score.findings else None,
+            findings=score.findings,
+        )
 
 
 def main() -> None:
-    """Write the page."""
+    """Keep the figures."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
     console = Console(stderr=True)
     with own_folder("mutation") as place:
@@ -230,18 +254,15 @@ def main() -> None:
         console.print(f"{len(made.expected)} universes, {sum(made.rows.values()):,} rows")
         scored = scores(made, findings(folder, list(made.expected), console))
         scored |= scores_of_all(seeds, place, console)
-    _PAGE.write_text(
-        _INTRODUCTION.format(
-            seeds=seeds,
-            clean=len(made.expected) - len(made.planted),
-            universes=len(made.expected),
-            rows=sum(made.rows.values()),
-            seed=_SEED,
-        )
-        + "\n".join(table(scored))
-        + "\n"
+    figures = Mutation(
+        seeds=seeds,
+        clean=len(made.expected) - len(made.planted),
+        universes=len(made.expected),
+        rows=sum(made.rows.values()),
+        seed=_SEED,
+        checks=list(figures_of(scored)),
     )
-    console.print(f"wrote {_PAGE}")
+    console.print(f"wrote {keep(_NAME, figures)}")
     wrong = {name: score for name, score in scored.items() if not score.is_perfect}
     for name, score in wrong.items():
         console.print(f"{name}: recall {score.recall:.3f}, precision {score.precision:.3f}")

@@ -1,8 +1,8 @@
 """The verdict on each rule of the protocol, by Kafka version: `python -m studies.protocol RESULTS`.
 
 Reads the verdicts of the newest night of suite `protocol` below a results folder, prints a table of
-rules and versions, and writes it to docs/protocol.md. Exits with 1 if a rule is violated, else with
-2 if one is open.
+rules and versions, and keeps its figures for docs/protocol.md. Exits with 1 if a rule is violated,
+else with 2 if one is open.
 """
 
 import sys
@@ -14,16 +14,16 @@ from pathlib import Path
 import msgspec
 
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED
+from bench.figures import keep, kept, rendered
 from contract.errors import FencepostError, UsageError
-from contract.markdown import table_row
 from contract.protocol import API_NAMES, RULES, ProtocolRule
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import RuleRow, Verdict
-from studies.made_pages import MadePage
 from studies.reproduction import newest_night
 
 SUITE = "protocol"
-PAGE = MadePage("protocol.md", "make protocol")
+_NAME = "protocol"
+_TEMPLATE = Path(__file__).with_name("protocol.md.j2")
 _HOLDS, _VIOLATED, _UNDECIDED = "holds", "violated", "undecided"
 _SHORT = 10
 """Digits of a commit."""
@@ -90,27 +90,40 @@ def _missing(rule: ProtocolRule) -> str:
     )
 
 
-def table(found: Mapping[str, Mapping[str, Cell]]) -> str:
-    """Return the table: a line for each rule, a column for each Kafka version."""
-    head = table_row("rule", *(f"Kafka {kafka}" for kafka in found))
-    lines = (table_row(rule, *(str(one[rule]) for one in found.values())) for rule in RULES)
-    return "\n".join([head, "|---" * (len(found) + 1) + "|", *lines])
+class Verdicts(msgspec.Struct, frozen=True):
+    """The last verdicts on the rules.
+
+    Attributes:
+        days: on which the runs began.
+        commits: that ran them.
+        runs: each in words.
+        rules: by Kafka version, oldest first, and rule: the cell in words.
+    """
+
+    days: list[str]
+    commits: list[str]
+    runs: list[str]
+    rules: dict[str, dict[str, str]]
 
 
-def made(runs: Sequence[JudgedRun]) -> str:
-    """Return the runs in words, and the table."""
-    days = sorted({_day(one.run.started_micros) for one in runs})
-    commits = sorted({_short(one.run.git_head) for one in runs})
-    told = ", ".join(
-        f"{one.verdict.scenario} on Kafka {one.verdict.kafka} (seed {one.verdict.seed},"
-        f" {one.verdict.verdict})"
-        for one in sorted(runs, key=lambda one: (one.verdict.scenario, _number(one.verdict.kafka)))
+def figures_of(runs: Sequence[JudgedRun]) -> Verdicts:
+    """Return the verdicts of runs, and the runs in words."""
+    in_order = sorted(runs, key=lambda one: (one.verdict.scenario, _number(one.verdict.kafka)))
+    return Verdicts(
+        days=sorted({_day(one.run.started_micros) for one in runs}),
+        commits=sorted({_short(one.run.git_head) for one in runs}),
+        runs=[
+            f"{one.verdict.scenario} on Kafka {one.verdict.kafka} (seed {one.verdict.seed},"
+            f" {one.verdict.verdict})"
+            for one in in_order
+        ],
+        rules={kafka: {rule: str(one[rule]) for rule in one} for kafka, one in cells(runs).items()},
     )
-    found = cells(runs)
-    return (
-        f"{' and '.join(days)}, commit {', '.join(commits)}; {told}. In parentheses: the number of"
-        f" responses that are about the rule.\n\n{table(found)}"
-    )
+
+
+def part(figures: Verdicts | None = None) -> str:
+    """The part of docs/protocol.md with the verdicts, by default those that are kept."""
+    return rendered(_TEMPLATE, verdicts=figures or kept(_NAME, Verdicts), rules=list(RULES))
 
 
 def read(night: Path) -> list[JudgedRun]:
@@ -138,14 +151,14 @@ def status(found: Mapping[str, Mapping[str, Cell]]) -> int:
 
 
 def main() -> None:
-    """Print the table, and write it."""
+    """Print the table, and keep its figures."""
     try:
         runs = read(newest_night(Path(sys.argv[1]), SUITE))
-        text = made(runs)
-        PAGE.path.write_text(PAGE.filled(PAGE.path.read_text(), text))
+        figures = figures_of(runs)
+        file = keep(_NAME, figures)
     except FencepostError as error:
         sys.exit(f"error: {error}")
-    print(f"{text}\nwrote {PAGE.path}")
+    print(f"{part(figures)}\nwrote {file}")
     sys.exit(status(cells(runs)))
 
 

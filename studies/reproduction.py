@@ -1,64 +1,75 @@
 """How often each headline scenario reaches its hazard: `python -m studies.reproduction RESULTS`.
 
-Reads the newest finished night of suite `reproduction` below a results folder, and writes the table
-of docs/reproduction.md. A run reached its hazard if it passed: it has every required finding of its
-scenario, and no other violation.
+Reads the newest finished night of suite `reproduction` below a results folder, and keeps the
+figures of docs/reproduction.md. A run reached its hazard if it passed: it has every required
+finding of its scenario, and no other violation.
 """
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
+from bench.figures import keep, kept, rendered
 from contract.errors import FencepostError, UsageError
-from contract.markdown import table_row
 from contract.nights import SUMMARY_FILE, NightRow, NightSummary
 from contract.verdicts import RunVerdict
 
 SUITE = "reproduction"
-_PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
-_INTRODUCTION = """\
-# How often the hazard is reached
-
-Made by `make reproduction`: suite `scenarios/suites/reproduction.yml`, each run with a seed of its
-own, drawn from seed {seed}; pool {cluster}. A run reached its hazard if all was seen that its
-scenario has to see (a zombie's acknowledgements, a loss with its cause, a reset), and no violation.
-Failed: a violation that nothing expects. Undecided: the hazard was not reached, or the evidence
-admits both. Seconds are the median of a run, start and collection of the cluster included.
-
-| scenario | Kafka | runs | reached | failed | undecided | seconds |
-|---|---|---|---|---|---|---|
-"""
+_TEMPLATE = Path(__file__).with_name("reproduction.md.j2")
 
 
-def table(rows: Iterable[NightRow]) -> list[str]:
-    """One line for each scenario and version, and before it one for each of its recipes."""
+class Reached(msgspec.Struct, frozen=True):
+    """How often the runs of a scenario, or of one of its recipes, reached the hazard."""
+
+    scenario: str
+    kafka: str
+    runs: int
+    reached: int
+    failed: int
+    undecided: int
+    seconds: int | None
+
+
+class Reproduction(msgspec.Struct, frozen=True):
+    """A night of the suite. seed: of the night, from which those of the runs are drawn."""
+
+    seed: int
+    cluster: str
+    rows: list[Reached]
+
+
+def reached(rows: Iterable[NightRow]) -> list[Reached]:
+    """One row for each scenario and version, and before it one for each of its recipes."""
     by_kind: dict[tuple[str, str, str], list[NightRow]] = defaultdict(list)
     for row in rows:
         given = ", ".join(f"{name}={value}" for name, value in sorted(row.parameters.items()))
         if given:
             by_kind[row.scenario, row.kafka, f"{row.scenario}({given})"].append(row)
         by_kind[row.scenario, row.kafka, f"{row.scenario}, all"].append(row)
-    return [_line(name, kafka, found) for (_, kafka, name), found in sorted(by_kind.items())]
+    return [_reached(name, kafka, found) for (_, kafka, name), found in sorted(by_kind.items())]
 
 
-def _line(name: str, kafka: str, rows: list[NightRow]) -> str:
-    count = {v: sum(row.verdict is v for row in rows) for v in RunVerdict}
+def _reached(name: str, kafka: str, rows: list[NightRow]) -> Reached:
+    counts = Counter(row.verdict for row in rows)
     seconds = [row.seconds for row in rows if row.seconds is not None]
-    took = f"{median(seconds):.0f}" if seconds else ""
-    cells = (
-        name,
-        kafka,
-        str(len(rows)),
-        f"{count[RunVerdict.PASS]} of {len(rows)}",
-        str(count[RunVerdict.FAIL]),
-        str(count[RunVerdict.UNDECIDED]),
-        took,
+    return Reached(
+        scenario=name,
+        kafka=kafka,
+        runs=len(rows),
+        reached=counts[RunVerdict.PASS],
+        failed=counts[RunVerdict.FAIL],
+        undecided=counts[RunVerdict.UNDECIDED],
+        seconds=round(median(seconds)) if seconds else None,
     )
-    return table_row(*cells)
+
+
+def part() -> str:
+    """The part of docs/reproduction.md that is made."""
+    return rendered(_TEMPLATE, night=kept(SUITE, Reproduction))
 
 
 def newest(results: Path) -> NightSummary:
@@ -84,14 +95,13 @@ def newest_night(results: Path, suite: str) -> Path:
 
 
 def main() -> None:
-    """Write the page."""
+    """Keep the figures."""
     try:
         summary = newest(Path(sys.argv[1]))
     except FencepostError as error:
         sys.exit(f"error: {error}")
-    page = _INTRODUCTION.format(seed=summary.seed, cluster=summary.cluster)
-    _PAGE.write_text(page + "\n".join(table(summary.runs)) + "\n")
-    print(f"wrote {_PAGE}")
+    figures = Reproduction(summary.seed, str(summary.cluster), reached(summary.runs))
+    print(f"wrote {keep(SUITE, figures)}")
 
 
 if __name__ == "__main__":

@@ -1,37 +1,41 @@
-"""The parts of pages that are made: each is a template, and what it shows."""
+"""The parts of pages that are made: from declarations, or from figures that commands keep."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from contract.markdown import table
+from bench import analysis_speed, mutants_page, mutation
+from bench.figures import rendered
+from bench.torture import page as torture
+from studies import protocol, reproduction
+from studies.hunt import page as hunt
 from website import declared
 
 _TEMPLATES = Path(__file__).with_name("templates")
-_SHOWN: dict[str, Callable[[], Mapping[str, Any]]] = {
+_DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "facts": declared.of_facts,
     "tables": declared.of_tables,
     "checks": declared.of_checks,
     "protocol": declared.of_protocol,
     "scenarios": declared.of_scenarios,
 }
-"""What the template of each part shows, by its name."""
+_MEASURED: dict[str, Callable[[], str]] = {
+    "benchmarks": analysis_speed.part,
+    "hunt": hunt.part,
+    "mutants": mutants_page.part,
+    "mutation": mutation.part,
+    "reliability": torture.part,
+    "reproduction": reproduction.part,
+    "verdicts": protocol.part,
+}
 
 
 def parts() -> dict[str, Callable[[], str]]:
     """What makes each part, by the name that pages have."""
-    templates = Environment(  # noqa: S701 - it makes Markdown
-        loader=FileSystemLoader(_TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.globals["table"] = table
-    return {name: partial(_made, templates, name) for name in _SHOWN}
+    of_code = {name: partial(_made, name, shown) for name, shown in _DECLARED.items()}
+    return {**of_code, **_MEASURED}
 
 
-def _made(templates: Environment, name: str) -> str:
-    return templates.get_template(f"{name}.md.j2").render(_SHOWN[name]()).strip()
+def _made(name: str, shown: Callable[[], Mapping[str, Any]]) -> str:
+    return rendered(_TEMPLATES / f"{name}.md.j2", **shown())

@@ -1,12 +1,11 @@
 """`python -m bench.torture [--hours H] [--seed N] [--only CLASS] [--run DIR]`: try to break it.
 
-A pass may be of some classes only. All passes of one commit and seed are kept in one file, from
-which docs/reliability.md is written; it names the classes that are not in it. Exits 1 if an attempt
-did not hold.
+A pass may be of some classes only. All passes of one commit and seed are kept in one file. The
+figures of docs/reliability.md are from that; they name the classes that are not in it. Exits 1 if
+an attempt did not hold.
 """
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -14,14 +13,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.figures import keep
 from bench.folders import own_folder
 from bench.torture import calls, copies, disks, runs
-from bench.torture.attempt import ROOT, Area, AreaRecord, Attempt, Record, Setting, read_record
-from bench.torture.page import page
+from bench.torture.attempt import ROOT, Area, AreaRecord, Attempt, Setting, read_record
+from bench.torture.page import NAME, figures_of
 from harness.session.provenance import git_head
 
-_PAGE = ROOT / "docs" / "reliability.md"
-_LIES = ROOT / "docs" / "lies.md"
 _KEPT = ROOT / "results" / "torture"
 _SEED = 19902
 CLASSES: dict[Area, Callable[[Setting], Iterator[Attempt]]] = {
@@ -37,7 +35,7 @@ CLASSES: dict[Area, Callable[[Setting], Iterator[Attempt]]] = {
 
 
 def main() -> None:
-    """Make the attempts, print those that did not hold, and write the page."""
+    """Make the attempts, print those that did not hold, and keep the figures."""
     asked = _arguments()
     console = Console(stderr=True)
     head = git_head()
@@ -63,19 +61,8 @@ def main() -> None:
                 made += of_area.attempts
     broken = [one for one in made if one.problem]
     console.print(f"{len(made)} attempts, {len(broken)} did not hold; kept in {file}")
-    _write_page(record, console)
+    console.print(f"wrote {keep(NAME, figures_of(record, CLASSES))}")
     sys.exit(1 if broken else 0)
-
-
-def _write_page(record: Record, console: Console) -> None:
-    _PAGE.write_text(page(record, CLASSES, lies=_told_lies()))
-    console.print(f"wrote {_PAGE}")
-
-
-def _told_lies() -> str:
-    """Return the sentence of docs/lies.md with the number of noticed lies."""
-    found = re.search(r"^\d+ of \d+ lies were noticed", _LIES.read_text(), re.MULTILINE)
-    return found[0] if found else ""
 
 
 def _tell(console: Console, one: Attempt) -> None:

@@ -1,4 +1,4 @@
-"""The hunt for KAFKA-19902's reset: `python -m studies.hunt run|sum|page`."""
+"""The hunt for KAFKA-19902's reset: `python -m studies.hunt run|sum|keep`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -49,19 +49,18 @@ def sum_up(runs: Folders) -> None:
     found = stories(runs)
     if not found:
         raise UsageError(f"no ended run of {SCENARIO} there: python -m studies.hunt run 1 2 3")
-    typer.echo("\n".join(page.tables(found)))
+    typer.echo(page.part(found))
     if any(story.unjustified for story in found):
         raise typer.Exit(1)
 
 
-@app.command(name="page")
-def write_page(runs: Folders) -> None:
-    """Add the runs to docs/hunt.json, and write the tables of docs/hunt.md from it."""
+@app.command()
+def keep(runs: Folders) -> None:
+    """Add the runs to docs/data/hunt.json, from which the tables of docs/hunt.md are made."""
     found = stories(runs)
     if not found:
         raise UsageError(f"no ended run of {SCENARIO} there: python -m studies.hunt run 1 2 3")
-    for written in page.write(found):
-        typer.echo(f"wrote {written}")
+    typer.echo(f"wrote {page.keep(found)}")
 
 
 if __name__ == "__main__":

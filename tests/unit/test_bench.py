@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis_speed import Measured, Row, page
+from bench.analysis_speed import Measured, Row, part
 from bench.folders import own_folder
 from bench.processes import ROOT, Cost, ProcessFailedError, Usage, run_measured
 from bench.revision import Revision
@@ -89,14 +89,14 @@ def test_a_failure_is_told_with_its_end() -> None:
 
 
 def test_the_page_tells_ratios() -> None:
-    told = page(measured(), "2 cores")
+    told = part(measured())
     row = "| clean | 1,000,000 | 2,000 | Spark SQL | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
     assert row in told.splitlines()
     assert "| fragmented | 1,000,000 | 2,000 | DuckDB in tasks | 20.0 |" in told
     assert "| 2 | 50.0 | **1.80** |" in told
-    assert "whole rows: the same." in told
+    assert "whole rows:\nthe same." in told
     assert "revision" not in told
-    assert "The base is revision deadbee" in page(measured(base="deadbee"), "2 cores")
+    assert "The base is revision deadbee" in part(measured(base="deadbee"))
 
 
 def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_told() -> None:
-    told = page(measured(differing=["clean, 4,600 events"]), "2 cores")
+    told = part(measured(differing=["clean, 4,600 events"]))
     assert "**not the same: clean, 4,600 events**" in told
 
 

@@ -6,7 +6,18 @@ from sqlglot import parse_one
 from analysis.checks.registry import CHECKS
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.mutants import changes_of
-from bench.mutants_page import Judged, Outcome, Reason, page, reasons, survivors
+from bench.mutants_page import (
+    Counts,
+    Judged,
+    Mutants,
+    Outcome,
+    Reason,
+    counted,
+    part,
+    reasons,
+    survivors,
+    together,
+)
 from contract.checks import Check
 
 
@@ -115,7 +126,7 @@ def test_a_check_whose_rows_are_kept_is_changed_in_its_own_steps() -> None:
 def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
     outcomes = [Outcome.VERDICT, Outcome.PLACE, Outcome.ERROR, Outcome.WORDS, Outcome.NONE]
     judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
-    told = page({"lost_record": judged}, {})
+    told = part(Mutants(counted({"lost_record": judged}), []))
     assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in told
     told = "\n".join(survivors({"lost_record": judged}))
     assert "- s: `anot noticed` → `bnot noticed`" in told
@@ -129,7 +140,10 @@ def test_a_survivor_with_a_reason_does_not_count() -> None:
     given = [Reason("x", before, after, "") for before, after in (("a", "b"), ("c", "d"))]
     assert judged.excuse(given) == [given[1]]
     assert judged.counts() == {Outcome.EQUIVALENT: 1, Outcome.PLACE: 1}
-    assert "| x | 2 | 1 | 0 | 0 | 0 | 1 | 1.00 |" in page({"x": judged}, {})
+    (counts,) = counted({"x": judged})
+    assert counts == Counts("x", 2, 1, 0, 0, 0, equivalent=1)
+    assert counts.share == "1.00"
+    assert together([counts, counts]) == Counts("all", 4, 2, 0, 0, 0, equivalent=2)
 
 
 def test_every_reason_is_of_a_check_and_in_one_sentence() -> None:

@@ -1,10 +1,10 @@
 """The mutation score: what counts as found, missed and made up; every check has its line."""
 
-from pathlib import Path
 from typing import Any
 
+import bench.figures
 from analysis.checks.registry import CHECKS
-from bench.mutation import Found, Score, scores, table
+from bench.mutation import CheckFigures, Found, Mutation, Score, figures_of, scores
 from contract.checks import Check
 from simulator.history import Generated
 from simulator.plants import PLANTS
@@ -59,14 +59,13 @@ def test_what_is_permitted_counts_only_for_checks_that_measure() -> None:
     assert score(found(), found("clean", verdict="permitted")).findings == 1
 
 
-def test_every_check_has_its_line_and_every_plant_its_check() -> None:
-    lines = list(table({CHECK: score(found())}))
-    assert len(lines) == len(CHECKS)
-    assert f"| A1 | {CHECK} | 1 | 1.000 | 1.000 | 1 |" in lines
+def test_every_check_has_its_figures_and_every_plant_its_check() -> None:
+    figures = list(figures_of({CHECK: score(found())}))
+    assert [one.check for one in figures] == list(map(str, CHECKS))
+    assert CheckFigures("A1", CHECK, planted=1, recall=1, precision=1, findings=1) in figures
     assert set(PLANTS) <= {str(check) for check in CHECKS}
 
 
-def test_the_page_has_the_ids_of_the_code() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "mutation.md").read_text()
-    for check, definition in CHECKS.items():
-        assert f"\n| {definition.id} | {check} |" in page
+def test_the_figures_that_are_kept_are_of_the_checks() -> None:
+    kept = {(one.id, one.check) for one in bench.figures.kept("mutation", Mutation).checks}
+    assert kept == {(one.id, str(check)) for check, one in CHECKS.items()}

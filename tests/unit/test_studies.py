@@ -14,8 +14,8 @@ from contract.run_folder import RunFolder
 from contract.verdicts import Resumption, RuleRow, RunVerdict, StyleRow, Verdict
 from studies import protocol
 from studies.commit_epochs import brief, conditions, matrix, read, summed, written
-from studies.protocol import PAGE, JudgedRun, cells, made, status
-from studies.reproduction import newest, table
+from studies.protocol import JudgedRun, cells, figures_of, part, status
+from studies.reproduction import Reached, newest, reached
 from tests.descriptions import description_of, plan_of
 
 # The tables of README.md and docs/commit-epoch.md, summed up over runs.
@@ -163,10 +163,10 @@ def test_each_recipe_has_its_line_and_each_scenario() -> None:
         row(RunVerdict.UNDECIDED, seconds=40),
         row(RunVerdict.FAIL, recipe="deaf"),
     ]
-    assert table(rows) == [
-        "| zombie_leader(recipe=deaf) | 4.4.0 | 1 | 0 of 1 | 1 | 0 | 30 |",
-        "| zombie_leader(recipe=pause) | 4.4.0 | 3 | 2 of 3 | 0 | 1 | 30 |",
-        "| zombie_leader, all | 4.4.0 | 4 | 2 of 4 | 1 | 1 | 30 |",
+    assert reached(rows) == [
+        Reached("zombie_leader(recipe=deaf)", "4.4.0", 1, 0, failed=1, undecided=0, seconds=30),
+        Reached("zombie_leader(recipe=pause)", "4.4.0", 3, 2, failed=0, undecided=1, seconds=30),
+        Reached("zombie_leader, all", "4.4.0", 4, 2, failed=1, undecided=1, seconds=30),
     ]
 
 
@@ -263,12 +263,11 @@ def test_a_run_without_the_api_leaves_open_what_another_run_settles() -> None:
 
 
 def test_versions_are_in_the_order_of_their_numbers() -> None:
-    found = cells([judged("4.4.0"), judged("3.9.2"), judged("4.10.0")])
-    assert (
-        protocol.table(found).splitlines()[0]
-        == "| rule | Kafka 3.9.2 | Kafka 4.4.0 | Kafka 4.10.0 |"
-    )
-    assert len(protocol.table(found).splitlines()) == 2 + len(RULES)
+    text = part(figures_of([judged("4.4.0"), judged("3.9.2"), judged("4.10.0")]))
+    head, line, *rows = text.splitlines()[2:]
+    assert head == "| rule | Kafka 3.9.2 | Kafka 4.4.0 | Kafka 4.10.0 |"
+    assert line == "|---|---|---|---|"
+    assert [row.split(" | ")[0] for row in rows] == [f"| {rule}" for rule in RULES]
 
 
 def test_the_exit_code_is_of_the_worst_verdict() -> None:
@@ -280,7 +279,7 @@ def test_the_exit_code_is_of_the_worst_verdict() -> None:
 
 
 def test_the_page_names_the_day_the_commit_and_the_runs() -> None:
-    text = made([judged("4.4.0"), judged("3.9.2")])
+    text = part(figures_of([judged("4.4.0"), judged("3.9.2")]))
     assert text.startswith(
         "2026-11-24, commit 0123456789+changes; epoch_protocol on Kafka 3.9.2 (seed 7, pass),"
         " epoch_protocol on Kafka 4.4.0 (seed 7, pass)."
@@ -297,10 +296,6 @@ def test_only_judged_runs_are_read(tmp_path: Path) -> None:
     folder.report.mkdir()
     (folder.report / "verdict.json").write_bytes(msgspec.json.encode(one.verdict))
     assert protocol.read(tmp_path) == [one]
-
-
-def test_the_page_has_a_place_for_the_protocol_table() -> None:
-    assert PAGE.filled(PAGE.path.read_text(), "a table") != PAGE.path.read_text()
 
 
 # The exact upper bound of a share.
