@@ -38,9 +38,11 @@ from contract.verdicts import (
 from harness.session.catalog import ScenarioFile, scenarios
 from harness.story.scenario import Scenario
 from harness.story.soundness import require_answer
+from tests.made import made
 
 LOST = verdict_of({"lost_record": result(finding())})
-RESUMED = Resumption(
+RESUMED = made(
+    Resumption,
     group="java.g",
     client="java",
     commit_epoch="record",
@@ -48,9 +50,6 @@ RESUMED = Resumption(
     committed_offset=200,
     committed_epoch=1,
     resumed_at=100,
-    redelivered=0,
-    never_delivered=0,
-    exception=None,
 )
 
 

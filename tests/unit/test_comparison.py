@@ -38,6 +38,7 @@ from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import hold_night
 from studies.self_comparison import comparisons_of
 from tests.descriptions import description_of, plan_of
+from tests.made import made
 
 # Comparisons of two builds: the plan, the cells, and what the result says.
 
@@ -153,22 +154,17 @@ def written_run(path: Path, rows: list[Resumption], verdict: str = "pass") -> Ru
     pq.write_table(table, folder.tables / "resets.parquet")
     folder.report.mkdir()
     judged = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=1, findings=0, examples=[])
-    made = Verdict(
-        schema=1,
-        run_id="r",
+    verdict_of_all = made(
+        Verdict,
         scenario="s",
-        parameters={},
         seed=1,
         kafka="4.4.0",
-        clients={},
         cluster="embedded",
         verdict=RunVerdict(verdict),
         checks={"lost_record": judged},
-        faults=[],
         resumption=rows,
-        rerun="",
     )
-    (folder.report / "verdict.json").write_bytes(msgspec.json.encode(made))
+    (folder.report / "verdict.json").write_bytes(msgspec.json.encode(verdict_of_all))
     return folder
 
 
@@ -273,17 +269,7 @@ def test_runs_on_disk_are_compared_by_their_verdicts(tmp_path: Path) -> None:
             )
         )
         sides[f"{number}-{side}"] = side
-    night = Night(
-        schema=1,
-        suite="s",
-        suite_sha256="",
-        description="",
-        cluster="embedded",
-        seed=1,
-        command="",
-        started_micros=1,
-        runs=runs,
-    )
+    night = made(Night, suite="s", cluster="embedded", seed=1, started_micros=1, runs=runs)
     result = compare(tmp_path, night, msgspec.structs.replace(COMPARISON, sides=sides))
     assert (result.outcome, result.judged) == (Outcome.DIFFERS, {"A": 4, "B": 4})
     assert {cell.measure for cell in result.cells} == {"never_delivered"}

@@ -38,6 +38,7 @@ from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.story.clocks import bounds
 from tests.descriptions import description_of
+from tests.made import made
 
 # Values, outcomes, waiting and run folders.
 
@@ -175,16 +176,14 @@ def test_a_line_that_only_looks_like_a_refusal_is_passed_over(
 # A description of a form that this release does not know is refused by name.
 
 
-NIGHT = Night(
+NIGHT = made(
+    Night,
     schema=SCHEMA + 1,
     suite="smoke",
     suite_sha256="0",
-    description="",
     cluster="embedded",
     seed=1,
-    command="",
     started_micros=1,
-    runs=[],
 )
 UNKNOWN = "has schema 2, and this release knows schema 1 only: use the release that wrote it"
 

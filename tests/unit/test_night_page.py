@@ -27,6 +27,7 @@ from contract.run_folder import RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.commands.nightly import EXIT_CODES
 from tests.descriptions import description_of, plan_of
+from tests.made import made
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"
@@ -87,20 +88,14 @@ def judged(
         findings=findings,
         examples=[],
     )
-    told = Verdict(
-        schema=1,
-        run_id="r",
+    told = made(
+        Verdict,
         scenario=run.scenario,
-        parameters={},
         seed=run.seed,
         kafka=run.kafka,
-        clients={},
         cluster="embedded",
         verdict=verdict,
         checks={"lost_record": result},
-        faults=[],
-        resumption=[],
-        rerun="",
     )
     return Judged(folder, told)
 

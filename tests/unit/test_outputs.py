@@ -42,6 +42,7 @@ from contract.verdicts import (
     RunVerdict,
     Verdict,
 )
+from tests.made import made
 
 FAIL, UNDECIDED = RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = 'a <b> | "c" & `d`\n\x00 ]]>'
@@ -159,16 +160,14 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
 
 
 def summary_of(*rows: NightRow) -> NightSummary:
-    return NightSummary(
-        schema=1,
+    return made(
+        NightSummary,
         night="smoke-1",
         suite="smoke",
         cluster="embedded",
         seed=1,
         verdict=FAIL,
         runs=list(rows),
-        compared_with=None,
-        changes=[],
     )
 
 

@@ -24,6 +24,7 @@ from analysis.report.night_rows import Judged
 from analysis.report.page import Pictures, page
 from analysis.report.session_page import write_session
 from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, RunVerdict, Verdict
+from tests.made import made
 
 pytestmark = needs_chromium
 
@@ -135,7 +136,8 @@ def verdict() -> Verdict:
     """With findings of each standing, and all that a page can have."""
     lost, odd = finding(), finding("lost_commit", verdict=FindingVerdict.UNDECIDED)
     once = finding("duplicate_delivery", verdict=PERMITTED, group="java.g", client="java")
-    resumed = Resumption(
+    resumed = made(
+        Resumption,
         group="java.g",
         client="java",
         commit_epoch="record",
@@ -143,9 +145,7 @@ def verdict() -> Verdict:
         committed_offset=200,
         committed_epoch=1,
         resumed_at=100,
-        redelivered=0,
         never_delivered=2,
-        exception=None,
     )
     second = msgspec.structs.replace(resumed, group="librdkafka.g", resumed_at=99)
     return verdict_of(

@@ -36,20 +36,15 @@ from harness.playground.state import (
     write_down,
 )
 from harness.story.run import Run
+from tests.made import made
 
 # A playground is known by its lock; what a killed one left in its files counts for nothing.
 
 
 pytestmark = pytest.mark.timeout(30)
 
-PLAYGROUND = Playground(
-    cluster="embedded",
-    kafka="4.4.0",
-    topic="orders",
-    bootstrap="",
-    jars="",
-    servers=[],
-    socket="/nonexistent",
+PLAYGROUND = made(
+    Playground, cluster="embedded", kafka="4.4.0", topic="orders", socket="/nonexistent"
 )
 HOLDER = (
     "import sys; from pathlib import Path; from contract.held import HeldName\n"

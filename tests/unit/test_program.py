@@ -30,6 +30,7 @@ from contract.waiting import wait_until
 from harness.nightly.progress import NightProgress
 from harness.session.salvage import salvage
 from tests.descriptions import description_of, plan_of
+from tests.made import made
 
 # How a command ends: each way has its exit code, one line, and no traceback on the terminal.
 
@@ -485,16 +486,7 @@ def test_a_phase_has_the_limit_of_its_stage(phase: str, limit: int | None) -> No
 
 
 def night_shown(*, is_terminal: bool) -> str:
-    run = PlannedRun(
-        id="1",
-        scenario="canary",
-        parameters={},
-        kafka="4.4.0",
-        seed=5,
-        repeat=0,
-        expect=RunVerdict.FAIL,
-        rerun="",
-    )
+    run = made(PlannedRun, id="1", scenario="canary", kafka="4.4.0", seed=5, expect=RunVerdict.FAIL)
     out = io.StringIO()
     console = Console(file=out, force_terminal=is_terminal, width=160, no_color=True)
     with NightProgress(console, [run], []) as progress:

@@ -10,9 +10,9 @@ from analysis.engine.statement_files import sources
 from analysis.report.terminal import show
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
 from contract.checks import Check
-from contract.described import SCHEMA
 from contract.protocol import RULES, Rule, Versions
-from contract.verdicts import RuleRow, RunVerdict, Verdict
+from contract.verdicts import RuleRow, Verdict
+from tests.made import made
 
 OF_ERRORS = (str(Check.WRONG_EPOCH_ERROR),)
 
@@ -43,20 +43,13 @@ def test_a_check_needs_a_response_about_one_of_its_rules(
 
 
 def test_the_terminal_counts_the_rules() -> None:
-    verdict = Verdict(
-        schema=SCHEMA,
-        run_id="r",
+    verdict = made(
+        Verdict,
         scenario="s",
-        parameters={},
         seed=1,
         kafka="4.4.0",
-        clients={},
         cluster="embedded",
-        verdict=RunVerdict.PASS,
-        checks={},
         must_judge=list(OF_ERRORS),
-        faults=[],
-        resumption=[],
         rules=[
             msgspec.structs.replace(row("holds"), responses=1),
             row("holds", api="LIST_OFFSETS"),
@@ -64,7 +57,6 @@ def test_the_terminal_counts_the_rules() -> None:
             row(NOT_ASKED, rule=Rule.NEWER_EPOCH),
             row(NOT_ASKED, rule=Rule.DIVERGENCE),
         ],
-        rerun="",
     )
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))

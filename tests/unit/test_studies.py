@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from analysis.report.shares import share, upper_bound
-from contract.described import SCHEMA
 from contract.errors import UsageError
-from contract.nights import NightRow, Outcome
+from contract.nights import NightRow
 from contract.protocol import RULES, Rule
 from contract.run_folder import RunFolder
 from contract.verdicts import Resumption, RuleRow, RunVerdict, StyleRow, Verdict
@@ -17,6 +16,7 @@ from studies.commit_epochs import brief, conditions, matrix, read, summed, writt
 from studies.protocol import JudgedRun, cells, figures_of, part, status
 from studies.reproduction import Reached, newest, reached
 from tests.descriptions import description_of, plan_of
+from tests.made import made
 
 # The tables of README.md and docs/commit-epoch.md, summed up over runs.
 
@@ -40,7 +40,8 @@ def style(name: str, epoch: int, *, groups: int, of: int, resets: str) -> StyleR
 
 
 def run(seed: int, *styles: StyleRow, metadata_epoch: int = 1) -> Verdict:
-    told = Resumption(
+    told = made(
+        Resumption,
         group="g",
         client="java",
         commit_epoch="record",
@@ -48,26 +49,17 @@ def run(seed: int, *styles: StyleRow, metadata_epoch: int = 1) -> Verdict:
         committed_offset=200,
         committed_epoch=1,
         resumed_at=100,
-        redelivered=0,
-        never_delivered=0,
-        exception=None,
         metadata_epoch=metadata_epoch,
     )
-    return Verdict(
-        schema=SCHEMA,
+    return made(
+        Verdict,
         run_id=str(seed),
         scenario="commit_epoch",
-        parameters={},
         seed=seed,
         kafka="4.4.0",
-        clients={},
         cluster="embedded",
-        verdict=RunVerdict.PASS,
-        checks={},
-        faults=[],
         resumption=[told],
         styles=list(styles),
-        rerun="",
     )
 
 
@@ -138,21 +130,15 @@ def test_only_verdicts_of_the_scenario_are_read(tmp_path: Path) -> None:
 
 
 def row(verdict: RunVerdict, *, recipe: str = "pause", seconds: float = 30.0) -> NightRow:
-    return NightRow(
+    return made(
+        NightRow,
         id="1",
         scenario="zombie_leader",
         parameters={"recipe": recipe},
         kafka="4.4.0",
         seed=1,
-        repeat=0,
-        expect=RunVerdict.PASS,
         verdict=verdict,
-        outcome=Outcome.EXPECTED,
         seconds=seconds,
-        checks={},
-        report=None,
-        error=None,
-        rerun="",
     )
 
 
@@ -196,21 +182,14 @@ def judged(kafka: str, *rules: RuleRow) -> JudgedRun:
         started_micros=DAY_MICROS,
         jars={},
     )
-    verdict = Verdict(
-        schema=SCHEMA,
+    verdict = made(
+        Verdict,
         run_id=kafka,
         scenario="epoch_protocol",
-        parameters={},
         seed=7,
         kafka=kafka,
-        clients={},
         cluster="embedded",
-        verdict=RunVerdict.PASS,
-        checks={},
-        faults=[],
-        resumption=[],
         rules=list(rules),
-        rerun="",
     )
     return JudgedRun(run, verdict)
 

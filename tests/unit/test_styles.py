@@ -8,10 +8,10 @@ from rich.console import Console
 
 from analysis.report.terminal import show
 from analysis.verdict.styles import IN_WORDS, said_epochs, style_rows
-from contract.described import SCHEMA
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
-from contract.verdicts import Resumption, RunVerdict, StyleRow, Verdict
+from contract.verdicts import Resumption, StyleRow, Verdict
+from tests.made import made
 
 
 def went_on(style: str, reset: str = "earliest", **told: Any) -> Resumption:
@@ -100,22 +100,15 @@ def test_each_style_is_put_in_words() -> None:
 
 
 def test_the_terminal_ends_with_the_styles() -> None:
-    verdict = Verdict(
-        schema=SCHEMA,
-        run_id="r",
+    verdict = made(
+        Verdict,
         scenario="s",
-        parameters={},
         seed=1,
         kafka="4.4.0",
-        clients={},
         cluster="embedded",
-        verdict=RunVerdict.PASS,
-        checks={},
-        faults=[],
         resumption=RESUMED,
         styles=style_rows(RESUMED, GROUPS),
         must_judge=["resumption"],
-        rerun="",
     )
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))

@@ -25,6 +25,7 @@ from contract.verdicts import (
     Timing,
     Verdict,
 )
+from tests.made import made
 
 LOST = finding(cause="2 records [red]were truncated")
 HOLDS = result()
@@ -136,21 +137,16 @@ def test_a_verdict_of_an_earlier_release_is_read() -> None:
 
 
 def night_row(verdict: RunVerdict, outcome: Outcome, name: str) -> NightRow:
-    return NightRow(
+    return made(
+        NightRow,
         id=name,
         scenario="micro",
-        parameters={},
         kafka="4.4.0",
         seed=1,
-        repeat=0,
-        expect=RunVerdict.PASS,
         verdict=verdict,
         outcome=outcome,
         seconds=1.0,
-        checks={},
         report=f"{name}/report/index.html",
-        error=None,
-        rerun="",
     )
 
 
@@ -160,8 +156,8 @@ def test_a_night_shows_the_runs_that_are_not_as_expected(
 ) -> None:
     verdicts = {"0": verdict_of({"reset": HOLDS}), "1": FAILED}
     judged = [Judged(run_folder(tmp_path / name), one) for name, one in verdicts.items()]
-    summary = NightSummary(
-        schema=1,
+    summary = made(
+        NightSummary,
         night="n",
         suite="s",
         cluster="embedded",
@@ -171,8 +167,6 @@ def test_a_night_shows_the_runs_that_are_not_as_expected(
             night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
             night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
         ],
-        compared_with=None,
-        changes=[],
     )
     out = io.StringIO()
     show_runs_of(tmp_path, summary, judged, Console(file=out, width=100), is_verbose=is_verbose)
