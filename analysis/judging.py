@@ -17,6 +17,7 @@ from analysis.report.answer import answer, consequence
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
+from analysis.report.run_facts import RunFacts
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
@@ -119,7 +120,7 @@ def _judged(
         seconds = round(time.monotonic() - began, 1)
         judging = msgspec.structs.replace(judging, seconds=seconds)
         verdict = msgspec.structs.replace(verdict, judging=judging)
-        _write(making, verdict)
+        _write(RunFacts(making, trace), verdict)
         _put_into_place(making, folder)
     except Exception as error:
         if (full := storage_error(error, _ITS)) is not None:
@@ -133,8 +134,9 @@ def _judged(
     return verdict
 
 
-def _write(folder: RunFolder, verdict: Verdict) -> None:
-    write_report(folder, verdict)
+def _write(facts: RunFacts, verdict: Verdict) -> None:
+    folder = facts.folder
+    write_report(facts, verdict)
     write_run_outputs(Judged(folder, verdict))
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")

@@ -1,8 +1,14 @@
 """Plans and descriptions of runs in which only what a test is about differs."""
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from contract.ranges import RECORDS
 from contract.run_folder import Plan, RunDescription
+from contract.table_columns import Column
+from contract.tables import DECLARED
 
 
 def plan_of(**fields: Any) -> Plan:
@@ -36,3 +42,28 @@ def description_of(**fields: Any) -> RunDescription:
         "started_micros": 1,
     }
     return RunDescription(**(usual | fields))
+
+
+def completed(table: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows that keep the contract of a table: with the least value of each column they lack.
+
+    Single records stay as they are.
+    """
+    return [
+        dict(row)
+        if row.keys() & {"sequence", "value", "offset"} and table in RECORDS
+        else {one.name: row.get(one.name, _least(one)) for one in DECLARED[table].columns}
+        for row in rows
+    ]
+
+
+def _least(column: Column) -> Any:
+    if column.null:
+        return None
+    if column.values:
+        return column.values[0]
+    if pa.types.is_list(column.type):
+        return []
+    if pa.types.is_string(column.type):
+        return "{}" if column.is_json else ""
+    return False if pa.types.is_boolean(column.type) else column.least or 0

@@ -42,6 +42,7 @@ class Trace:
         unreadable: why a table's file can't be read, by table.
         raw: the folders of raw sources that the run has: history, segments, brokers.
         altered: which of its files are not as they were collected, in words.
+        asked: the rows of `asked_findings`.
     """
 
     engine: Engine
@@ -53,6 +54,7 @@ class Trace:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
     altered: tuple[str, ...] = ()
+    asked: list[Row] = field(default_factory=list)
     _memo: Memo = field(default_factory=Memo)
     _more: dict[str, Fact] = field(default_factory=dict)
 

@@ -11,10 +11,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.report.run_tables import RunTables
+from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, found_in_words, in_words, numbers, standing_of
 from analysis.report.stories import where
-from analysis.report.story import Origin, Story, origin, story
+from analysis.report.story import Story, story
 from contract.described import read_described
 from contract.errors import RunFolderError, UsageError
 from contract.findings import FINDINGS_FILE, read_finding
@@ -56,12 +56,12 @@ def explain(
         _list(folder, verdict, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
-    tables = RunTables(folder, verdict.unusable)
-    began, told = origin(tables), story(tables, chosen)
+    facts = RunFacts(folder)
+    told = story(facts, chosen)
     if as_json:
-        typer.echo(_as_json(name, told, began))
+        typer.echo(_as_json(name, told, facts))
     else:
-        _show(told, began, show_all=show_all)
+        _show(told, facts, show_all=show_all)
 
 
 def _place(run: str) -> tuple[Path, str | None]:
@@ -76,13 +76,13 @@ def _place(run: str) -> tuple[Path, str | None]:
     return path, fragment or None
 
 
-def _show(told: Story, began: Origin, *, show_all: bool) -> None:
+def _show(told: Story, facts: RunFacts, *, show_all: bool) -> None:
     out = Terminal(markup=True)
     one = told.finding
     out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
     out.print(escape(where(one)), highlight=False, soft_wrap=True)
     decisive = "" if told.decisive is None else "; > is the decisive event"
-    out.print(f"seconds from {began.name}{decisive}:", style="dim", highlight=False)
+    out.print(f"seconds from {facts.origin}{decisive}:", style="dim", highlight=False)
     moments = Table("", "seconds", "who", "what", box=None, pad_edge=False)
     moments.columns[1].justify = "right"
     passages = told.folded()
@@ -91,7 +91,7 @@ def _show(told: Story, began: Origin, *, show_all: bool) -> None:
             moments.add_row("", "", "", passage.summary, style="dim")
             continue
         for moment in passage.moments:
-            seconds = f"{began.seconds(moment.at_micros):+.3f}"
+            seconds = f"{facts.seconds(moment.at_micros):+.3f}"
             is_decisive = moment is told.decisive
             moments.add_row(
                 ">" if is_decisive else "",
@@ -108,15 +108,15 @@ def _show(told: Story, began: Origin, *, show_all: bool) -> None:
     out.print(f"evidence: {escape(msgspec.json.encode(one.evidence).decode())}", soft_wrap=True)
 
 
-def _as_json(name: str, told: Story, began: Origin) -> str:
+def _as_json(name: str, told: Story, facts: RunFacts) -> str:
     document = {
         "name": name,
         "finding": told.finding,
-        "origin": {"name": began.name, "at_micros": int(began.at_micros)},
+        "origin": {"name": facts.origin, "at_micros": facts.zero_micros},
         "story": [
             {
                 "at_micros": int(one.at_micros),
-                "seconds": began.seconds(one.at_micros),
+                "seconds": facts.seconds(one.at_micros),
                 "who": one.who,
                 "what": one.what,
                 "is_decisive": one is told.decisive,

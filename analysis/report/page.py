@@ -14,6 +14,7 @@ from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.log_tree import LogTree, log_trees
 from analysis.report.plotly_script import script_tag, shared_script
+from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing
 from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
 from analysis.report.style_cells import columns, lines
@@ -22,7 +23,7 @@ from analysis.report.times import times_of
 from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.regular_files import replace_text
-from contract.run_folder import RunDescription, RunFolder
+from contract.run_folder import RunDescription
 from contract.tables import MICROS_PER_SECOND
 from contract.terminal import shown
 from contract.verdicts import (
@@ -78,8 +79,9 @@ class Pictures:
     trees: Sequence[LogTree] = ()
 
 
-def write_report(folder: RunFolder, verdict: Verdict) -> None:
+def write_report(facts: RunFacts, verdict: Verdict) -> None:
     """Write `report/index.html`, and beside it or above what several pages share."""
+    folder = facts.folder
     file = folder.report / "index.html"
     figure = timeline(folder, verdict)
     pictures = Pictures(
@@ -87,20 +89,20 @@ def write_report(folder: RunFolder, verdict: Verdict) -> None:
         plotly=script_tag(file, shared_script(folder)) if figure else "",
         trees=log_trees(folder, verdict),
     )
-    replace_text(file, page(folder, verdict, pictures))
+    replace_text(file, page(facts, verdict, pictures))
 
 
-def page(folder: RunFolder, verdict: Verdict, pictures: Pictures) -> str:
+def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
     """The page's text.
 
     Args:
-        folder: the run's.
+        facts: of the run.
         verdict: with its answer.
         pictures: of the same run.
     """
-    plan, run = folder.plan(), folder.run()
+    plan, run = facts.folder.plan(), facts.folder.run()
     asked, _, rest = plan.question.partition("\n")
-    found = findings_of(folder, verdict)
+    found = findings_of(facts, verdict)
     labels = {group.group: group.labels for group in plan.groups}
     unexpected = [_card(one) for one in verdict.unexpected]
     idle = _idle(verdict)

@@ -1,17 +1,15 @@
 """The findings of a run as its page shows them: each with its story, by what was expected."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.report.commands import pasted
-from analysis.report.moments import Moment
-from analysis.report.run_tables import RunTables
+from analysis.report.moments import Moment, Moments
+from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, in_words, numbers, standing_of
-from analysis.report.story import Origin, Passage, Story, origin, story
-from contract.errors import TableError
+from analysis.report.story import Passage, Story, story_of
 from contract.findings import FINDINGS_FILE
-from contract.run_folder import RunFolder
 from contract.verdicts import (
     CheckResult,
     Finding,
@@ -110,25 +108,34 @@ class FindingsView:
     origin: str
 
 
-def findings_of(folder: RunFolder, verdict: Verdict) -> FindingsView:
+def findings_of(facts: RunFacts, verdict: Verdict) -> FindingsView:
     """The findings of a run, each with its place on the page."""
-    tables = RunTables(folder, verdict.unusable)
-    teller = _Teller(folder, tables, _origin(tables))
-    views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
     most = _most(verdict)
+    chosen: dict[tuple[str, Standing], dict[int, Finding]] = {}
     for check, result in verdict.checks.items():
-        numbered = dict(_shown(check, result, verdict.unexpected, most))
+        for number, one in sorted(dict(_shown(check, result, verdict.unexpected, most)).items()):
+            chosen.setdefault((check, standing_of(one, verdict)), {})[number] = one
+    teller = _Teller(facts, _with_stories(chosen))
+    views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
+    for check, result in verdict.checks.items():
         for standing in Standing:
-            chosen = {
-                number: one
-                for number, one in numbered.items()
-                if standing_of(one, verdict) is standing
-            }
-            counted = numbers(result, standing)
-            if chosen or counted:
-                found = teller.views(check, chosen, standing)
-                views[standing].append(CheckView(check, result, found, counted))
-    return FindingsView(views, teller.origin.name)
+            found, counted = chosen.get((check, standing), {}), numbers(result, standing)
+            if found or counted:
+                shown = [teller.view(check, number, one) for number, one in found.items()]
+                views[standing].append(CheckView(check, result, shown, counted))
+    return FindingsView(views, facts.origin)
+
+
+def _with_stories(
+    chosen: Mapping[tuple[str, Standing], Mapping[int, Finding]],
+) -> dict[tuple[str, int], Finding]:
+    """The findings whose stories the page has, by check and number."""
+    return {
+        (check, number): one
+        for (check, standing), found in chosen.items()
+        for place, (number, one) in enumerate(found.items())
+        if standing in (Standing.UNEXPECTED, Standing.UNDECIDED) or place < EXPECTED_STORIES
+    }
 
 
 def _most(verdict: Verdict) -> int:
@@ -165,33 +172,17 @@ def where(finding: Finding) -> str:
     return ", ".join(parts)
 
 
-def _origin(tables: RunTables) -> Origin:
-    try:
-        return origin(tables)
-    except TableError:
-        return Origin(tables.folder.run().started_micros, "the start of the run")
-
-
-@dataclass(frozen=True)
 class _Teller:
     """Makes the views of a run's findings."""
 
-    folder: RunFolder
-    tables: RunTables
-    origin: Origin
+    def __init__(self, facts: RunFacts, told: Mapping[tuple[str, int], Finding]) -> None:
+        self._facts = facts
+        self._numbers = {name: number for number, name in enumerate(told)}
+        self._moments = Moments(facts, list(told.values()))
 
-    def views(
-        self, check: str, findings: dict[int, Finding], standing: Standing
-    ) -> list[FindingView]:
-        has_all = standing in (Standing.UNEXPECTED, Standing.UNDECIDED)
-        return [
-            self._view(check, number, one, has_story=has_all or place < EXPECTED_STORIES)
-            for place, (number, one) in enumerate(sorted(findings.items()))
-        ]
-
-    def _view(self, check: str, number: int, finding: Finding, *, has_story: bool) -> FindingView:
+    def view(self, check: str, number: int, finding: Finding) -> FindingView:
         name = f"{check}:{number}"
-        passages, ends = self._story(finding) if has_story else ([], "")
+        passages, ends = self._story(self._numbers.get((check, number)), finding)
         return FindingView(
             anchor=anchor(check, number),
             name=name,
@@ -200,17 +191,18 @@ class _Teller:
             story=passages,
             ends=ends,
             evidence=[(key, _short(value)) for key, value in finding.evidence.items()],
-            explain=pasted(shlex.join(["fencepost", "explain", str(self.folder.path), name])),
-            seconds="" if finding.at is None else f"{self.origin.seconds(finding.at):.3f}",
+            explain=pasted(
+                shlex.join(["fencepost", "explain", str(self._facts.folder.path), name])
+            ),
+            seconds="" if finding.at is None else f"{self._facts.seconds(finding.at):.3f}",
             subjects=_subjects(finding),
         )
 
-    def _story(self, finding: Finding) -> tuple[list[PassageView], str]:
+    def _story(self, number: int | None, finding: Finding) -> tuple[list[PassageView], str]:
         """The events behind a finding, and what each replica has at the end."""
-        try:
-            one = story(self.tables, finding)
-        except TableError as error:
-            return [], f"There is no story: {error}."
+        if number is None:
+            return [], ""
+        one = story_of(self._moments, number, finding)
         width = max((len(moment.who) for moment in one.moments), default=0)
         passages = [self._passage(part, one, width) for part in one.folded()]
         return passages, "\n".join(f"at the end, {line}" for line in one.ends)
@@ -224,7 +216,7 @@ class _Teller:
 
     def _line(self, one: Moment, of: Story, width: int) -> str:
         mark = ">" if one is of.decisive else " "
-        return f"{mark} {self.origin.seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
+        return f"{mark} {self._facts.seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
 
 
 def _subjects(finding: Finding) -> str:

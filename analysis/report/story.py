@@ -1,26 +1,17 @@
-"""The story of one finding: what the tables know about its partition and group, in order.
+"""The story of one finding: what happened around it, in order.
 
-A long story is folded around its decisive moment.
+A long story is folded around its decisive moment: from then on, what the finding reports is a fact.
 """
 
-import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
-from analysis.report import moments
-from analysis.report.decisive import decisive
-from analysis.report.moments import Kind, Moment, Place, span_of
-from analysis.report.offsets_log import (
-    commits_of,
-    ends_of_offsets,
-    is_about_commits,
-    offsets_log,
-    responses,
-)
-from analysis.report.run_tables import RunTables
-from contract.tables import MICROS_PER_SECOND, OFFSETS_TOPIC
+from analysis.report.moments import Kind, Moment, Moments, span_of
+from analysis.report.run_facts import RunFacts
+from contract.checks import Check
 from contract.verdicts import Finding
 
 SHOWN_MAX = 8
@@ -57,16 +48,26 @@ _FAR = 4
 """What the moment that is farthest from the decisive one weighs less."""
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The moment from which times are counted, and its name."""
+_BY_ELECTION = {
+    Check.LOST_RECORD: "later_epoch",
+    Check.INCONSISTENT_OFFSET: "epoch_last",
+    Check.DIVERGENT_READERS: "epoch_last",
+    Check.ORPHAN_COMMIT: "later_epoch",
+    Check.HIGH_WATERMARK_REGRESSED: "leader_epoch",
+    Check.LEADER_COMPLETENESS: "next_epoch",
+    Check.UNCLEAN_ELECTION_UNCONFIGURED: "leader_epoch",
+}
+"""Checks whose findings need a later epoch, and where the evidence has it."""
+_BY_GOING_ON = {
+    Check.SKIPPED_RECORD: "leader_epoch",
+    Check.TRUNCATION_UNDETECTED: "reached_epoch",
+    Check.SILENT_REVALIDATION: "epoch",
+}
+"""Checks about a group with a position beyond records, and where the evidence has their epoch."""
+_AROUND = (Kind.PHASE, Kind.FAULT, Kind.HEAL, Kind.BROKER, Kind.ISR, Kind.SEND)
+"""Kinds of moments that decide nothing about a partition."""
 
-    at_micros: int
-    name: str
-
-    def seconds(self, at_micros: int) -> float:
-        """A time, counted from this moment."""
-        return float((at_micros - self.at_micros) / MICROS_PER_SECOND)
+_Place = int | None
 
 
 @dataclass(frozen=True)
@@ -148,84 +149,94 @@ class Story:
         return set(shown)
 
 
-def origin(tables: RunTables) -> Origin:
-    """The injection of the first fault; the start of the run where there is none."""
-    rows = tables.rows("faults")
-    injected = [row["injected_micros"] for row in rows if row["injected_micros"] is not None]
-    if injected:
-        return Origin(min(injected), "the injection of the first fault")
-    return Origin(tables.folder.run().started_micros, "the start of the run")
-
-
-def story(tables: RunTables, finding: Finding) -> Story:
-    """What happened around a finding.
-
-    Records are those of the finding's offsets, leaderships those of its partition, commits and
-    deliveries those of its group, or of every group where it names none. Faults are always listed.
-    Where it is about commits, so is what happened to the group's partition of `__consumer_offsets`.
-    """
-    found = [
-        *moments.of_run(tables),
-        *responses(tables, finding),
-        *moments.steps(tables, finding),
-    ]
-    ends: list[str] = []
-    if finding.topic is not None and finding.partition is not None:
-        where = Place(finding.topic, finding.partition, finding.group)
-        found += _of_place(tables, finding, where)
-        ends += _ends(tables, where)
-    if finding.group is not None and is_about_commits(finding):
-        if finding.topic != OFFSETS_TOPIC:
-            found += offsets_log(tables, finding.group)
-        ends += ends_of_offsets(tables, finding.group)
-    in_order = ordered(found)
+def story_of(moments: Moments, number: int, finding: Finding) -> Story:
+    """What happened around a finding, by its number among those that are asked about."""
+    in_order = moments.of(number)
     place = decisive(finding, in_order)
-    return Story(finding, in_order, None if place is None else in_order[place], ends)
+    return Story(
+        finding, in_order, None if place is None else in_order[place], moments.ends(number)
+    )
 
 
-def _of_place(tables: RunTables, finding: Finding, where: Place) -> Iterator[Moment]:
-    yield from moments.leaderships(tables, where)
-    yield from moments.truncations(tables, where)
-    yield from moments.deletions(tables, where)
-    yield from moments.members(tables, where)
-    yield from moments.resets(tables, where)
-    if is_about_commits(finding):
-        yield from commits_of(tables, where, finding.at)
-    else:
-        yield from moments.commits(tables, where)
-    if (span := span_of(finding)) is not None:
-        yield from moments.sends(tables, where, span)
-        yield from moments.deliveries(tables, where, span)
+def story(facts: RunFacts, finding: Finding) -> Story:
+    """What happened around a finding, if no other one is asked about."""
+    return story_of(Moments(facts, [finding]), 0, finding)
 
 
-def ordered(found: Iterable[Moment]) -> list[Moment]:
-    """Moments in order: those of one history by their place in it, all others by their times.
+def decisive(finding: Finding, moments: Sequence[Moment]) -> int | None:
+    """The place of the decisive moment; None if none is known to be.
 
-    So a history whose clock was set back stays in its order.
+    Where a finding has several causes, it is the last of them.
     """
-    histories: dict[str, list[Moment]] = {}
-    others = []
-    for moment in found:
-        if moment.worker:
-            histories.setdefault(moment.worker, []).append(moment)
-        else:
-            others.append(moment)
-    by_place = [sorted(some, key=lambda one: one.seq) for _, some in sorted(histories.items())]
-    others.sort(key=lambda one: one.at_micros)
-    return list(heapq.merge(others, *by_place, key=lambda one: one.at_micros))
+    check = finding.check
+    if check in _BY_GOING_ON:
+        return _beyond(finding, moments, _BY_GOING_ON[Check(check)])
+    if check == Check.DUPLICATE_DELIVERY:
+        places = [place for place, one in enumerate(moments) if one.kind is Kind.DELIVERY]
+        return places[1] if len(places) > 1 else None
+    if check == Check.LOSS_ESTIMATE:
+        left = _evidence(finding, "epoch", -1)
+        return _first(moments, lambda one: one.epoch is not None and one.epoch > left)
+    nearest = _nearest(finding, moments)
+    if check in _BY_ELECTION:
+        removed = _removed(finding, moments, _BY_ELECTION[Check(check)])
+        exact = (
+            nearest if nearest is not None and moments[nearest].at_micros == finding.at else None
+        )
+        return max((one for one in (removed, exact) if one is not None), default=nearest)
+    return nearest
 
 
-def _ends(tables: RunTables, where: Place) -> Iterator[str]:
-    """Each replica of a partition as it was at the end of the run."""
-    checkpoints = tables.rows("epoch_checkpoints", **where.of_partition)
-    bounds = tables.rows("log_starts", **where.of_partition)
-    for row in sorted(bounds, key=lambda row: int(row["broker"])):
-        own = [one for one in checkpoints if one["broker"] == row["broker"]]
-        starts = ", ".join(
-            f"{one['leader_epoch']} from {one['start_offset']}"
-            for one in sorted(own, key=lambda one: int(one["leader_epoch"]))
-        )
-        yield (
-            f"broker {row['broker']}: offsets {row['log_start_offset']} to "
-            f"{row['log_end_offset']} (exclusive), epochs {starts or 'none'}"
-        )
+def _removed(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
+    """Where a later epoch began; the truncation or the deletion if no such epoch is known."""
+    epoch = _evidence(finding, key)
+    begun = _first(moments, lambda one: epoch is not None and one.epoch == epoch)
+    if begun is not None:
+        return begun
+    deletion = _evidence(finding, "deletion", {})
+    removals = {
+        Kind.TRUNCATION: _evidence(finding, "truncated_micros"),
+        Kind.DELETION: deletion.get("at_micros") if isinstance(deletion, dict) else None,
+    }
+    return _first(moments, lambda one: one.kind in removals and one.at_micros == removals[one.kind])
+
+
+def _beyond(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
+    """Where the group first had a position beyond the finding's records, in their epoch."""
+    span, epoch = span_of(finding), _evidence(finding, key)
+    begun = _first(moments, lambda one: epoch is not None and one.epoch == epoch)
+    since = -1 if begun is None else begun
+    if span is None:
+        return None
+    last = span[1]
+    return _first(
+        moments,
+        lambda one: (
+            one.offset is not None and one.kind in (Kind.POSITION, Kind.RESET) and one.offset > last
+        ),
+        since=since,
+    )
+
+
+def _nearest(finding: Finding, moments: Sequence[Moment]) -> _Place:
+    """The moment at the finding's time, or next to it."""
+    at = finding.at
+    is_anywhere = finding.partition is None
+    near = [
+        (abs(one.at_micros - at), place)
+        for place, one in enumerate(moments)
+        if at is not None and (is_anywhere or one.kind not in _AROUND)
+    ]
+    return min(near)[1] if near else None
+
+
+def _evidence(finding: Finding, key: str, otherwise: Any = None) -> Any:
+    value = finding.evidence.get(key)
+    return otherwise if value is None else value
+
+
+def _first(
+    moments: Sequence[Moment], is_one: Callable[[Moment], bool], *, since: int = -1
+) -> _Place:
+    places: Iterable[int] = range(since + 1, len(moments))
+    return next((place for place in places if is_one(moments[place])), None)

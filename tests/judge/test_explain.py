@@ -11,7 +11,7 @@ from micro import registered, reset_told, truncated
 from typer.testing import CliRunner
 
 from analysis.report.explain import app
-from analysis.report.run_tables import RunTables
+from analysis.report.run_facts import RunFacts
 from analysis.report.story import Story, story
 from analysis.verdict.every_finding import FindingsFile, as_table
 from contract.errors import RunFolderError, UsageError
@@ -28,10 +28,10 @@ from contract.verdicts import (
     Verdict,
 )
 from harness.decode.tables import write_table
-from tests.descriptions import description_of, plan_of
+from tests.descriptions import completed, description_of, plan_of
 
-ACKNOWLEDGED_BY_2 = (
-    "receives the last response to 2 values with acks=all from broker 2, leader of epoch 1: ok,"
+ACKNOWLEDGED = (
+    "receives the last response to 2 values with acks=all from broker {}, leader of epoch {}: ok,"
     " offsets 2 to 3"
 )
 FAULT = {
@@ -83,14 +83,14 @@ LOST = Finding(
 
 
 def told(folder: RunFolder, finding: Finding) -> Story:
-    return story(RunTables(folder), finding)
+    return story(RunFacts(folder), finding)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path)
     for table in TABLES:
-        write_table(folder.tables, table, ROWS.get(table, []))
+        write_table(folder.tables, table, completed(table, ROWS.get(table, [])))
     folder.write_plan(plan_of(scenario="micro"))
     folder.write_run(description_of(scenario="micro", git_head="0", started_micros=0))
     return folder
@@ -103,7 +103,7 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (10, "controller", "epoch 0: broker 1 leads, ISR [1]"),
         (50, "run", "steady: writing"),
         (100, "p", "sends the first of 2 values with acks=all"),
-        (100, "p", "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"),
+        (100, "p", ACKNOWLEDGED.format(1, 0)),
         (150, "g#1", "opened"),
         (200, "g#1", "receives 2 records of epoch 0, offsets 2 to 3"),
         (210, "g#1", "caught up at offset 4"),
@@ -115,11 +115,7 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
         (280, "broker 1", "truncates its log to 2"),
         (300, "g", "commits offset 4 with epoch 1"),
         (400, "q", "sends the first of 2 values with acks=all"),
-        (
-            400,
-            "q",
-            ACKNOWLEDGED_BY_2,
-        ),
+        (400, "q", ACKNOWLEDGED.format(2, 1)),
         (450, "g#2", "opened"),
         (
             500,

@@ -20,6 +20,7 @@ from analysis.checks.registry import CHECKS, CheckDefinition, CheckHeader, Check
 from analysis.engine.statement_files import Source
 from analysis.facts.trace import Trace
 from analysis.report.page import write_report
+from analysis.report.run_facts import RunFacts
 from analysis.report.terminal import show
 from analysis.verdict.judge import judge as judge_all
 from contract.checks import Check
@@ -386,7 +387,7 @@ def test_resumption_of_several_partitions_is_told_by_partition(
         ("g", "t", 1),
     ]
     folder = described(trace, tmp_path)
-    write_report(folder, two)
+    write_report(RunFacts(folder), two)
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
     for verdict, told in ((one, False), (two, True)):
         console = Console(record=True, width=200, file=io.StringIO())
@@ -402,7 +403,7 @@ def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: P
     }
     trace = make_trace(rows, group=evil)
     folder = described(trace, tmp_path)
-    write_report(folder, judge(trace))
+    write_report(RunFacts(folder), judge(trace))
     page = (folder.report / "index.html").read_text()
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page

@@ -20,14 +20,14 @@ from micro import (
     truncated,
 )
 
-from analysis.report.run_tables import RunTables
+from analysis.report.run_facts import RunFacts
 from analysis.report.story import Story, story
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import make_value
 from contract.verdicts import Finding, FindingVerdict
 from harness.decode.tables import write_table
-from tests.descriptions import description_of, plan_of
+from tests.descriptions import completed, description_of, plan_of
 
 Tell = Callable[..., Story]
 OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
@@ -40,7 +40,7 @@ def tell(tmp_path: Path) -> Tell:
     def told(rows: dict[str, list[Row]], check: str, **fields: Any) -> Story:
         folder = RunFolder(tmp_path)
         for table in TABLES:
-            write_table(folder.tables, table, rows.get(table, []))
+            write_table(folder.tables, table, completed(table, rows.get(table, [])))
         folder.write_plan(plan_of())
         folder.write_run(description_of(started_micros=0))
         values: dict[str, Any] = {
@@ -56,7 +56,7 @@ def tell(tmp_path: Path) -> Tell:
             "cause": "a cause",
             "evidence": {},
         }
-        return story(RunTables(folder), Finding(check=check, **values | fields))
+        return story(RunFacts(folder), Finding(check=check, **values | fields))
 
     return told
 
@@ -157,16 +157,12 @@ def test_values_that_two_leaders_acknowledged_are_told_apart(tell: Tell) -> None
     "records",
     [
         [],
-        survived(2),
-        [*survived(2, 3), *survived(2, 3, epoch=1, broker=2)],
         survived(2, 3, producer="q"),
         survived(2, 3, epoch=5),
         [{**row, "value": make_value("p", row["offset"] + 7)} for row in survived(2, 3)],
     ],
     ids=[
         "none",
-        "one is missing",
-        "two epochs",
         "of another producer",
         "an unknown leader",
         "other values",
@@ -182,6 +178,14 @@ def test_no_broker_is_named_where_a_records_epoch_is_not_known(
     }
     (response,) = responses(tell(rows, "lost_record"), "p")
     assert response == "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"
+
+
+def test_a_broker_is_named_for_those_records_whose_epoch_is_known(tell: Tell) -> None:
+    rows = {"sends": sent(2, 3), "replica_records": survived(2), "leaderships": [led(0, at=10)]}
+    assert [one.partition("acks=all")[2] for one in responses(tell(rows, "lost_record"), "p")] == [
+        " from broker 1, leader of epoch 0: ok, offset 2",
+        ": ok, offset 3",
+    ]
 
 
 # The decisive event, by what the finding is about: its time and its words.
@@ -254,7 +258,8 @@ def test_the_decisive_event_is_the_last_cause(
 def test_of_two_epochs_that_begin_at_one_time_the_findings_is_decisive(
     tell: Tell, check: str, key: str
 ) -> None:
-    rows = {"leaderships": [led(0, at=10), led(1, at=250), led(2, at=250), led(3, at=250)]}
+    begun = [{**led(epoch, at=250), "metadata_offset": epoch} for epoch in (1, 2, 3)]
+    rows = {"leaderships": [{**led(0, at=10), "metadata_offset": 0}, *begun]}
     told = tell(rows, check, group=None, at=250, evidence={key: 2})
     assert told.decisive is not None
     assert told.decisive.what.startswith("epoch 2: ")
@@ -359,15 +364,15 @@ def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: 
         **LOG_OF_COMMITS,
         "transactions": [
             {**step, **done},
-            {**step, **done, "step": "commit", "change": "failed", "error": "TimeoutException"},
-            {**step, **done, "transaction": 2},
+            {**step, **done, "seq": 4, "step": "commit", "change": "failed", "error": "Timeout"},
+            {**step, **done, "seq": 5, "transaction": 2},
         ],
     }
     evidence = {"producer": "p", "transaction": 1}
     told = tell(rows, "offsets_without_output", topic="out", evidence=evidence, at=None)
     assert whats(told, "p") == [
         "send offsets of transaction 1: offsets sent, ok",
-        "commit of transaction 1: failed, ok (TimeoutException)",
+        "commit of transaction 1: failed, ok (Timeout)",
     ]
     stored = whats(told, "__consumer_offsets-0")
     assert stored[0] == "stores offset 3 with epoch 0 on t-0 of g, at offset 6, on brokers 1, 3"

@@ -13,8 +13,7 @@ import pytest
 from command import POOL, finished
 from resumption import unexpected
 
-from analysis.report.moments import Place, members
-from analysis.report.run_tables import RunTables
+from analysis.report.run_facts import RunFacts
 from contract.checks import Check
 from contract.run_folder import RunFolder, find_runs
 
@@ -83,17 +82,22 @@ def test_each_commit_style_committed_what_it_is_named_for(verdict: dict[str, Any
 def test_a_story_begins_where_the_group_resumed(
     demo: tuple[RunFolder, str], verdict: dict[str, Any]
 ) -> None:
-    tables = RunTables(demo[0])
+    facts = RunFacts(demo[0])
+    told = facts.rows("select * from moments_of_groups order by at_micros, seq")
+    resets = facts.rows("select * from client_resets")
     resumed = [row for row in verdict["resumption"] if row["resumed_at"] is not None]
     assert resumed
     for row in resumed:
-        where = Place(row["topic"], row["partition"], row["group"])
-        assigned = [one for one in members(tables, where) if one.what.startswith("assigned")][-1]
+        of_group = [one for one in told if one["group"] == row["group"]]
+        begun = [one["offset"] for one in of_group if one["what"].startswith("assigned")][-1]
         # A position that is beyond the log may be reset before or after the member reports it, or
         # while it asks for it: then it has none to report.
-        resets = tables.rows("resets", group=where.group, topic=where.topic)
-        led = {one["to_offset"] for one in resets if assigned.offset in (None, one["from_offset"])}
-        assert row["resumed_at"] in {assigned.offset, *led}, row["group"]
+        led = {
+            one["to_offset"]
+            for one in resets
+            if one["group"] == row["group"] and begun in (None, one["from_offset"])
+        }
+        assert row["resumed_at"] in {begun, *led}, row["group"]
 
 
 def test_all_faults_of_commit_epoch_landed(verdict: dict[str, Any]) -> None:

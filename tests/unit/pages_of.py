@@ -21,6 +21,7 @@ from contract.verdicts import (
     UnexpectedFindings,
     Verdict,
 )
+from tests.descriptions import completed
 
 VIOLATION, PERMITTED = FindingVerdict.VIOLATION, FindingVerdict.PERMITTED
 SEND: dict[str, Any] = {
@@ -189,10 +190,10 @@ def run_folder(
 
 
 def with_tables(folder: RunFolder, **rows: list[dict[str, Any]]) -> RunFolder:
-    """Write tables of these rows; columns that a row does not have are null."""
+    """Write tables of these rows; columns that a row does not have have their least value."""
     folder.tables.mkdir(exist_ok=True)
     for name, some in rows.items():
-        content = pa.Table.from_pylist(some, schema=TABLES[name])
+        content = pa.Table.from_pylist(completed(name, some), schema=TABLES[name])
         pq.write_table(content, folder.tables / f"{name}.parquet")
     return folder
 

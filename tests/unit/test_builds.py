@@ -19,6 +19,7 @@ import typer
 from pages_of import run_folder, verdict_of
 
 from analysis.report.page import Pictures, page
+from analysis.report.run_facts import RunFacts
 from cluster.kafka import distribution, own_jars, patched
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, sha256_of
@@ -643,11 +644,11 @@ def test_a_run_page_names_the_build_and_each_own_jar(tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run", build=found)
     assert folder.run().build == found
     assert folder.run().on == f"4.4.0, {found.note}"
-    text = page(folder, verdict_of({}, build=found.note), Pictures())
+    text = page(RunFacts(folder), verdict_of({}, build=found.note), Pictures())
     assert f"Kafka 4.4.0, {found.note}" in text
     assert f"{patch} {found.client_jars[0].sha256}" in text
     assert "Kafka 4.4.0" in text.partition("observer&#39;s jars")[2]
-    plain = page(run_folder(tmp_path / "plain"), verdict_of({}), Pictures())
+    plain = page(RunFacts(run_folder(tmp_path / "plain")), verdict_of({}), Pictures())
     assert "own jars" not in plain
 
 

@@ -22,6 +22,7 @@ from pages_of import (
 
 from analysis.report.night_rows import Judged
 from analysis.report.page import Pictures, page
+from analysis.report.run_facts import RunFacts
 from analysis.report.session_page import write_session
 from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, RunVerdict, Verdict
 from tests.made import made
@@ -174,7 +175,7 @@ def run_page(tmp_path: Path) -> Path:
         faults=[fault | {"injected_micros": 500_000, "proved_micros": 700_000}],
     )
     file = folder.report / "index.html"
-    file.write_text(page(folder, verdict(), Pictures()))
+    file.write_text(page(RunFacts(folder), verdict(), Pictures()))
     return file
 
 
@@ -226,7 +227,7 @@ def test_an_address_with_a_finding_opens_it(run_page: Path) -> None:
 def test_a_hundred_findings_are_below_the_limit_of_nodes(run_page: Path, tmp_path: Path) -> None:
     folder = run_folder(tmp_path / "run")
     checks = {f"c{at}": result(*[finding(f"c{at}")] * 10, findings=99) for at in range(60)}
-    run_page.write_text(page(folder, verdict_of(checks), Pictures()))
+    run_page.write_text(page(RunFacts(folder), verdict_of(checks), Pictures()))
     assert look(run_page, NODES).result < 5_000
 
 

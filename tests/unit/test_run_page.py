@@ -23,11 +23,13 @@ from pages_of import (
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.page import Pictures, page, write_report
+from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, standing_of
 from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
 from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
 from contract.run_folder import RunFolder
+from contract.tables import TABLES
 from contract.verdicts import (
     CheckVerdict,
     FaultResult,
@@ -47,7 +49,8 @@ BYTES_MAX, ELEMENTS_MAX = 2_000_000, 5_000
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000}
-    return with_tables(run_folder(tmp_path), sends=[sent(0, 9)], faults=[fault])
+    rows = dict.fromkeys(TABLES, []) | {"sends": [sent(0, 9)], "faults": [fault]}
+    return with_tables(run_folder(tmp_path), **rows)
 
 
 def text_of(html: str) -> str:
@@ -71,7 +74,7 @@ def failing() -> Verdict:
 
 
 def test_the_answer_and_what_is_unexpected_come_first(folder: RunFolder) -> None:
-    html = page(folder, failing(), Pictures())
+    html = page(RunFacts(folder), failing(), Pictures())
     text = text_of(html)
     places = [
         text.index(words)
@@ -102,7 +105,7 @@ def test_other_findings_make_another_first_screen(folder: RunFolder) -> None:
         unexpected=[unexpected(other, findings=12, number=40)],
         checks={"reset": result(other, findings=50)},
     )
-    html = page(folder, other_run, Pictures())
+    html = page(RunFacts(folder), other_run, Pictures())
     text = text_of(html)
     assert "It is not." in text
     assert "unexpected: 12" in text
@@ -116,7 +119,7 @@ def test_what_is_expected_is_named_so(folder: RunFolder) -> None:
     seen = expected("lost_record", findings=3, groups=["a", "b"], seen=["a", "b"])
     rare = expected("reset", is_optional=True, findings=0, is_met=False)
     verdict = verdict_of({"lost_record": result(finding(group="a"))}, expectations=[seen, rare])
-    html = page(folder, verdict, Pictures())
+    html = page(RunFacts(folder), verdict, Pictures())
     assert "expected: 1 of 1 seen, 0 of 1 optional ones" in text_of(html)
     assert "the violations of lost_record are expected" in text_of(html)
     assert "each of 2 groups 3 yes" in text_of(html)
@@ -154,12 +157,12 @@ def test_a_finding_stands_where_the_plan_puts_it(
 
 def test_the_first_screen_ends_with_what_follows(folder: RunFolder) -> None:
     follows = Consequence(sentence=f"Commit epochs. {EVIL}", document="KIP-320")
-    html = page(folder, changed(failing(), follows=follows), Pictures())
+    html = page(RunFacts(folder), changed(failing(), follows=follows), Pictures())
     assert EVIL not in html
     header = html.partition("</header>")[0]
     assert text_of(header).endswith("alert(1)&lt;/script&gt; KIP-320 ")
     assert "What follows: Commit epochs." in text_of(header)
-    assert 'id="follows"' not in page(folder, failing(), Pictures())
+    assert 'id="follows"' not in page(RunFacts(folder), failing(), Pictures())
 
 
 def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> None:
@@ -177,7 +180,7 @@ def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> Non
             expected("lost_record", groups=["a"], is_optional=True),
         ],
     )
-    found = findings_of(folder, verdict).checks
+    found = findings_of(RunFacts(folder), verdict).checks
     assert {standing: [one.shown for one in checks] for standing, checks in found.items()} == {
         Standing.UNEXPECTED: ["1 violation"],
         Standing.UNDECIDED: ["1 undecided"],
@@ -190,7 +193,7 @@ def test_findings_behind_the_examples_are_counted_where_they_belong(folder: RunF
     counted = {FindingVerdict.VIOLATION: 1_000, PERMITTED: 40}
     many = result(finding(), findings=1_040, by_verdict=counted)
     verdict = verdict_of({"lost_record": many}, unexpected=[unexpected(finding(), findings=1_000)])
-    found = findings_of(folder, verdict).checks
+    found = findings_of(RunFacts(folder), verdict).checks
     (violations,), (permitted,) = found[Standing.UNEXPECTED], found[Standing.PERMITTED]
     assert violations.shown == "1,000 violations, 999 of them only in report/findings.parquet"
     assert permitted.shown == "40 permitted, 40 of them only in report/findings.parquet"
@@ -227,7 +230,9 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
         "Undecided: lost_commit (1 finding).",
         "Nothing to judge: stale_read (no rows).",
     ]
-    html = page(RunFolder(tmp_path), changed(verdict, verdict=RunVerdict.UNDECIDED), Pictures())
+    html = page(
+        RunFacts(RunFolder(tmp_path)), changed(verdict, verdict=RunVerdict.UNDECIDED), Pictures()
+    )
     for reason in reasons(verdict, run):
         assert not reason.anchor or f'id="{reason.anchor}"' in html, reason
     assert "boom" in html
@@ -241,7 +246,7 @@ def test_checks_that_are_undecided_for_one_reason_stand_together(tmp_path: Path)
 
 
 def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
-    view = findings_of(folder, failing())
+    view = findings_of(RunFacts(folder), failing())
     assert view.origin == "the injection of the first fault"
     (check,) = view.checks[Standing.UNEXPECTED]
     (one,) = check.findings
@@ -252,15 +257,15 @@ def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
 
 
 def test_without_a_fault_a_story_counts_from_the_start_of_the_run(tmp_path: Path) -> None:
-    view = findings_of(run_folder(tmp_path), failing())
+    view = findings_of(RunFacts(run_folder(tmp_path)), failing())
     assert view.origin == "the start of the run"
 
 
-def test_a_damaged_table_leaves_a_page_without_stories(folder: RunFolder) -> None:
+def test_a_damaged_table_leaves_a_story_without_its_events(folder: RunFolder) -> None:
     (folder.tables / "faults.parquet").write_bytes(b"damaged")
-    assert "There is no story: table faults can&#39;t be read" in page(
-        folder, failing(), Pictures()
-    )
+    html = page(RunFacts(folder), failing(), Pictures())
+    assert "receives the last response" in html
+    assert "kill x" not in html
 
 
 def test_a_long_story_is_folded_around_the_decisive_event(folder: RunFolder) -> None:
@@ -269,13 +274,13 @@ def test_a_long_story_is_folded_around_the_decisive_event(folder: RunFolder) -> 
         for at in range(3 * FOLDED_MAX)
     ]
     with_tables(folder, broker_states=rows)
-    (check,) = findings_of(folder, failing()).checks[Standing.UNEXPECTED]
+    (check,) = findings_of(RunFacts(folder), failing()).checks[Standing.UNEXPECTED]
     (one,) = [passage for passage in check.findings[0].story if passage.summary]
     assert one.summary.endswith("more events between")
     assert len(one.lines) == FOLDED_MAX + 1
     assert one.lines[-1][0].endswith("more events: see `explain --all`")
     assert "receives the last response" in text_of_story(check.findings[0])
-    html = page(folder, failing(), Pictures())
+    html = page(RunFacts(folder), failing(), Pictures())
     assert f"<details><summary>{one.summary}</summary><pre>" in html
     assert html.count('<strong class="decisive">&gt; ') == 1
 
@@ -307,7 +312,7 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
         unexpected=shown,
         verdict=RunVerdict.FAIL,
     )
-    html = page(folder, verdict, Pictures())
+    html = page(RunFacts(folder), verdict, Pictures())
     assert len(html) < BYTES_MAX
     assert len(re.findall(r"<[a-z]", html)) < ELEMENTS_MAX
     text = text_of(html)
@@ -330,7 +335,7 @@ def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
         unexpected=[unexpected(one)],
         expectations=[expected(EVIL, groups=[EVIL])],
     )
-    html = page(folder, verdict, Pictures())
+    html = page(RunFacts(folder), verdict, Pictures())
     assert EVIL not in html
     assert "&lt;script&gt;alert(1)" in html
     assert "http" not in html
@@ -338,13 +343,15 @@ def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
 
 def test_checks_that_hold_are_folded_and_counted(folder: RunFolder) -> None:
     held = verdict_of({"reset": result(evaluated=12_000, exercised=7), "poll_skip": result()})
-    assert "2 checks hold" in text_of(page(folder, held, Pictures()))
-    assert "reset 12,000 7 yes" in text_of(page(folder, held, Pictures()))
+    assert "2 checks hold" in text_of(page(RunFacts(folder), held, Pictures()))
+    assert "reset 12,000 7 yes" in text_of(page(RunFacts(folder), held, Pictures()))
 
 
 def test_idle_checks_stand_by_their_reason(folder: RunFolder) -> None:
     idle = result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no transactions")
-    html = page(folder, verdict_of({"aborted_read": idle, "write_cycle": idle}), Pictures())
+    html = page(
+        RunFacts(folder), verdict_of({"aborted_read": idle, "write_cycle": idle}), Pictures()
+    )
     assert "aborted_read, write_cycle: no transactions." in text_of(html)
 
 
@@ -370,7 +377,7 @@ def test_commit_styles_are_a_small_table_on_the_first_screen(folder: RunFolder) 
         row(CommitEpoch.FORCED, "above", committed_epoch=3, resumed_at=1200, never_delivered=100),
         row(CommitEpoch.NONE, "below", committed_epoch=-1, resumed_at=None),
     ]
-    text = text_of(page(folder, verdict_of({}, styles=styles), Pictures()))
+    text = text_of(page(RunFacts(folder), verdict_of({}, styles=styles), Pictures()))
     assert "log_end above" in text
     assert "2 of 3 resumed at 100; 1 of 3 raised OffsetError" in text
     assert "1 of 1 resumed at 100, read 1 record again" in text
@@ -383,10 +390,10 @@ def test_rules_of_the_protocol_come_before_the_timeline(folder: RunFolder) -> No
     rule = RuleRow(
         rule="older epoch", api="FETCH", versions="9-18", responses=1234, verdict="violated"
     )
-    whole = page(folder, verdict_of({}, rules=[rule]), Pictures())
+    whole = page(RunFacts(folder), verdict_of({}, rules=[rule]), Pictures())
     assert "older epoch FETCH 9-18 1,234 violated" in text_of(whole)
     assert whole.index('href="#rules"') < whole.index('id="rules"') < whole.index('id="findings"')
-    assert 'id="rules"' not in page(folder, verdict_of({}), Pictures())
+    assert 'id="rules"' not in page(RunFacts(folder), verdict_of({}), Pictures())
 
 
 def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -419,7 +426,7 @@ def test_no_character_of_a_run_is_an_order_on_its_page(tmp_path: Path) -> None:
         answer=ORDERS,
         rerun=ORDERS,
     )
-    write_report(folder, verdict)
+    write_report(RunFacts(folder), verdict)
     html = (folder.report / "index.html").read_text()
     assert set(html) & set("\u202e\u2028\x1b\u200f") == set()
     assert html.count(NO_ORDERS) >= 3

@@ -23,7 +23,7 @@ from timeline_rows import (
 
 from analysis.report.log_tree import log_trees
 from analysis.report.plotly_script import script_tag, shared_script
-from analysis.report.run_tables import RunTables
+from analysis.report.run_facts import RunFacts
 from analysis.report.story import origin
 from analysis.report.timeline import timeline
 from analysis.report.timeline.columns import NEEDED
@@ -126,7 +126,7 @@ def test_stories_and_the_timeline_count_from_the_same_moment(
     tmp_path: Path, faults: list[Row]
 ) -> None:
     folder = made(tmp_path, faults=faults)
-    told, drawn = origin(RunTables(folder)), Source(folder, verdict())
+    told, drawn = origin(RunFacts(folder)), Source(folder, verdict())
     assert (told.at_micros, told.name) == (drawn.zero_micros, drawn.origin)
 
 

@@ -1,0 +1,72 @@
+"""What pages ask of a run: its tables and the facts of its judge, by statements."""
+
+import os
+import tempfile
+import weakref
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+
+from analysis.facts.load import load_on_duckdb
+from analysis.facts.trace import Row, Trace
+from contract.errors import TableError
+from contract.run_folder import RunFolder
+from contract.tables import MICROS_PER_SECOND, TABLES
+
+
+class RunFacts:
+    """Asks for facts of a run. One whose tables are missing or unusable has no rows.
+
+    Attributes:
+        folder: the run's.
+        trace: that its facts are derived in, by the same statements as when it was judged.
+    """
+
+    def __init__(self, folder: RunFolder, trace: Trace | None = None) -> None:
+        """Ask a trace; without one, the tables in the folder are read when they are asked for."""
+        self.folder = folder
+        self._given = trace
+
+    @cached_property
+    def trace(self) -> Trace:
+        """See the class."""
+        if self._given is not None:
+            return self._given
+        spill = tempfile.TemporaryDirectory(prefix="fencepost-facts-")
+        weakref.finalize(self, spill.cleanup)
+        free = int(psutil.virtual_memory().available)
+        return load_on_duckdb(
+            self.folder, Path(spill.name), threads=os.cpu_count() or 1, memory=free // 2
+        )
+
+    def rows(self, text: str) -> list[Row]:
+        """The rows of a statement."""
+        try:
+            return self.trace.ask(text, optional=tuple(TABLES))
+        except TableError:
+            return []
+
+    @cached_property
+    def _injected(self) -> int | None:
+        for row in self.rows("select min(injected_micros) as at_micros from faults"):
+            return None if row["at_micros"] is None else int(row["at_micros"])
+        return None
+
+    @cached_property
+    def zero_micros(self) -> int:
+        """When the first fault was injected; when the run began if there is none."""
+        if self._injected is None:
+            return self.folder.run().started_micros
+        return self._injected
+
+    @property
+    def origin(self) -> str:
+        """The name of that moment."""
+        if self._injected is None:
+            return "the start of the run"
+        return "the injection of the first fault"
+
+    def seconds(self, micros: float) -> float:
+        """A time, counted from that moment."""
+        return (float(micros) - self.zero_micros) / MICROS_PER_SECOND
