@@ -49,7 +49,7 @@ BYTES_MAX, ELEMENTS_MAX = 2_000_000, 5_000
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000}
-    rows = dict.fromkeys(TABLES, []) | {"sends": [sent(0, 9)], "faults": [fault]}
+    rows = {name: [] for name in TABLES} | {"sends": [sent(0, 9)], "faults": [fault]}
     return with_tables(run_folder(tmp_path), **rows)
 
 
