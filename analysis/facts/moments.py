@@ -1,4 +1,4 @@
-"""The findings of which pages tell what happened around them."""
+"""The findings around which pages show what happened."""
 
 from collections.abc import Iterable
 from typing import Any

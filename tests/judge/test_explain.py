@@ -123,7 +123,7 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
             "resets (out_of_range) from 4, epoch 1: raises (policy earliest)",
         ),
         (650, "g#2", "caught up at offset 6"),
-        (690, "fault", "pause x injected"),
+        (690, "fault", "pause all injected"),
     ]
 
 
