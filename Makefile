@@ -9,7 +9,6 @@ EVENTS ?= 1000000 10000000
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
-BENCH_READY := .venv/.ready-bench
 DOCS_READY := .venv/.ready-docs
 DEMO := tests/live/test_demo.py
 PYTEST := .venv/bin/pytest --numprocesses 2 --durations 10
@@ -19,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants bench-tools bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,10 +40,10 @@ commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the coun
 	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
 	.venv/bin/python -m studies.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
 
-arbiter: $(BENCH_READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; writes docs/arbiter.md, arbiter-runs.md and arbiter.html
+arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; keeps the figures of docs/arbiter.md and arbiter-runs.md
 	.venv/bin/python -m studies.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
 	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
-	.venv/bin/python -m studies.arbiter page --results $(call quoted,$(RESULTS)/arbiter)
+	.venv/bin/python -m studies.arbiter keep --results $(call quoted,$(RESULTS)/arbiter)
 
 mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); keeps the figures of docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
@@ -57,8 +56,6 @@ torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disk
 
 mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
-
-bench-tools: $(BENCH_READY) ## Install what make arbiter needs
 
 bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
@@ -97,13 +94,10 @@ format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-lock: $(READY) ## Update requirements.lock, bench/requirements.lock and website/requirements.lock
+lock: $(READY) ## Update requirements.lock and website/requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--override overrides.txt --group dev --no-emit-index-url --no-header \
 		pyproject.toml --output-file requirements.lock
-	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
-		--constraint requirements.lock --group bench --no-emit-index-url --no-header \
-		--output-file bench/requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--constraint requirements.lock --group docs --no-emit-index-url --no-header \
 		--output-file website/requirements.lock
@@ -128,7 +122,3 @@ $(READY): requirements.lock pyproject.toml
 $(DOCS_READY): $(READY) website/requirements.lock
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r website/requirements.lock
 	@touch $(DOCS_READY)
-
-$(BENCH_READY): $(READY) bench/requirements.lock
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r bench/requirements.lock
-	@touch $(BENCH_READY)

@@ -21,3 +21,10 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 def plain(text: str) -> str:
     """Text in one line, in which no character has a meaning for Markdown or HTML."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    kept = (one for one in text.lower() if one.isalnum() or one in " -_")
+    return "".join(kept).strip().replace(" ", "-")

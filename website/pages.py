@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfile
 
 from contract.errors import UsageError
+from contract.markdown import anchor
 
 ROOT = Path(__file__).resolve().parents[1]
 _DOCS = PurePosixPath("docs")
@@ -138,13 +139,6 @@ def write(folder: Path, pages: Mapping[PurePosixPath, Page], *, repository: str 
         copyfile(image, place)
     if site.broken:
         raise UsageError("links that lead nowhere:\n" + "\n".join(site.broken))
-
-
-def anchor(heading: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    kept = (one for one in text.lower() if one.isalnum() or one in " -_")
-    return "".join(kept).strip().replace(" ", "-")
 
 
 def decisions(pages: Mapping[PurePosixPath, Page]) -> Iterator[Page]:

@@ -9,6 +9,7 @@ from bench import analysis_speed, mutants_page, mutation
 from bench.figures import rendered
 from bench.torture import page as torture
 from studies import protocol, reproduction
+from studies.arbiter import page as arbiter
 from studies.hunt import page as hunt
 from website import declared
 
@@ -21,6 +22,8 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "scenarios": declared.of_scenarios,
 }
 _MEASURED: dict[str, Callable[[], str]] = {
+    "arbiter": arbiter.part,
+    "arbiter_runs": arbiter.part_of_runs,
     "benchmarks": analysis_speed.part,
     "hunt": hunt.part,
     "mutants": mutants_page.part,

@@ -1,4 +1,4 @@
-"""The arbiter: `python -m studies.arbiter run|judge|table|compare|page`; see `make arbiter`."""
+"""The arbiter: `python -m studies.arbiter run|judge|table|compare|keep`; see `make arbiter`."""
 
 import re
 from collections.abc import Iterable
@@ -80,11 +80,10 @@ def compare(
         raise typer.Exit(1)
 
 
-@app.command(name="page")
-def write_page(results: Folder = _RESULTS) -> None:
-    """Write the tables of docs/arbiter.md, and docs/arbiter.html, from the runs."""
-    for written in page.write([results]):
-        typer.echo(f"wrote {written}")
+@app.command()
+def keep(results: Folder = _RESULTS) -> None:
+    """Keep the figures of the runs, from which docs/arbiter.md and arbiter-runs.md are made."""
+    typer.echo(f"wrote {page.keep([results])}")
 
 
 @app.command()

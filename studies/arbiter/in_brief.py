@@ -6,9 +6,9 @@ from analysis.report.figures import with_noun
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from studies.arbiter.cells import BUILDS, ON_EACH_BUILD
-from studies.arbiter.race import RaceRow
+from studies.arbiter.figures import Figures, Raced
 from studies.arbiter.rows import RELEASED, Row
-from studies.arbiter.shown import Cell, Section, Table, cell
+from studies.arbiter.shown import Cell, Section, Table, cell, of_stories
 from studies.hunt.page import counted, kept
 
 _KAFKA = (
@@ -38,8 +38,9 @@ _OPTIONS = {
 }
 
 
-def in_brief(rows: Sequence[Row], races: Sequence[RaceRow]) -> Section:
+def in_brief(figures: Figures) -> Section:
     """Return the answer, and one row for each client."""
+    rows, races = figures.rows, figures.races
     return Section(
         "In brief",
         (
@@ -129,7 +130,7 @@ def _of_nothing(rows: Sequence[Row]) -> Iterator[Cell]:
         )
 
 
-def _of_options(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[Cell]:
+def _of_options(rows: Sequence[Row], races: Sequence[Raced]) -> Iterator[Cell]:
     for build, words in _OPTIONS.items():
         own = [row for row in _compared(rows) if row.build == build]
         if not own:
@@ -149,19 +150,32 @@ def _of_options(rows: Sequence[Row], races: Sequence[RaceRow]) -> Iterator[Cell]
         yield _of_race("The released consumer", released)
 
 
-def _of_race(words: str, raced: Sequence[RaceRow]) -> Cell:
-    missing = [row for row in raced if not row.is_validated]
-    by_protocol = " and ".join(
-        f"{sum(row.client == client for row in missing)} of {number} ({protocol})"
-        for client, protocol in ((Client.JAVA, "classic"), (Client.JAVA_CONSUMER, "KIP-848"))
-        if (number := sum(row.client == client for row in raced))
-    )
-    return cell(
+def _of_race(words: str, raced: Sequence[Raced]) -> Cell:
+    by_protocol = []
+    for client, protocol in ((Client.JAVA, "classic"), (Client.JAVA_CONSUMER, "KIP-848")):
+        own = [one for one in raced if one.client == client]
+        if own:
+            by_protocol.append(f"{_missing(own)} of {_positions(own)} ({protocol})")
+    return of_stories(
         f"{words}: of the positions that had read truncated records, and whose leader then "
-        f"changed, nothing asked where the epoch ends at {by_protocol}.",
-        missing or raced,
+        f"changed, nothing asked where the epoch ends at {' and '.join(by_protocol)}.",
+        _shown_by(raced),
         OTHER_LEADER,
     )
+
+
+def _missing(raced: Iterable[Raced]) -> int:
+    return sum(one.not_validated for one in raced)
+
+
+def _positions(raced: Iterable[Raced]) -> int:
+    return sum(one.positions for one in raced)
+
+
+def _shown_by(raced: Sequence[Raced]) -> Iterator[str]:
+    """Yield the runs in which positions were not validated, or all if there is none."""
+    for one in [one for one in raced if one.not_validated] or raced:
+        yield from one.stories
 
 
 def _of_hunt() -> Cell:
@@ -173,21 +187,20 @@ def _of_hunt() -> Cell:
     )
 
 
-def _by_client(rows: Sequence[Row], races: Sequence[RaceRow]) -> Table:
+def _by_client(rows: Sequence[Row], races: Sequence[Raced]) -> Table:
     shown = Table(("client", "stories", "a newer epoch", "skipped records", "not validated"))
     for build in BUILDS:
         own = [row for row in _compared(rows) if row.build == build]
         raced = [row for row in races if row.build == build]
-        missing = [row for row in raced if not row.is_validated]
         shown.rows.append(
             (
                 Cell(build),
                 cell(len({row.story for row in own}), own),
                 cell(f"{len(_newer(own))} of {len(own)} groups", _newer(own) or own),
                 cell(f"{_skipping(own)}{_told_records(own)}", own),
-                cell(
-                    f"{len(missing)} of {len(raced)} positions" if raced else "not run",
-                    missing or raced,
+                of_stories(
+                    f"{_missing(raced)} of {_positions(raced)} positions" if raced else "not run",
+                    _shown_by(raced),
                 ),
             )
         )

@@ -1,46 +1,116 @@
-"""docs/arbiter.md and arbiter-runs.md, of which parts are made, and arbiter.html, made whole."""
+"""The made parts of docs/arbiter.md and arbiter-runs.md, from figures that are kept."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
+from bench import figures
+from bench.figures import rendered
 from contract.errors import UsageError
-from contract.regular_files import replace_file
-from studies.arbiter.html_page import html_page
-from studies.arbiter.markdown import RUNS_PAGE, runs_as_markdown, sections_as_markdown
+from contract.markdown import anchor
+from contract.outcomes import Manner
+from studies.arbiter.figures import Figures, Ran, figures_of
+from studies.arbiter.predictions import (
+    committed,
+    differences,
+    predictions,
+    resumption,
+    said,
+    said_commit,
+    said_epoch,
+)
 from studies.arbiter.race import race_rows
-from studies.arbiter.rows import HAZARDS, RACE, rows_of, stories_of
-from studies.arbiter.runs_shown import runs_shown
+from studies.arbiter.rows import HAZARDS, RACE, Row, stories_of
 from studies.arbiter.sections import sections
-from studies.made_pages import MadePage
+from studies.arbiter.shown import Cell, Section
 
-MADE = MadePage("arbiter.md", "make arbiter")
-RUNS = MadePage(RUNS_PAGE, "make arbiter")
+_NAME = "arbiter"
+_RUNS_PAGE = "arbiter-runs.md"
+_PREDICTIONS = "../studies/arbiter/predictions.yml"
+_TEMPLATES = Path(__file__).parent
+_LINKS = 4
+"""As many runs of a sentence have a link of their own."""
 
 
-def write(folders: Sequence[Path]) -> list[Path]:
-    """Write the three pages from the runs below some folders; returns their paths.
+def keep(folders: Sequence[Path]) -> Path:
+    """Keep the figures of the runs below some folders; returns their file.
 
     Raises:
         UsageError: there is none.
     """
     hazards = list(stories_of(HAZARDS, folders))
-    rows = [row for story in hazards for row in rows_of(story)]
-    if not rows:
+    if not hazards:
         raise UsageError("no judged run of commit_hazards there: python -m studies.arbiter run")
     races = list(stories_of(RACE, folders))
-    raced = [race_rows(story) for story in races]
-    stories = [*hazards, *races]
-    shown = list(
-        sections(stories, rows, [row for some, _ in raced for row in some], [a for _, a in raced])
+    return figures.keep(_NAME, figures_of(hazards, races, [race_rows(one) for one in races]))
+
+
+def kept() -> Figures:
+    """Return the figures that are kept."""
+    return figures.kept(_NAME, Figures)
+
+
+def part() -> str:
+    """The part of docs/arbiter.md that is made."""
+    return shown(one for one in _sections() if not one.is_detail)
+
+
+def part_of_runs() -> str:
+    """The part of docs/arbiter-runs.md that is made."""
+    details = shown(one for one in _sections() if one.is_detail)
+    return f"{details}\n\n{shown_runs(kept().runs)}"
+
+
+@cache
+def _sections() -> list[Section]:
+    return list(sections(kept()))
+
+
+def shown(some: Iterator[Section]) -> str:
+    """Sections as Markdown; figures lead to their runs."""
+    return rendered(_TEMPLATES / "sections.md.j2", sections=list(some), cell=_cell, links=_links)
+
+
+def shown_runs(runs: Sequence[Ran]) -> str:
+    """Every run as Markdown: how to repeat it, and the outcome of each group."""
+    return rendered(
+        _TEMPLATES / "runs.md.j2", runs=[(run, list(map(_group, run.rows))) for run in runs]
     )
-    runs = list(runs_shown(stories, rows, MADE.path.parent))
-    _fill(MADE, sections_as_markdown(one for one in shown if not one.is_detail))
-    details = sections_as_markdown(one for one in shown if one.is_detail)
-    _fill(RUNS, [*details, "## Every run\n", *runs_as_markdown(runs)])
-    page = MADE.path.with_suffix(".html")
-    replace_file(page, html_page(MADE.path.read_text(), shown, runs).encode())
-    return [MADE.path, RUNS.path, page]
 
 
-def _fill(page: MadePage, lines: Iterable[str]) -> None:
-    replace_file(page.path, page.filled(page.path.read_text(), "\n".join(lines)).encode())
+def _group(row: Row) -> Sequence[object]:
+    known = predictions()
+    epochs, wanted = committed(row, known), resumption(row, known)
+    commits = "" if row.manner == Manner.EXTERNAL else said_commit(epochs)
+    predicted = "; ".join(filter(None, (commits, said(wanted))))
+    return (
+        row.hazard.partition("/")[2],
+        row.client,
+        row.manner,
+        row.style,
+        row.reset,
+        said_epoch(row.committed_epoch),
+        f"**{said(row)}**" if differences([row]) else said(row),
+        f"[{predicted}]({_PREDICTIONS}#L{wanted.line})",
+    )
+
+
+def _cell(one: Cell) -> str:
+    if one.line:
+        return f"[{one.text}]({_PREDICTIONS}#L{one.line})"
+    return f"[{one.text}]({_run(one.stories[0])})" if one.stories else one.text
+
+
+def _links(sentence: Cell) -> Iterator[str]:
+    """Yield what shows a sentence: a line, some of its runs, and where all are."""
+    if sentence.source:
+        is_code = sentence.source.startswith("https:")
+        yield f"[{'source' if is_code else sentence.source}]({sentence.source})"
+    for number, story in enumerate(sentence.stories[:_LINKS], start=1):
+        yield f"[{'run' if number == 1 else number}]({_run(story)})"
+    if len(sentence.stories) > _LINKS:
+        yield f"[all {len(sentence.stories)}]({_RUNS_PAGE}#every-run)"
+
+
+def _run(story: str) -> str:
+    return f"{_RUNS_PAGE}#{anchor(story)}"

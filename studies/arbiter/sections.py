@@ -4,15 +4,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import Engine
 from studies.arbiter.cells import BUILDS
+from studies.arbiter.figures import Figures
 from studies.arbiter.in_brief import bare, in_brief, plain
-from studies.arbiter.predictions import Difference, differences, said, said_epoch
-from studies.arbiter.race import Ahead, RaceRow
-from studies.arbiter.race_section import of_race
-from studies.arbiter.rows import RELEASED, Row, Story
-from studies.arbiter.shown import COUNTS, Cell, Section, Table, cell, cost, counted, counts
+from studies.arbiter.predictions import (
+    Difference,
+    differences,
+    predictions,
+    said,
+    said_epoch,
+    suppression,
+)
+from studies.arbiter.rows import RELEASED, Row
+from studies.arbiter.shown import (
+    COUNTS,
+    Cell,
+    Section,
+    Table,
+    cell,
+    cost,
+    counted,
+    counts,
+    of_stories,
+)
 from studies.arbiter.table import table
 
 TOPICS = {
@@ -36,22 +51,18 @@ TOPICS = {
 """Each hazard with its topic, in words."""
 
 
-def sections(
-    stories: Sequence[Story],
-    rows: Sequence[Row],
-    races: Sequence[RaceRow],
-    ahead: Sequence[Ahead],
-) -> Iterator[Section]:
+def sections(figures: Figures) -> Iterator[Section]:
     """Return all parts, the answer first."""
+    rows = figures.rows
     found = differences(rows)
-    yield in_brief(rows, races)
+    yield in_brief(figures)
     yield _of_hazards(rows)
     yield _of_ways([row for row in rows if row.build == RELEASED])
     yield _of_resets([row for row in rows if row.build == RELEASED])
-    yield of_race(races, ahead)
+    yield _of_race(figures)
     yield _of_differences(rows, found)
     yield _of_builds(rows)
-    yield _of_conditions(stories, rows, races)
+    yield _of_conditions(figures)
 
 
 def _of_hazards(rows: Sequence[Row]) -> Section:
@@ -196,32 +207,68 @@ def _of_builds(rows: Sequence[Row]) -> Section:
     )
 
 
-def _of_conditions(
-    stories: Sequence[Story], rows: Sequence[Row], races: Sequence[RaceRow]
-) -> Section:
-    seconds = sum(map(_seconds, stories))
-    engines = Counter(story.judged_by for story in stories)
+def _of_race(figures: Figures) -> Section:
+    positions = Table(
+        ("client", "protocol", "pace", "predicted", "not validated", "what followed", "stories")
+    )
+    known = predictions()
+    for one in sorted(figures.races, key=lambda one: BUILDS.index(one.build)):
+        predicted = suppression(one.build, known)
+        positions.rows.append(
+            (
+                Cell(one.build),
+                Cell(one.client),
+                Cell(one.pace),
+                Cell(predicted.suppressed, line=predicted.line),
+                of_stories(f"{one.not_validated} of {one.positions}", one.stories),
+                Cell(counted(Counter(one.followed_by).elements()) if one.followed_by else ""),
+                Cell(str(len(one.stories))),
+            )
+        )
+    commits = Table(
+        ("client", "commits with a newer epoch", "stories"),
+        caption="Epochs committed in these runs that are newer than the last record's:",
+    )
+    for of in sorted(figures.newer, key=lambda one: BUILDS.index(one.build)):
+        told = of_stories(f"{of.newer} of {of.commits}", of.stories)
+        commits.rows.append((Cell(of.build), told, Cell(str(len(of.stories)))))
+    return Section(
+        "Validations that no longer happen",
+        (
+            (
+                "prefetch_race: positions whose group had read records that the new leader "
+                "lacks. `not validated`: the client's log has no truncation there, so nothing "
+                "asked where the position's epoch ends. A position that is out of range then is "
+                "logged with the old epoch of its record and the new epoch of its leader."
+            ),
+        ),
+        (positions, commits),
+        is_detail=True,
+    )
+
+
+def _of_conditions(figures: Figures) -> Section:
+    rows, runs = figures.rows, figures.runs
+    races = sum(not run.hazard for run in runs)
+    engines = Counter(run.judged_by for run in runs)
     of_table = {(row.kafka, row.build, row.topic, row.group) for row in table()}
     judged = {
-        (row.kafka, row.build, row.hazard, name)
-        for row in rows
-        if "-pairs-" in row.story
-        for name in [_group(row)]
+        (row.kafka, row.build, row.hazard, _group(row)) for row in rows if "-pairs-" in row.story
     }
-    versions = sorted({story.verdict.kafka for story in stories})
+    versions = sorted({run.kafka for run in runs})
     return Section(
         "The runs",
         (
             (
-                f"{len({row.story for row in rows})} stories of commit_hazards with {len(rows)} "
-                f"groups, and {len({row.story for row in races})} of prefetch_race with "
-                f"{len({(row.story, row.group) for row in races})} groups, on Kafka "
+                f"{len(runs) - races} stories of commit_hazards with {len(rows)} groups, and "
+                f"{races} of prefetch_race with {figures.race_groups} groups, on Kafka "
                 f"{', '.join(versions)}. All groups of a story share its elections: they are one "
                 "sample of the story, and many of what a client does in it."
             ),
             (
-                f"The runs took {seconds / 60:.0f} minutes in all, without judging. DuckDB judged "
-                f"{engines[Engine.DUCKDB]} of them, and Spark SQL {engines[Engine.SPARK_SQL]}."
+                f"The runs took {sum(run.seconds for run in runs) / 60:.0f} minutes in all, "
+                f"without judging. DuckDB judged {engines[Engine.DUCKDB]} of them, and Spark SQL "
+                f"{engines[Engine.SPARK_SQL]}."
             ),
             f"{len(of_table & judged)} of the {len(of_table)} rows of the pairwise table have run.",
         ),
@@ -231,11 +278,6 @@ def _of_conditions(
 def _group(row: Row) -> str:
     topic = row.hazard.partition("/")[2]
     return f"{topic}.{row.client}.{row.manner}.{row.style}.{row.reset}"
-
-
-def _seconds(story: Story) -> float:
-    run = story.run.run()
-    return ((run.ended_micros or run.started_micros) - run.started_micros) / MICROS_PER_SECOND
 
 
 def _topics(rows: Iterable[Row]) -> list[str]:

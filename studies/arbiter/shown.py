@@ -1,7 +1,7 @@
-"""What a page shows, before it is Markdown or HTML. All text is Markdown of one line."""
+"""What the pages show, before they are Markdown. All text is Markdown of one line."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -34,6 +34,10 @@ class Table:
     rows: list[Sequence[Cell]] = field(default_factory=list)
     caption: str = ""
 
+    def cells(self, shown: Callable[[Cell], str]) -> list[list[str]]:
+        """Return the cells of its rows, each as a function shows it."""
+        return [[shown(one) for one in row] for row in self.rows]
+
 
 @dataclass(frozen=True)
 class Section:
@@ -61,7 +65,12 @@ class OfStory(Protocol):
 
 def cell(text: object, rows: Iterable[OfStory] = (), source: str = "") -> Cell:
     """Return a cell with the runs that its rows are from."""
-    return Cell(str(text), tuple(sorted({row.story for row in rows})), source=source)
+    return of_stories(text, (row.story for row in rows), source)
+
+
+def of_stories(text: object, stories: Iterable[str], source: str = "") -> Cell:
+    """Return a cell with the names of the runs that show it."""
+    return Cell(str(text), tuple(sorted(set(stories))), source=source)
 
 
 COUNTS = ("groups", "stories")

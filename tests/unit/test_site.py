@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from contract.errors import UsageError
+from contract.markdown import anchor
 from contract.tables import DECLARED
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry
 from harness.session.catalog import ScenarioFile, read_scenario
 from website.declared import parameters_in_words, scenario_rows
-from website.pages import ROOT, Page, anchor, read, write
+from website.pages import ROOT, Page, read, write
 from website.parts import parts
 
 PAGES = read(parts())
