@@ -114,75 +114,10 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"answer": "{lost_recrod.rows}"}, "1: answer: lost_recrod.rows: lost_recrod is neither"),
         ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
         (
-            {"groups": [other(settings={"enable.auto.commit": "true"})]},
-            'group readers: enable.auto.commit is not for settings: use manner="auto" for true',
-        ),
-        (
-            {"groups": [other(client="librdkafka", settings={"enable.auto.commit": True})]},
-            'enable.auto.commit is not for settings: use manner="auto"',
-        ),
-        (
-            {"groups": [other(client="kafka-python", settings={"enable_auto_commit": 1})]},
-            'enable_auto_commit is not for settings: use manner="auto"',
-        ),
-        ({"groups": [other(settings={"isolation.level": "x"})]}, "settings: use isolation="),
-        (
             {"groups": [other(manner="auto", commit_epoch="none")]},
             "with manner auto the client commits style record, not none",
         ),
-        (
-            {"groups": [other(settings={"max.pol.records": "1"})]},
-            "there is no setting max.pol.records; the nearest is max.poll.records",
-        ),
-        (
-            {"groups": [other(client="java-consumer", settings={"sesion.timeout": "1"})]},
-            "there is no setting sesion.timeout; the nearest is session.timeout.ms",
-        ),
-        (
-            {"groups": [other(settings={"max.poll.records": "lots"})]},
-            r"max.poll.records=lots has to be a whole number \[1,\.\.\.\]",
-        ),
-        (
-            {"groups": [other(settings={"max.poll.records": "0"})]},
-            "max.poll.records=0 has to be a whole number",
-        ),
-        (
-            {"groups": [other(settings={"session.timeout.ms": "2147483648"})]},
-            "session.timeout.ms=2147483648 has to be a whole number",
-        ),
-        (
-            {"groups": [other(settings={"check.crcs": "yes"})]},
-            "check.crcs=yes has to be true or false",
-        ),
-        (
-            {"groups": [other(settings={"session.timeout.ms": "2000"})]},
-            "session.timeout.ms=2000 has to be above heartbeat.interval.ms=3000",
-        ),
-        (
-            {"groups": [other(settings={"heartbeat.interval.ms": "45000"})]},
-            "session.timeout.ms=45000 has to be above heartbeat.interval.ms=45000",
-        ),
-        (
-            {"groups": [other(settings={"client.rack": "r\nacks=0"})]},
-            "has a line break, which no setting may have",
-        ),
-        (
-            {"groups": [other(client="kafka-python", settings={"client_rack": "r\n"})]},
-            "has a line break",
-        ),
         ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
-        (
-            {"groups": [other(client="librdkafka", settings={"sesion.timeout.ms": 1})]},
-            'librdkafka refuses sesion.timeout.ms=1: No such configuration property: "sesion',
-        ),
-        (
-            {"groups": [other(client="librdkafka", settings={"session.timeout.ms": "soon"})]},
-            "librdkafka refuses session.timeout.ms=soon: Invalid value",
-        ),
-        (
-            {"groups": [other(client="kafka-python", settings={"max.poll.records": 1})]},
-            "there is no setting max.poll.records; the nearest is max_poll_records",
-        ),
         ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),
         (
             {"expects": [Expectation(check="lost_record", verdict="ok")]},
@@ -209,6 +144,38 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:.*{told}"):
         checked(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
+
+
+@pytest.mark.parametrize(
+    ("client", "setting", "value", "told"),
+    [
+        ("java", "enable.auto.commit", "true", 'is not for settings: use manner="auto" for true'),
+        ("librdkafka", "enable.auto.commit", True, 'is not for settings: use manner="auto"'),
+        ("kafka-python", "enable_auto_commit", 1, 'is not for settings: use manner="auto"'),
+        ("java", "isolation.level", "x", "settings: use isolation="),
+        ("java", "max.pol.records", "1", "there is no setting .*; the nearest is max.poll.records"),
+        ("java-consumer", "sesion.timeout", "1", "no setting .* nearest is session.timeout.ms"),
+        ("kafka-python", "max.poll.records", 1, "no setting .*; the nearest is max_poll_records"),
+        ("java", "max.poll.records", "lots", r"=lots has to be a whole number \[1,\.\.\.\]"),
+        ("java", "max.poll.records", "0", "=0 has to be a whole number"),
+        ("java", "session.timeout.ms", "2147483648", "=2147483648 has to be a whole number"),
+        ("java", "check.crcs", "yes", "=yes has to be true or false"),
+        ("java", "session.timeout.ms", "2000", "=2000 has to be above heartbeat.interval.ms=3000"),
+        ("java", "heartbeat.interval.ms", "45000", "session.timeout.ms=45000 has to be above"),
+        ("java", "client.rack", "r\nacks=0", "has a line break, which no setting may have"),
+        ("kafka-python", "client_rack", "r\n", "has a line break"),
+        ("librdkafka", "sesion.timeout.ms", 1, 'refuses .*=1: No such configuration prop.*"sesion'),
+        ("librdkafka", "session.timeout.ms", "soon", "librdkafka refuses .*=soon: Invalid value"),
+    ],
+)
+def test_a_setting_that_a_client_does_not_take_is_refused(
+    tmp_path: Path, client: str, setting: str, value: object, told: str
+) -> None:
+    groups = [other(client=client, settings={setting: value})]
+    named = rf"own_test.py:.*group readers: .*{told}"
+    with pytest.raises(UsageError, match=f"(?s){named}") as refused:
+        checked(msgspec.structs.replace(PLAN, groups=groups), written(tmp_path, STORY))
+    assert setting in str(refused.value)
 
 
 def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None:
