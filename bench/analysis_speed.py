@@ -23,9 +23,7 @@ from rich.console import Console
 from analysis.tasks import rows_of
 from bench.figures import is_kept, keep, kept, rendered
 from bench.folders import own_folder
-from bench.processes import ROOT, Cost, run_measured
-from bench.revision import FENCEPOST, Revision
-from bench.standalone import environment, standalone
+from bench.processes import FENCEPOST, ROOT, Cost, Revision, environment, run_measured, standalone
 from contract.errors import FencepostError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder, find_runs

@@ -8,8 +8,7 @@ from analysis.report.figures import with_noun
 from analysis.report.shares import share
 from bench import figures
 from bench.figures import rendered
-from studies.hunt.resumptions import NEAR_MISSES
-from studies.hunt.stories import GroupSum, Story
+from studies.hunt.stories import NEAR_MISSES, GroupSum, Story
 
 _NAME = "hunt"
 _TEMPLATE = Path(__file__).with_name("hunt.md.j2")

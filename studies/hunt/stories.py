@@ -1,4 +1,4 @@
-"""The figures of each story of reprocessing_hunt, as they are summed up."""
+"""The figures of each story of reprocessing_hunt, as they are summed up, and its near misses."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from analysis.checks.registry import CHECKS
+from analysis.engine.statement_files import expanded
 from analysis.facts.trace import Row, Trace
 from bench.traces import load
 from contract.checks import Check
@@ -15,8 +16,33 @@ from contract.regular_files import replace_file
 from contract.run_folder import RunDescription, RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Verdict
-from studies.hunt.resumptions import NEAR_MISSES, column_of, near_misses
 from studies.runs import verdicts_of
+
+_STATEMENT = Path(__file__).with_name("near_misses.sql")
+NEAR_MISSES = {
+    "new leader": "the leader had changed since the commit",
+    "at the log start": "the committed offset was the log start",
+    "epoch gone": "no record of the committed epoch was left in the log",
+    "epoch older": "the committed epoch was older than the record's before the offset",
+    "epoch newer": "the committed epoch was newer than the record's before the offset",
+    "no epoch": "the commit had no epoch",
+}
+"""How a resumption can come near, and what that means. One may do so in several ways."""
+
+
+def near_misses(trace: Trace) -> list[Row]:
+    """(group, one column for each of NEAR_MISSES, resumptions): how many of each group did.
+
+    A resumption is an assignment of a partition to a member that began with a commit. Where
+    the sources leave open what held then, it is not counted as near.
+    """
+    return trace.ask(expanded(_STATEMENT.read_text(encoding="utf-8"), _STATEMENT))
+
+
+def column_of(near: str) -> str:
+    """Return the column of a near miss."""
+    return near.replace(" ", "_")
+
 
 SCENARIO = "reprocessing_hunt"
 _FILE = "hunt.json"

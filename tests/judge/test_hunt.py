@@ -19,8 +19,7 @@ from micro import (
 
 from analysis.verdict.judge import judge
 from contract.checks import Check
-from studies.hunt.resumptions import NEAR_MISSES, column_of, near_misses
-from studies.hunt.stories import story_of
+from studies.hunt.stories import NEAR_MISSES, column_of, near_misses, story_of
 
 # The group read 0-3 of epoch 0 and committed 4; epoch 1 started there; it resumed at 600.
 RESUMED: dict[str, Any] = {

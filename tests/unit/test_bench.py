@@ -12,8 +12,7 @@ import pytest
 
 from bench.analysis_speed import Measured, Row, part
 from bench.folders import own_folder
-from bench.processes import ROOT, Cost, ProcessFailedError, Usage, run_measured
-from bench.revision import Revision
+from bench.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
 from contract.errors import UsageError
 
 # The benchmark of the checks: what is measured, what the page tells.

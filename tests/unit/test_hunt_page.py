@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from studies.hunt.page import part, together
-from studies.hunt.resumptions import NEAR_MISSES
-from studies.hunt.stories import GroupSum, Story, Witness
+from studies.hunt.stories import NEAR_MISSES, GroupSum, Story, Witness
 from tests.made import made
 
 NEAR = dict.fromkeys(NEAR_MISSES, 0) | {"at the log start": 7}
