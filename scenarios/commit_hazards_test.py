@@ -50,10 +50,10 @@ from harness.faults.kill import Kill
 from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
 from harness.faults.targets import FollowerOf, LeaderOf
-from harness.story.commit_ways import every_group, usual_groups
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.transactions import require
+from scenarios.commit_ways import every_group, usual_groups
 
 PER_EPOCH, LOST, LATER, ABORTED, RECREATED = 50, 100, 50, 10, 150
 NEW = {"above": 250, "below": 50, "kept": 250, "longer": 250, "shorter": 50}

@@ -28,9 +28,9 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
-from harness.story.hunt import Hunt
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
+from scenarios.hunt import Hunt
 
 PARTITIONS = {"scaled": 20, "full": 200}
 MEMBERS, WORKERS = {"scaled": 6, "full": 45}, 3

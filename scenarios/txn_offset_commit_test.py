@@ -51,14 +51,20 @@ from harness.faults.reassign import Reassign
 from harness.faults.recreate import Recreate
 from harness.faults.targets import Broker, CoordinatorOf
 from harness.faults.upgrade import Upgrade
-from harness.story.committing import SIMPLE, Committing
-from harness.story.copying import PER_EPOCH, Copying
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.transactions import require
-from harness.story.wire_commits import FIRST_WITHOUT_ADD_OFFSETS, Membership, WireCommits
 from harness.story.workload import reader
+from scenarios.offset_commits import (
+    FIRST_WITHOUT_ADD_OFFSETS,
+    PER_EPOCH,
+    SIMPLE,
+    Committing,
+    Copying,
+    Membership,
+    WireCommits,
+)
 
 FEW, MANY = 10, 80
 ROUNDS = 2

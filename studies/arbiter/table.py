@@ -9,8 +9,8 @@ import msgspec
 from cluster.kafka.patched import patches
 from contract.clients import Client, clients_of
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from harness.story.commit_ways import PROTOCOLS, WAYS, Way, group_name
 from scenarios.commit_hazards_test import HAZARDS
+from scenarios.commit_ways import PROTOCOLS, WAYS, Way, group_name
 from studies.arbiter.pairs import Row, covering
 from studies.arbiter.rows import RELEASED
 

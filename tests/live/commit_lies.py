@@ -11,9 +11,9 @@ from wire_lies import WireLie, other_id, partition, whole
 
 from contract.commit_rules import CommitRule
 from contract.events import NO_EPOCH
-from harness.story.wire_commits import Membership, Producer
 from harness.wire.commits import Offset, offset_commit, offset_fetch, txn_offset_commit
 from harness.wire.requests import WireRequest
+from scenarios.offset_commits import Membership, Producer
 
 NONE, UNSERVED, NO_PARTITION, OTHER_GENERATION, NO_MEMBER = 0, -1, 3, 22, 25
 NO_GROUP, UNSTABLE, NO_TOPIC_ID, STALE = 69, 88, 100, 113

@@ -28,7 +28,6 @@ from harness.faults.pause import Pause
 from harness.faults.targets import Voter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.story.wire_commits import Membership, Producer, WireCommits
 from harness.wire.request import Broker
 from harness.wire.requests import CLUSTER_ACTION, DESCRIBE, Login, list_offsets
 from scenarios.epoch_protocol_test import (
@@ -40,6 +39,7 @@ from scenarios.epoch_protocol_test import (
     Epochs,
     write_epochs,
 )
+from scenarios.offset_commits import Membership, Producer, WireCommits
 
 PROXY = Path(__file__).with_name("lying_proxy.py")
 START_SECONDS = 60

@@ -14,8 +14,8 @@ from quorum_lies import QuorumFacts
 from contract.protocol import RULES
 from contract.run_folder import find_runs
 from harness.session.catalog import read_scenario
-from harness.story.wire_commits import Membership, Producer
 from harness.wire.requests import NO_ID
+from scenarios.offset_commits import Membership, Producer
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 

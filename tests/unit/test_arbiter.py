@@ -10,8 +10,8 @@ from cluster.kafka.patched import patches
 from contract.clients import clients_of
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import RunFolder
-from harness.story.commit_ways import PROTOCOLS, WAYS
 from scenarios.commit_hazards_test import HAZARDS, groups_of
+from scenarios.commit_ways import PROTOCOLS, WAYS
 from studies.arbiter.cells import pairwise, quick
 from studies.arbiter.pairs import covering, pairs
 from studies.arbiter.predictions import committed, differences, predictions, resumption

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.clients.views import PartitionState
-from harness.story.hunt import with_next_leader
+from scenarios.hunt import with_next_leader
 
 
 def seen(leader: int, *isr: int) -> PartitionState:

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from contract.randomness import generator
-from harness.story.hunt_plan import KEPT, Departure, End, Move, Round, Shape, rounds
+from scenarios.hunt import KEPT, Departure, End, Move, Round, Shape, rounds
 
 SHAPE = Shape(brokers=(1, 2), groups=8, members=6, workers=range(1, 3), partitions=20)
 

@@ -24,7 +24,7 @@ ALLOWED = {
     "analysis": {"analysis", "contract"},
     "cluster": {"cluster", "contract"},
     "harness": {"harness", "cluster", "simulator", "contract"},
-    "scenarios": {"harness", "cluster", "contract"},
+    "scenarios": {"scenarios", "harness", "cluster", "contract"},
     "bench": {"bench", *PRODUCT},
     "studies": {"studies", "bench", *PRODUCT},
     "website": {"website", "studies", "bench", *PRODUCT},

@@ -8,7 +8,7 @@ import pytest
 from contract.builds import ClassPath
 from harness.faults.targets import Broker
 from harness.faults.upgrade import Upgrade
-from harness.story.repeated import Repeated
+from scenarios.offset_commits import Repeated
 
 
 class Servers:
