@@ -23,9 +23,10 @@ from harness.clients.observer_worker import WireResult
 from harness.story.run import Run
 from harness.story.transactions import require
 from harness.story.wire import Wire
-from harness.wire.commits import (
+from harness.wire.requests import (
     NO_GENERATION,
     Offset,
+    WireRequest,
     add_offsets_to_txn,
     consumer_group_heartbeat,
     end_txn,
@@ -36,7 +37,6 @@ from harness.wire.commits import (
     sync_group,
     txn_offset_commit,
 )
-from harness.wire.requests import WireRequest
 
 _NO_ERROR = 0
 FIRST_WITHOUT_ADD_OFFSETS = 5

@@ -44,7 +44,7 @@ from harness.faults.targets import OtherVoters, Voter
 from harness.faults.wipe_voter import WipeVoter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.wire.quorum_requests import (
+from harness.wire.requests import (
     NOBODY,
     begin_quorum_epoch,
     end_quorum_epoch,

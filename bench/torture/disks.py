@@ -27,7 +27,7 @@ FULL_DISK = Area(
     "full disk",
     "a run whose results do not fit ends with an error or undecided; what it left neither passes, "
     "unless all was collected, nor accuses; no process stays",
-    "`contract.program`, `harness.story.ending`",
+    "`contract.program`, `harness.story.scenario`",
 )
 _SIZES_MB = (1, 30)
 _LARGE_MB = 1024

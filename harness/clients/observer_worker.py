@@ -31,8 +31,7 @@ from harness.clients.worker import WorkerPlan, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.answers import answers
-from harness.wire.calls import exchange, with_error_classes
-from harness.wire.request import Broker
+from harness.wire.request import Broker, exchange, with_error_classes
 from harness.wire.requests import WireRequest
 
 _INTERNAL = "__"

@@ -19,7 +19,7 @@ class ClientFault(Fault):
     """A fault on the node of a worker with clients under test."""
 
     def __init__(self, worker: str) -> None:
-        """`worker` as in `harness.clients.kinds`: clients (Java's), or a client's name."""
+        """`worker` as in `harness.clients.process`: clients (Java's), or a client's name."""
         self._worker = worker
         self.target = FaultTarget(target_kind=TargetKind.CLIENT, worker=worker)
 

@@ -1,5 +1,6 @@
-"""The workers with the clients under test: a member's commands go to the worker of its client."""
+"""The groups under test: their workers, members, commits, and from which brokers they read."""
 
+from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -7,13 +8,26 @@ from contract.clients import Client
 from contract.errors import UsageError
 from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
+from harness.clients.admin import GroupView
 from harness.clients.command import Call
+from harness.clients.java_worker import JavaRole
 from harness.clients.member import Member
+from harness.clients.observer import Observer
+from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 
 _CALL_SECONDS = 60
 
 T = TypeVar("T")
+_STATE_SECONDS = 60
+_STABLE = "Stable"
+_BYTES_MIN = 20_000
+"""Of a window: much more than the metadata and the empty responses of a second."""
+_SHARE_MIN = 0.9
+_READ_SECONDS = 60
+
+Received = dict[str, dict[int, int]]
+"""By member and broker: bytes."""
 
 
 def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
@@ -164,3 +178,130 @@ class Consumers:
         if not place or index >= len(workers):
             raise UsageError(f"{member} is no member of a group of the plan")
         return workers[index]
+
+
+class Groups:
+    """Queries coordinators for the state of groups, and waits for it."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Use the observer's worker."""
+        self._observer = observer
+
+    def await_members(
+        self, group: str, count: int, *, timeout_seconds: float = _STATE_SECONDS
+    ) -> GroupView:
+        """Wait until a group is stable with `count` members, each with partitions.
+
+        A group without members is not known to its coordinator; the wait continues.
+
+        Raises:
+            WaitTimeoutError: it is not; shows the last view.
+        """
+        last: list[GroupView | None] = [None]
+
+        def probe() -> GroupView | None:
+            last[0] = view = self._observer.worker.call(ObserverRole.describe_group(group))
+            if view is None:
+                return None
+            assigned = [member for member in view.members if member.partitions]
+            is_so = view.state == _STABLE and len(view.members) == len(assigned) == count
+            return view if is_so else None
+
+        return self._observer.await_that(
+            probe,
+            what=f"{group} to be stable with {count} members",
+            timeout_seconds=timeout_seconds,
+            last_seen=lambda: last[0],
+        )
+
+    def committed(self, group: str) -> dict[str, int]:
+        """Return a group's committed offsets, by `topic-partition`."""
+        return self._observer.worker.call(ObserverRole.committed(group))
+
+    def await_committed_above(
+        self, group: str, before: dict[str, int], *, timeout_seconds: float = _STATE_SECONDS
+    ) -> None:
+        """Wait until a group has committed beyond these offsets on each of their partitions.
+
+        Raises:
+            WaitTimeoutError: it has not; shows its committed offsets.
+        """
+        last: dict[str, int] = {}
+
+        def probe() -> bool:
+            last.update(self.committed(group))
+            return all(last.get(partition, -1) > offset for partition, offset in before.items())
+
+        self._observer.await_that(
+            probe,
+            what=f"{group} to commit beyond {before}",
+            timeout_seconds=timeout_seconds,
+            last_seen=lambda: last,
+        )
+
+
+class Window:
+    """The bytes that a member received from each broker since the window began."""
+
+    def __init__(self, source: int) -> None:
+        """Start without a count; `source` is the broker that it should read from."""
+        self._source = source
+        self._began: dict[int, int] | None = None
+
+    def is_source(self, received: Mapping[int, int]) -> bool:
+        """Return whether nearly all bytes of the window are the source's.
+
+        A window with enough bytes, but from others too, ends; the next one begins.
+        """
+        if self._began is None:
+            self._began = dict(received)
+        began = self._began
+        gained = {broker: count - began.get(broker, 0) for broker, count in received.items()}
+        total = sum(gained.values())
+        if total < _BYTES_MIN:
+            return False
+        self._began = dict(received)
+        return gained.get(self._source, 0) >= _SHARE_MIN * total
+
+
+class Sources:
+    """Waits until members read from certain brokers (KIP-392)."""
+
+    def __init__(self, consumers: Consumers, observer: Observer) -> None:
+        """Query the workers of the members, and record waits with the observer."""
+        self._consumers = consumers
+        self._observer = observer
+
+    def await_source(self, sources: Mapping[str, int]) -> None:
+        """Wait until each member receives at least nine tenths of its bytes from its broker.
+
+        The members are open, of Java clients, and read records meanwhile.
+
+        Raises:
+            WaitTimeoutError: one does not; shows the bytes received from each broker.
+        """
+        windows = {member: Window(source) for member, source in sources.items()}
+        last: Received = {}
+
+        def probe() -> bool:
+            last.update(self._received(list(windows)))
+            for member in [one for one, window in windows.items() if window.is_source(last[one])]:
+                del windows[member]
+            return not windows
+
+        of = ", ".join(f"{member} from broker {source}" for member, source in sources.items())
+        self._observer.await_that(
+            probe,
+            what=f"members to receive records: {of}",
+            timeout_seconds=_READ_SECONDS,
+            last_seen=lambda: {member: last.get(member) for member in windows},
+        )
+
+    def _received(self, members: list[str]) -> Received:
+        if not members:
+            return {}
+        brokers = self._observer.kafka.topology.broker_ids
+        answers = self._consumers.call(
+            members, lambda share: JavaRole.count_received(share, brokers=brokers)
+        )
+        return dict(ChainMap(*answers))

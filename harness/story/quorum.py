@@ -10,8 +10,7 @@ from harness.clients.observer import Observer
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import QuorumState
 from harness.story.wire import Wire
-from harness.wire.quorum_requests import add_voter, alter_quota, remove_voter
-from harness.wire.requests import WireRequest
+from harness.wire.requests import WireRequest, add_voter, alter_quota, remove_voter
 
 _STATE_SECONDS = 60
 _SAMPLE_INTERVAL_MS = 250

@@ -1,13 +1,15 @@
 """One run: the verbs of a scenario."""
 
+import time
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from cluster.kafka.service import KafkaService
+from cluster.nodes.node import Node
 from contract.errors import WorkerError
-from contract.events import WorkerStopped
+from contract.events import ClockRead, WorkerStopped
 from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from contract.stages import Stage
@@ -18,13 +20,9 @@ from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.faults.fault import Fault, Field, HeldFault
-from harness.story.clocks import read_clocks
-from harness.story.consumers import Consumers, member_of, members_of
-from harness.story.groups import Groups
-from harness.story.injections import Injections
+from harness.story.consumers import Consumers, Groups, Sources, member_of, members_of
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
-from harness.story.sources import Sources
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
@@ -33,6 +31,11 @@ from harness.story.workload import Workload
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
 _ONE_WRITER = {"writer": "all"}
+_READINGS_MAX = 20
+_TIGHT_MICROS = 20_000
+"""Bounds this close to each other need no further reading."""
+_READ_SECONDS = 30
+_PRINT_TIME = "import time; print(time.time_ns() // 1000)"
 
 
 class Run:
@@ -399,3 +402,82 @@ class Run:
         """End the driver's history."""
         self._history.write(WorkerStopped)
         self._history.close()
+
+
+class Injections:
+    """Holds the faults that are injected until they are healed."""
+
+    def __init__(self, field: Field, phases: Phases) -> None:
+        """Start without faults."""
+        self._field = field
+        self._phases = phases
+        self._held: list[HeldFault] = []
+
+    def inject(self, *faults: Fault) -> list[HeldFault]:
+        """Inject faults in immediate succession, then prove them."""
+        what = ", ".join(f"{fault.verb} {fault.target}" for fault in faults)
+        self._phases.enter(Stage.HELD, what)
+        held: list[HeldFault] = []
+        for fault in faults:
+            held.append(HeldFault.inject(fault, self._field))
+            self._held.append(held[-1])
+        for one in held:
+            one.prove()
+        return held
+
+    @contextmanager
+    def hold(self, *faults: Fault) -> Iterator[None]:
+        """Inject faults, and heal them after the block, also after an exception."""
+        held = self.inject(*faults)
+        try:
+            yield
+        finally:
+            with ExitStack() as heals:
+                for one in held:
+                    heals.callback(one.heal)
+
+    def heal(self) -> None:
+        """Heal all faults that still hold, the last one first; one that can't be stops no other."""
+        with ExitStack() as heals:
+            for one in self._held:
+                heals.callback(one.heal)
+            self._held.clear()
+
+
+def read_clocks(
+    history: HistoryWriter, workers: Iterable[WorkerService], servers: Iterable[Node]
+) -> None:
+    """Read each node's clock until its bounds are tight, and write them to the history.
+
+    A node's reading lies between the driver's clock before the request and after the response; the
+    tightest bounds of several readings count. A worker reads its own clock; on a server's node a
+    process prints it.
+    """
+    clocks: dict[str, Callable[[], int]] = {w.host.name: w.clock_micros for w in workers}
+    clocks |= {node.name: _clock_of(node) for node in servers}
+    for name, clock in clocks.items():
+        ahead, behind = bounds(clock)
+        history.write(ClockRead, node=name, ahead_micros=ahead, behind_micros=behind)
+
+
+def bounds(clock: Callable[[], int]) -> tuple[int, int]:
+    """Return how far a clock is ahead of this one at most and at least, in microseconds."""
+    aheads, behinds = [], []
+    for _ in range(_READINGS_MAX):
+        asked = time.time_ns() // 1000
+        read = clock()
+        aheads.append(read - asked)
+        behinds.append(read - time.time_ns() // 1000)
+        if min(aheads) - max(behinds) <= _TIGHT_MICROS:
+            break
+    return min(aheads), max(behinds)
+
+
+def _clock_of(node: Node) -> Callable[[], int]:
+    def read() -> int:
+        printed = node.run(
+            [node.python, "-I", "-S", "-c", _PRINT_TIME], timeout_seconds=_READ_SECONDS
+        )
+        return int(printed.output)
+
+    return read

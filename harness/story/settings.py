@@ -1,17 +1,19 @@
-"""Settings of clients, topics and servers: what is wrong with them is an error before a start."""
+"""Settings and sizes of a plan: what is wrong with them is an error before a start."""
 
 import functools
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from cluster.kafka.settings import Of, broken_lines, unknown_settings, wrong_values
-from cluster.kafka.topology import Topology
+from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
+from cluster.nodes.node import NODES_MAX
 from contract.clients import Client
 from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.python import environment, python
-from contract.run_folder import GroupPlan
+from contract.run_folder import GroupPlan, TopicPlan
 from harness.clients.member_role import ASK_SETTINGS
 
 _BY_THE_HARNESS = "the harness sets it"
@@ -59,6 +61,8 @@ _OF_A_SERVER = {
 _COMPACT = "compact"
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
+_BROKERS_MAX = FIRST_CONTROLLER_ID - 1
+_UNLIMITED_MS = -1
 
 
 def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]:
@@ -148,3 +152,55 @@ def _refused_by(module: str, settings: str) -> dict[str, str]:
         raise WorkerError(f"{module} can't be asked for its settings: {ended.stderr}")
     found: dict[str, str] = json.loads(ended.stdout)
     return found
+
+
+def topology_problems(topology: Topology) -> dict[str, str]:
+    """Return what is wrong with the numbers of a topology, by its attribute."""
+    found = {
+        name: problem
+        for name, given, least, most in (
+            ("brokers", topology.brokers, 1, _brokers_max(topology)),
+            ("controllers", topology.controllers, 0, NODES_MAX - 1),
+        )
+        if (problem := _outside(name, given, least, most))
+    }
+    if found:
+        return found
+    if topology.node_count > NODES_MAX:
+        return {"controllers": f"{topology.node_count} servers are more than {NODES_MAX}"}
+    brokers, combined = topology.broker_ids, topology.combined
+    if set(combined) - set(brokers) or len(set(combined)) < len(combined):
+        known = f"there are 1 to {brokers[-1]}"
+        found["combined"] = f"combined={combined} has to name brokers, each once; {known}"
+    elif combined and topology.controllers:
+        found["combined"] = "combined is for a cluster without controllers of its own"
+    if problem := _outside("spares", topology.spares, 0, len(topology.controller_ids) - 1):
+        found["spares"] = f"{problem}: a controller has to vote"
+    return found
+
+
+def topic_shape_problems(topics: Sequence[TopicPlan], topology: Topology) -> Iterator[str]:
+    """Yield what is wrong with the numbers of planned topics."""
+    for topic in topics:
+        for name, given, least, most in (
+            ("partitions", topic.partitions, 1, None),
+            ("replication", topic.replication, 1, topology.brokers),
+            ("min_insync", topic.min_insync, 1, None),
+            ("retention_ms", topic.retention_ms, _UNLIMITED_MS, None),
+        ):
+            if given is not None and (problem := _outside(name, given, least, most)):
+                yield f"topic {topic.topic}: {problem}"
+
+
+def _brokers_max(topology: Topology) -> int:
+    """Controllers have ids above those of brokers."""
+    return _BROKERS_MAX if topology.controllers else NODES_MAX
+
+
+def _outside(name: str, given: Any, least: int, most: int | None) -> str:
+    """Say that a number is not within its bounds; nothing if it is."""
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    if is_number and given >= least and (most is None or given <= most):
+        return ""
+    bounds = f"at least {least}" if most is None else f"{least} to {most}"
+    return f"{name}={given!r} has to be a number, {bounds}"

@@ -21,8 +21,13 @@ from contract.tables import TABLES
 from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
-from harness.story.settings import client_problems, server_problems, topic_problems
-from harness.story.shape import topic_shape_problems, topology_problems
+from harness.story.settings import (
+    client_problems,
+    server_problems,
+    topic_problems,
+    topic_shape_problems,
+    topology_problems,
+)
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)

@@ -11,8 +11,13 @@ from wire_lies import WireLie, other_id, partition, whole
 
 from contract.commit_rules import CommitRule
 from contract.events import NO_EPOCH
-from harness.wire.commits import Offset, offset_commit, offset_fetch, txn_offset_commit
-from harness.wire.requests import WireRequest
+from harness.wire.requests import (
+    Offset,
+    WireRequest,
+    offset_commit,
+    offset_fetch,
+    txn_offset_commit,
+)
 from scenarios.offset_commits import Membership, Producer
 
 NONE, UNSERVED, NO_PARTITION, OTHER_GENERATION, NO_MEMBER = 0, -1, 3, 22, 25

@@ -5,14 +5,14 @@ from wire_lies import Change, WireLie, divergence, partition
 
 from cluster.kafka.topology import CONTROLLER_PORT
 from contract.quorum_rules import QuorumRule
-from harness.wire.quorum_requests import (
+from harness.wire.requests import (
     NOBODY,
+    WireRequest,
     begin_quorum_epoch,
     end_quorum_epoch,
     fetch_metadata,
     vote,
 )
-from harness.wire.requests import WireRequest
 
 NONE, NOT_LEADER, FENCED = 0, 6, 74
 FETCH_VERSION = 17

@@ -12,8 +12,7 @@ from typing import Any
 from cluster.kafka import distribution
 from contract.errors import WorkerError
 from harness.java.jvm import java_class, start_jvm
-from harness.wire.calls import encoded
-from harness.wire.request import MalformedResponseError, decode
+from harness.wire.request import MalformedResponseError, decode, encoded
 from harness.wire.requests import (
     WireRequest,
     fetch,

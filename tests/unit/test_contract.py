@@ -36,7 +36,7 @@ from contract.verdicts import RunVerdict
 from contract.waiting import limited, wait_until
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
-from harness.story.clocks import bounds
+from harness.story.run import bounds
 from tests.descriptions import description_of
 from tests.made import made
 

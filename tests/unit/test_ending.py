@@ -13,7 +13,7 @@ from harness.clients.history import HistoryWriter
 from harness.clients.member import Member
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import Role, WorkerPlan, serve
-from harness.story.ending import Steps
+from harness.story.scenario import Steps
 
 PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars="j")
 

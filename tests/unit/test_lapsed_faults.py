@@ -18,7 +18,7 @@ from harness.faults.fault import Evidence, Fault, Field, HeldFault
 from harness.faults.pause import Pause
 from harness.faults.rules import Rules, lapse_of
 from harness.faults.targets import Broker
-from harness.story.injections import Injections
+from harness.story.run import Injections
 
 RULE = Traffic(peer="10.0.0.2", direction=Direction.OUT)
 OTHER = Traffic(peer="10.0.0.3", direction=Direction.OUT)

@@ -1,6 +1,6 @@
 """From which broker a member reads, by the bytes that it received."""
 
-from harness.story.sources import Window
+from harness.story.consumers import Window
 
 
 def test_what_was_received_before_the_window_does_not_count() -> None:

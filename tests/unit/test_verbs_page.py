@@ -6,9 +6,8 @@ from textwrap import indent
 
 import pytest
 
-from harness.story.groups import Groups
+from harness.story.consumers import Groups, Sources
 from harness.story.run import Run
-from harness.story.sources import Sources
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
 from harness.story.workload import Workload

@@ -14,7 +14,7 @@ from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
-from harness.wire.quorum_requests import NOBODY, end_quorum_epoch, fetch_metadata, vote
+from harness.wire.requests import NOBODY, end_quorum_epoch, fetch_metadata, vote
 from harness.wire.requests import (
     CLUSTER_ACTION,
     DESCRIBE,
