@@ -6,14 +6,13 @@ from typing import Annotated
 import typer
 
 from contract.program import run_program
-from harness.commands.compare import compare
-from harness.commands.doctor import doctor
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
-from harness.commands.nightly import nightly
-from harness.commands.patch import app as patch_app
+from harness.commands.kafka import patch_app
+from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
 from harness.commands.reports import explain, open_page
+from harness.commands.requirements import doctor
 from harness.commands.run import analyze, list_scenarios, run
 
 app = typer.Typer(

@@ -15,13 +15,13 @@ from contract.errors import AnalysisError
 from contract.program import say
 from contract.run_folder import RunFolder
 from contract.verdicts import Verdict
-from harness.commands.builds import choice_of, fetched
 from harness.commands.judging import analyse_in_own_process
+from harness.commands.options import choice_of, fetched
 from harness.commands.requirements import require_runs
+from harness.invocation import session_of
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from harness.session.provenance import session_of
 
 _CODE = (".py", ".sql")
 """What can change a verdict."""

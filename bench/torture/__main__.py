@@ -18,7 +18,7 @@ from bench.folders import own_folder
 from bench.torture import calls, copies, disks, runs
 from bench.torture.attempt import ROOT, Area, AreaRecord, Attempt, Setting, read_record
 from bench.torture.page import NAME, figures_of
-from harness.session.provenance import git_head
+from harness.invocation import git_head
 
 _KEPT = ROOT / "results" / "torture"
 _SEED = 19902

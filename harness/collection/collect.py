@@ -1,5 +1,6 @@
 """Collects raw files from the nodes into the run's folder, then builds the trace tables."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
-from harness.collection.log_directories import copy_log_directory
 from harness.decode.client_logs import resets
 from harness.decode.client_logs.lines import end_of
 from harness.decode.histories import read_histories
@@ -20,23 +20,29 @@ from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, se
 from harness.decode.tables import write_table
 
 _DECODE_SECONDS = PHASE_LIMIT_SECONDS[Stage.COLLECTING]
+_LEFT_ON_THE_NODE = (".index", ".timeindex", ".txnindex", ".lock")
+"""Files of a log directory whose content the segments have too."""
+_OF_ITS_OWN = "__"
+"""Topics with such names are Kafka's own."""
+_METADATA_LOG = "__cluster_metadata-0"
+_COPY_SECONDS = 60
 
 
 def collect_worker(folder: RunFolder, worker: WorkerService) -> None:
     """Copy a worker's history, its clients' log and what it printed."""
     folder.history.mkdir(parents=True, exist_ok=True)
     folder.clients.mkdir(parents=True, exist_ok=True)
-    _copy(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
-    _copy(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
+    _copy_file(worker.host, worker.history_file, folder.history / f"{worker.worker}.jsonl")
+    _copy_file(worker.host, worker.log_file, folder.clients / f"{worker.worker}.log")
     output = worker.folder / "output.log"
-    _copy(worker.host, output, folder.clients / f"{worker.worker}.output.log")
+    _copy_file(worker.host, output, folder.clients / f"{worker.worker}.output.log")
 
 
 def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
     """Copy a server's log and its replicas; the server must have ended."""
     logs = folder.brokers / str(server)
     logs.mkdir(parents=True, exist_ok=True)
-    _copy(kafka.host(server), kafka.log_file(server), logs / "server.log")
+    _copy_file(kafka.host(server), kafka.log_file(server), logs / "server.log")
     copy_log_directory(kafka, server, folder.segments / str(server))
 
 
@@ -112,8 +118,45 @@ def _servers(folder: RunFolder) -> list[dict[str, Any]]:
     return entries
 
 
-def _copy(node: Node, source: Path, target: Path) -> None:
+def _copy_file(node: Node, source: Path, target: Path) -> None:
     """Copy one file, if it exists; the analysis reports a missing one."""
     content = node.read(source)
     if content:
         target.write_bytes(content)
+
+
+def copy_log_directory(kafka: KafkaService, server: int, target: Path) -> None:
+    """Copy a log directory of a server that does not run, or whose node is paused."""
+    _copy_folder(kafka.host(server), kafka.data(server), target)
+
+
+def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
+    """Copy a server's metadata log and replicas of users' topics now, before it may truncate them.
+
+    Args:
+        kafka: the cluster.
+        server: it may run.
+        kept: receives a folder named by the time, in microseconds since 1970, with one of the
+            server.
+    """
+    node, data = kafka.host(server), kafka.data(server)
+    target = kept / str(time.time_ns() // 1000) / str(server)
+    if node.is_paused or not kafka.is_running(server):
+        _copy_folder(node, data, target)
+    else:
+        # A file that grows while it is archived would damage the archive.
+        still = data.with_name("kept")
+        node.run(["cp", "-r", str(data), str(still)], timeout_seconds=_COPY_SECONDS, check=False)
+        _copy_folder(node, still, target)
+        node.remove(still)
+    for path in target.rglob(f"{_OF_ITS_OWN}*/*"):
+        if path.parent.name != _METADATA_LOG or path.suffix != ".log":
+            path.unlink()
+
+
+def _copy_folder(node: Node, source: Path, target: Path) -> None:
+    """Copy a log directory from its node, without the files that are not needed."""
+    node.copy_from(source, target)
+    for path in target.rglob("*"):
+        if path.name.endswith(_LEFT_ON_THE_NODE):
+            path.unlink()

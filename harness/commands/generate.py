@@ -12,7 +12,7 @@ from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from contract.terminal import Terminal, shown
 from contract.uris import local_folder
 from harness.commands.requirements import require_writable
-from harness.session.provenance import git_head, versions
+from harness.invocation import git_head, versions
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 from simulator.plants import PLANTS
 

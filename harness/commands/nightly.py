@@ -1,27 +1,58 @@
-"""`fencepost nightly`: a suite of runs, judged together, that can be killed and continued."""
+"""`fencepost nightly` and `compare`: runs, judged together, that can be killed and continued."""
 
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
+from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
+from cluster.nodes.tether import tethered
 from contract.builds import Choice
-from contract.errors import InterruptError
-from contract.nights import NightSummary, Outcome, PlannedRun
+from contract.child import run_child
+from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
+from contract.comparisons import Side, write_comparison
+from contract.errors import AnalysisError, InterruptError
+from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.python import python
 from contract.terminal import Terminal
 from contract.uris import local_folder
 from contract.verdicts import RunVerdict
-from harness.commands.builds import ClientJars, ClientVersion, KafkaDir, choice_of, fetched
-from harness.commands.judging import EarlyAnalysis, count_stories, options_of
-from harness.commands.nights import carry_out, judged
-from harness.commands.outputs import AsJson, Cluster, Verbose
-from harness.commands.requirements import DEFAULT_KAFKA, require_runs, require_seed
-from harness.nightly.plan import choice_of as planned_choice
-from harness.nightly.state import HeldNight, Wanted, hold_night
+from harness.commands.judging import (
+    EarlyAnalysis,
+    analyse_in_own_process,
+    count_stories,
+    options_of,
+)
+from harness.commands.options import (
+    AsJson,
+    ClientJars,
+    ClientVersion,
+    Cluster,
+    KafkaDir,
+    Verbose,
+    choice_of,
+    fetched,
+)
+from harness.commands.requirements import (
+    DEFAULT_KAFKA,
+    parameters_of,
+    require_kafka,
+    require_runs,
+    require_seed,
+)
+from harness.invocation import session_of
+from harness.nightly.comparison import WantedComparison, parse_build, suite_of
+from harness.nightly.progress import NightProgress
+from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
+from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
+from harness.nightly.suite import choice_of as planned_choice
 from harness.nightly.suite import find_suite
 from harness.session.catalog import find_scenarios, scenarios
 
@@ -30,6 +61,11 @@ NIGHTS = "nightly"
 EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 _console = Terminal(stderr=True)
+COMPARISONS = "compare"
+_HELP_OF_BUILD = (
+    "A build: kafka=VERSION or kafka-dir=FOLDER for the brokers, client=VERSION and "
+    "client-jars=PATH for the Java clients, joined by commas."
+)
 
 
 def nightly(  # noqa: PLR0913 - the options of a command
@@ -82,19 +118,19 @@ def nightly(  # noqa: PLR0913 - the options of a command
     for run in wanted.plan(0):
         fetched(planned_choice(run), find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
-        _introduce(night)
+        _introduce(night, what="night", seed="night seed")
         try:
             stories = _stories(night.remaining)
             options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
-                carry_out(night, results, _console, on_phase=analysis.phase)
+                _carry_out(night, results, _console, on_phase=analysis.phase)
                 again = "judge them, or --fresh for a new night"
-                summary = judged(night, analysis.judge, again=again)
+                summary = _judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
-            left = len(night.remaining)
-            state = f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
             again = _again(suite, cluster, results, given)
-            raise InterruptError(f"{state}; the night is not judged. Continue: {again}") from None
+            raise InterruptError(
+                f"{_done(night)}; the night is not judged. Continue: {again}"
+            ) from None
         night.finish()
     if not as_json:
         _conclude(summary, night.path)
@@ -106,15 +142,20 @@ def _stories(runs: list[PlannedRun]) -> int:
     return sum(count_stories([known[run.scenario]], run.parameters) for run in runs)
 
 
-def _introduce(night: HeldNight) -> None:
+def _introduce(night: HeldNight, *, what: str, seed: str) -> None:
     state = night.state
     count, left = len(state.runs), len(night.remaining)
     way = "continues" if left < count else "begins"
     for line in (
-        f"night {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
-        f"night seed {state.seed}: {state.description}",
+        f"{what} {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
+        f"{seed} {state.seed}: {state.description}",
     ):
-        _print(line, style="dim")
+        _console.print(Text(line), style="dim", soft_wrap=True)
+
+
+def _done(night: HeldNight) -> str:
+    left = len(night.remaining)
+    return f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
 
 
 def _conclude(summary: NightSummary, path: Path) -> None:
@@ -140,5 +181,162 @@ def _again(suite: str, cluster: PoolKind, results: Path, given: Choice) -> str:
     return shlex.join([*words, *named, "--results", str(results)])
 
 
-def _print(line: str, *, style: str) -> None:
-    _console.print(Text(line), style=style, soft_wrap=True)
+def _carry_out(
+    night: HeldNight, results: Path, console: Console, *, on_phase: Callable[[str], None]
+) -> None:
+    """Carry out the remaining runs, and show the progress."""
+    if not night.remaining:
+        return
+    session = session_of(seed=night.state.seed, kafka=DEFAULT_KAFKA, cluster=night.state.cluster)
+    earlier = earlier_runs(night.path.parent, night.state)
+    with NightProgress(console, night.state.runs, earlier) as progress:
+
+        def phase(name: str) -> None:
+            progress.phase(name)
+            on_phase(name)
+
+        def execute(run: PlannedRun, folder: Path) -> Ended:
+            return execute_in_ducktape(
+                run, folder, results=results, session=session, on_phase=phase
+            )
+
+        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
+
+
+def _judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:
+    """Judge all runs in one process.
+
+    Args:
+        night: whose runs have ended.
+        judge: writes the summary of a night's folder; returns its exit status.
+        again: what the same command does if it is started again.
+
+    Raises:
+        AnalysisError: there is no summary; the runs are kept.
+    """
+    file = night.path / "report" / SUMMARY_FILE
+    earlier = _written(file)
+    try:
+        how = f"the analysis ended with status {judge(night.path)}"
+    except AnalysisError as error:
+        how = str(error)
+    summary = read_summary(night.path)
+    if summary is None or _written(file) == earlier:
+        raise AnalysisError(
+            f"{how}, and there is no summary of {night.path}. All runs are done and kept: start "
+            f"the same command again to {again}"
+        )
+    return summary
+
+
+def _written(file: Path) -> tuple[int, int] | None:
+    """What distinguishes a file from one that is put in its place; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def compare(  # noqa: PLR0913 - the options of a command
+    a: Annotated[str, typer.Argument(help=_HELP_OF_BUILD, metavar="A")],
+    b: Annotated[str, typer.Argument(help="The other build.", metavar="B")],
+    *,
+    scenario: Annotated[str, typer.Option(help="The scenario; see `fencepost list`.")],
+    runs: Annotated[
+        int,
+        typer.Option(
+            help="Runs of each build. With fewer than 4, no difference can be found.",
+            min=1,
+            max=50,
+        ),
+    ],
+    parameters: Annotated[
+        str | None,
+        typer.Option(
+            help="Parameters of the scenario, as JSON; all that it declares if not given."
+        ),
+    ] = None,
+    cluster: Cluster = PoolKind.EMBEDDED,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed of all runs; drawn and printed if not given.", min=0),
+    ] = None,
+    results: Annotated[
+        Path,
+        typer.Option(
+            help="Results folder; comparisons are below its `compare/`.",
+            parser=local_folder,
+            metavar="FOLDER",
+        ),
+    ] = Path("results"),
+    is_fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start a new one, even if one is unfinished.")
+    ] = False,
+    is_verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print every cell that varies.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the same story on two builds, and report which distributions differ.
+
+    The runs are interleaved (A B, B A, ...), and both of a pair have the same seed. After a kill or
+    an interrupt the same command continues; finished runs are kept.
+
+    Exit codes: 0 no difference found, 1 the builds differ, 2 undecided: for any difference to be
+    found, too few stories were judged, or the builds vary too much by themselves. With 0 the output
+    has the difference that would have been found with probability 0.8.
+    """
+    require_seed(seed)
+    given = parameters_of(parameters)
+    (chosen,) = find_scenarios([scenario])
+    chosen.require(given)
+    choices = {
+        side: parse_build(text, default_kafka=DEFAULT_KAFKA)
+        for side, text in ((Side.A, a), (Side.B, b))
+    }
+    for choice in choices.values():
+        for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
+            if version:
+                require_kafka(version, option=f"{key}=VERSION")
+    results = require_runs(results, cluster)
+    for choice in choices.values():
+        resolve(choice)
+    builds = {side: fetched(choice) for side, choice in choices.items()}
+    wanted = WantedComparison(
+        suite=suite_of(scenario, given, builds, runs),
+        cluster=cluster.value,
+        seed=seed,
+        default_kafka=DEFAULT_KAFKA,
+        command=shlex.join(sys.argv),
+        builds=builds,
+        scenario=scenario,
+        parameters=given,
+        pairs=runs,
+    )
+    with hold_night(results / COMPARISONS, wanted, is_fresh=is_fresh) as night:
+        _introduce(night, what="comparison", seed="seed")
+        write_comparison(night.path, wanted.described(night.state.runs))
+        try:
+            _carry_out(night, results, _console, on_phase=lambda _: None)
+            _judged(night, partial(_judge, results), again="judge and compare them")
+        except (KeyboardInterrupt, InterruptError):
+            raise InterruptError(
+                f"{_done(night)}; nothing was compared. The same command continues"
+            ) from None
+        code = _compare(night.path, is_verbose=is_verbose, as_json=as_json)
+        if code in EXIT_CODES_OF_COMPARISONS.values():
+            night.finish()
+    if not as_json:
+        Terminal().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def _judge(results: Path, folder: Path) -> int:
+    return analyse_in_own_process([folder], options=options_of(results=results), quiet=True)
+
+
+def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
+    options = options_of(is_verbose=is_verbose, as_json=as_json)
+    command = python("analysis.comparison", *options, "--", str(path))
+    return run_child(tethered(command), what="the comparison")

@@ -15,7 +15,7 @@ from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
 from contract.uris import as_word, local_folder
-from harness.commands.outputs import AsJson
+from harness.commands.options import AsJson
 
 _PAGE = Path("report") / "index.html"
 _NIGHTS = "nightly"

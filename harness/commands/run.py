@@ -30,21 +30,23 @@ from contract.terminal import Terminal
 from contract.uris import as_word, local_folder, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
-from harness.commands.builds import (
-    ClientJars,
-    ClientVersion,
-    Kafka,
-    KafkaDir,
-    choice_of,
-    fetched,
-)
 from harness.commands.judging import (
     EarlyAnalysis,
     analyse_in_own_process,
     count_stories,
     options_of,
 )
-from harness.commands.outputs import AsJson, Cluster, Verbose
+from harness.commands.options import (
+    AsJson,
+    ClientJars,
+    ClientVersion,
+    Cluster,
+    Kafka,
+    KafkaDir,
+    Verbose,
+    choice_of,
+    fetched,
+)
 from harness.commands.requirements import (
     parameters_of,
     require_programs,
@@ -52,11 +54,10 @@ from harness.commands.requirements import (
     require_seed,
     require_store,
 )
-from harness.invocation import Session
+from harness.invocation import Session, session_of
 from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from harness.session.provenance import session_of
 
 _console = Terminal(stderr=True)
 _DECODING = ".decoding-"

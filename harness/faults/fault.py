@@ -15,7 +15,7 @@ from contract.faults import FaultTarget, Verb
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
-from harness.collection.log_directories import keep_log_directory
+from harness.collection.collect import keep_log_directory
 from harness.faults.rules import Rules
 
 

@@ -12,8 +12,8 @@ from cluster.kafka.own_jars import resolve
 from contract.errors import NodeError, UsageError
 from contract.nights import PlannedRun, RunStatus
 from harness.invocation import Session
-from harness.nightly.plan import choice_of
 from harness.nightly.state import HeldNight
+from harness.nightly.suite import choice_of
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root

@@ -25,8 +25,7 @@ from contract.nights import (
     write_atomically,
 )
 from contract.randomness import new_seed
-from harness.nightly.plan import plan_runs
-from harness.nightly.suite import Suite
+from harness.nightly.suite import Suite, plan_runs
 
 _LOCK = "lock"
 _CHOICE_SECONDS = 60.0

@@ -1,6 +1,10 @@
-"""Suites: the scenarios of a night, their versions, and the expected verdicts."""
+"""Suites of scenarios, and the runs of a night from one: all random choices are of its seed."""
 
 import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,14 +13,20 @@ import msgspec
 import yaml
 
 from cluster.kafka.lock import locked_versions
+from cluster.kafka.own_jars import resolve
+from contract.builds import Choice
 from contract.errors import UsageError
-from contract.randomness import SEED_BITS
+from contract.nights import PlannedRun
+from contract.randomness import SEED_BITS, generator
 from contract.regular_files import read_file
+from contract.verdicts import RunVerdict
+from harness.invocation import rerun_command
 from harness.session.catalog import scenarios
 
 FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
 _SUFFIXES = (".yml", ".yaml")
 _Seed = Annotated[int, msgspec.Meta(ge=0, lt=1 << SEED_BITS)]
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,3 +151,74 @@ def _check(suite: SuiteFile, path: Path) -> None:
                 )
         if entry.seeds and entry.repeat > 1:
             raise UsageError(f"{where}: give seeds or repeat, not both")
+
+
+def plan_runs(
+    suite: Suite, *, seed: int, cluster: str, default_kafka: str, given: Choice | None = None
+) -> list[PlannedRun]:
+    """Return the runs of a night, in the suite's order; the same seed gives the same runs.
+
+    Args:
+        suite: its entries.
+        seed: of the night.
+        cluster: the pool.
+        default_kafka: the version where neither an entry nor `given` names one.
+        given: what the command line names: it replaces what an entry does not name itself, and its
+            servers replace the versions of all entries.
+
+    Raises:
+        UsageError: an own build has not what it must have.
+    """
+    random = generator(seed)
+    seen: Counter[tuple[str, str, str, str]] = Counter()
+    runs: list[PlannedRun] = []
+    for entry in suite.entries:
+        for choice in _choices(entry, given or Choice(), default_kafka):
+            build = resolve(choice)
+            drawn = [random.getrandbits(SEED_BITS) for _ in range(entry.repeat)]
+            for run_seed in entry.seeds or drawn:
+                parameters = json.dumps(entry.parameters, sort_keys=True)
+                sort = (entry.scenario, parameters, build.kafka, build.note)
+                runs.append(
+                    PlannedRun(
+                        id=_run_id(len(runs) + 1, entry.scenario, build.kafka),
+                        scenario=entry.scenario,
+                        parameters=entry.parameters,
+                        kafka=build.kafka,
+                        seed=run_seed,
+                        repeat=seen[sort],
+                        expect=RunVerdict(entry.expect),
+                        rerun=rerun_command(
+                            entry.scenario,
+                            entry.parameters,
+                            cluster=cluster,
+                            choice=choice,
+                            seed=run_seed,
+                        ),
+                        choice=choice if choice.is_own else None,
+                        build=build.note,
+                    )
+                )
+                seen[sort] += 1
+    return runs
+
+
+def choice_of(run: PlannedRun) -> Choice:
+    """Return what a run's servers and Java clients are."""
+    return run.choice or Choice(kafka=run.kafka)
+
+
+def _choices(entry: Entry, given: Choice, default_kafka: str) -> Iterator[Choice]:
+    kafka_dir = entry.kafka_dir or given.kafka_dir
+    for kafka in [""] if kafka_dir else entry.kafka or [default_kafka]:
+        yield msgspec.structs.replace(
+            given,
+            kafka=kafka,
+            kafka_dir=kafka_dir,
+            client_version=entry.client_version or given.client_version,
+            client_jars=entry.client_jars or given.client_jars,
+        )
+
+
+def _run_id(number: int, scenario: str, kafka: str) -> str:
+    return f"{number:03}-{_ODD.sub('-', scenario)}-{_ODD.sub('-', kafka)}"

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from contract.held import HeldName
 from contract.randomness import new_seed
-from harness.invocation import Session
+from harness.invocation import Session, git_head, versions
 from harness.playground.state import FOLDER, KEEPER, SOCKET_FOLDER, forget
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from harness.session.provenance import git_head, versions
 
 _SCENARIO = read_scenario(Path(__file__).with_name("playground_test.py"))
 

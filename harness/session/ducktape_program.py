@@ -12,7 +12,7 @@ from pathlib import Path
 from ducktape.command_line import main
 from ducktape.command_line.defaults import ConsoleDefaults
 
-from harness.session.names import NOTES
+from harness.session.ducktape_session import NOTES
 from harness.session.runner import install
 
 install()  # Also where a process that multiprocessing starts without a fork imports this module.

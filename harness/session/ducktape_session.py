@@ -1,41 +1,60 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
+import importlib.util
 import json
+import re
 import shlex
+import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
+import msgspec
 from docker.errors import DockerException
 
 from cluster.ducktape import SCENARIO_ENDED
 from cluster.kafka import class_data
 from cluster.nodes.docker_pool import remove_orphans
+from cluster.nodes.node import NODES_MAX
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
-from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError
+from contract.builds import Build
+from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
+from contract.held import alone_in, take
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
-from contract.run_folder import find_runs, has_runs
+from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.terminal import Terminal
+from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
-from harness.session.names import NOTES, reserve_session
-from harness.session.pool_size import pool_size
-from harness.session.salvage import salvage
 from harness.story.phases import PREFIX
+from harness.story.scenario import Scenario
+from harness.story.soundness import require_declared
 
 PROGRAM = "harness.session.ducktape_program"
 _console = Terminal(stderr=True)
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
 _TAIL_LINES = 40
+NOTES = "FENCEPOST_SESSION_NOTES"
+"""In the environment of `harness.session.ducktape_program`: the folder with ducktape's file."""
+_LOCK = "names.lock"
+_LOCK_SECONDS = 60.0
+_RESERVED = "session-folder"
+_NOTES, _LAST_SESSION = "ducktape-notes", "session_id"
+_COPIES = (("history.jsonl", "{}.jsonl"), ("client.log", "{}.log"), ("output.log", "{}.output.log"))
 
 
 @dataclass(frozen=True)
@@ -225,3 +244,130 @@ def _start(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+
+
+def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
+    """Choose the folder of a new session, and let ducktape choose the same one.
+
+    ducktape increments the id of the last session, which it keeps in a file. It fails if that file
+    is damaged, or if the folder exists, e.g. in a copied results folder, or if two sessions begin
+    at the same time. So each session has its own file.
+
+    Args:
+        results: the parent of the folder.
+        root: of the session's nodes.
+
+    Returns:
+        the session's folder, which does not exist yet; and the one with ducktape's file.
+
+    Raises:
+        WaitTimeoutError: another process that chooses a name does not end.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    day = time.strftime("%Y-%m-%d")
+    with (root.parent / _LOCK).open("w") as lock:
+        take(
+            lock.fileno(),
+            what=f"the names of other sessions in {results}",
+            timeout_seconds=_LOCK_SECONDS,
+        )
+        reserved = [Path(file.read_text()) for file in root.parent.glob(f"*/{_RESERVED}")]
+        there = [*results.iterdir(), *(path for path in reserved if path.parent == results)]
+        matches = [re.fullmatch(rf"{day}--([0-9]{{3,9}})", path.name) for path in there]
+        number = 1 + max((int(match[1]) for match in matches if match), default=0)
+        folder = results / f"{day}--{number:03}"
+        (root / _RESERVED).write_text(str(folder))
+    notes = root / _NOTES
+    notes.mkdir()
+    (notes / _LAST_SESSION).write_text(f"{day}--{number - 1:03}")
+    return folder, notes
+
+
+def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
+    """Copy the workers' histories and logs of an unfinished run, and note this in run.json.
+
+    A run that was ended, or interrupted before it was described, is left as it is.
+
+    Args:
+        folder: of the run.
+        root: the folder of the nodes' files; a container's files disappear with it.
+        why: it was never ended.
+    """
+    try:
+        described = folder.run()
+    except RunFolderError:
+        return
+    if described.ended_micros is not None:
+        return
+    for source in sorted(root.glob("**/workers/*/history.jsonl")):
+        for name, copied in _COPIES:
+            target = folder.history if name == "history.jsonl" else folder.clients
+            target.mkdir(parents=True, exist_ok=True)
+            if (source.parent / name).is_file():
+                shutil.copy(source.parent / name, target / copied.format(source.parent.name))
+    ended = time.time_ns() // 1000
+    folder.write_run(msgspec.structs.replace(described, ended_micros=ended, error=why))
+    with alone_in(folder.path):
+        decode_clients(folder, folder.tables)
+
+
+def pool_size(files: Iterable[Path], build: Build) -> int:
+    """Return the largest number of nodes that a scenario of these files needs.
+
+    Args:
+        files: of scenarios.
+        build: what runs.
+
+    Raises:
+        UsageError: a file does not import, holds no scenario, or declares what there is not.
+    """
+    return max(_node_count(file, build) for file in files)
+
+
+def _node_count(file: Path, build: Build) -> int:
+    module = _imported(file)
+    found = [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
+    ]
+    if not found:
+        raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
+    for one in found:
+        require_declared(
+            module, answer=one.answer, groups=one.groups, topology=one.topology, build=build
+        )
+    needed = max(one.node_count() for one in found)
+    if needed > NODES_MAX:
+        raise UsageError(
+            f"{file} needs {needed} nodes for its servers, workers and observer, and a pool has at "
+            f"most {NODES_MAX}"
+        )
+    return needed
+
+
+def _imported(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"node_count_of_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        with _neighbours_of(file):
+            spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
+        where = f"{file}:{lines[-1]}" if lines else str(file)
+        problem = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{where} does not import: {problem}") from error
+    return module
+
+
+@contextmanager
+def _neighbours_of(file: Path) -> Iterator[None]:
+    """Modules beside a file can be imported, as ducktape lets them be."""
+    before = sys.path[:]
+    sys.path.insert(0, str(file.parent))
+    try:
+        yield
+    finally:
+        sys.path[:] = before

@@ -56,7 +56,7 @@ from harness.commands.run import decode_again
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
 from harness.nightly.state import hold_night
 from harness.nightly.suite import find_suite
-from harness.session.names import reserve_session
+from harness.session.ducktape_session import reserve_session
 from simulator.history import Request, description, universes_of, write_history
 from tests.descriptions import description_of
 from tests.unit.test_nights import wanted

@@ -28,7 +28,7 @@ from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
 from harness.nightly.progress import NightProgress
-from harness.session.salvage import salvage
+from harness.session.ducktape_session import salvage
 from tests.descriptions import description_of, plan_of
 from tests.made import made
 

@@ -19,7 +19,7 @@ from contract.run_folder import Expectation, GroupPlan, Plan, TopicPlan
 from harness import faults
 from harness.session import catalog
 from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
-from harness.session.pool_size import pool_size
+from harness.session.ducktape_session import pool_size
 from harness.story.settings import topic_shape_problems, topology_problems
 from harness.story.soundness import require_declared, require_sound
 from harness.story.topics import durable_topic, new_topic

@@ -31,7 +31,7 @@ from contract.terminal import Terminal, shown
 from contract.uris import as_word
 from harness.__main__ import main
 from harness.clients.history import HistoryWriter
-from harness.commands import compare, judging, reports
+from harness.commands import judging, nightly, reports
 from harness.session.account import Failed, report
 from harness.story.phases import PREFIX, Phases
 from simulator.history import Request, description, universes_of, write_history
@@ -51,7 +51,7 @@ def children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]
         commands.append(list(argv))
         return 0
 
-    for module in (judging, reports, compare):
+    for module in (judging, reports, nightly):
         monkeypatch.setattr(module, "run_child", run)
     monkeypatch.chdir(tmp_path)
     return commands
@@ -74,7 +74,7 @@ def test_names_follow_the_end_of_the_options(
     judging.analyse_in_own_process([Path(name)], master="local[1]", conf=["spark.a=b"])
     assert fencepost(monkeypatch, "explain", "--all", "--json", "--", name, "lost_record:1") == 0
     assert fencepost(monkeypatch, "open", "--standalone", f"{name}.html", "--", name) == 0
-    compare._compare(Path(name), is_verbose=True, as_json=True)  # noqa: SLF001 - needs two builds
+    nightly._compare(Path(name), is_verbose=True, as_json=True)  # noqa: SLF001 - needs two builds
     after = [command[command.index("--") + 1 :] for command in children]
     assert after == [
         [name],

@@ -12,7 +12,7 @@ import pytest
 
 from contract.builds import released
 from harness.session.catalog import scenarios
-from harness.session.pool_size import pool_size
+from harness.session.ducktape_session import pool_size
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800

@@ -14,16 +14,19 @@ from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
-from harness.wire.requests import NOBODY, end_quorum_epoch, fetch_metadata, vote
 from harness.wire.requests import (
     CLUSTER_ACTION,
     DESCRIBE,
+    NOBODY,
     create_acl,
+    end_quorum_epoch,
     fetch,
+    fetch_metadata,
     list_offsets,
     metadata,
     of_replica,
     offset_for_leader_epoch,
+    vote,
 )
 
 # Requests as fields of Kafka's schemas, and what is read of them and of their responses.

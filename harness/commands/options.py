@@ -1,4 +1,4 @@
-"""Options that name the Kafka of a run, and what they find (docs/own-builds.md)."""
+"""Options that commands share, and the Kafka that some of them name (docs/own-builds.md)."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +9,7 @@ import typer
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import resolve
+from cluster.nodes.pool import PoolKind
 from contract.builds import Build, Choice
 from contract.errors import UsageError
 from contract.uris import local_folder
@@ -38,6 +39,21 @@ ClientJars = Annotated[
         "Java clients only; may be given several times.",
         parser=local_folder,
         metavar="PATH",
+    ),
+]
+Cluster = Annotated[
+    PoolKind,
+    typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Print every check, and how each group continued."),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print one JSON document instead of text (docs/outputs.md).",
     ),
 ]
 
