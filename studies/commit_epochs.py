@@ -131,7 +131,7 @@ def written(page: str, mark: str, text: str) -> str:
     found = re.compile(f"{re.escape(begin)}\n.*?{re.escape(end)}", re.DOTALL)
     if not found.search(page):
         raise UsageError(f"the page has no mark {begin} with a line {end} after it")
-    return found.sub(lambda _: f"{begin}\n{text}\n{end}", page, count=1)
+    return found.sub(lambda _: f"{begin}\n\n{text}\n\n{end}", page, count=1)
 
 
 def read(folders: Iterable[Path]) -> list[Verdict]:

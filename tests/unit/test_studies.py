@@ -107,7 +107,7 @@ def test_the_runs_are_named_and_their_clients_epochs_counted() -> None:
 
 
 def test_only_what_stands_between_the_marks_is_replaced() -> None:
-    page = "a\n<!-- studies.commit_epochs: m -->\nold\n<!-- end -->\nb\n<!-- end -->\n"
+    page = "a\n<!-- studies.commit_epochs: m -->\n\nold\n\n<!-- end -->\nb\n<!-- end -->\n"
     wanted = page.replace("old", "new")
     assert written(page, "m", "new") == wanted
     with pytest.raises(UsageError, match="no mark"):

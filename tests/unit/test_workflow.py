@@ -92,12 +92,25 @@ PAGE = (ROOT / "docs" / "outputs.md").read_text()
 STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["night"]["steps"]
 
 
-def test_actions_are_pinned_by_a_whole_version_and_no_secret_is_used() -> None:
-    used = [step["uses"] for step in STEPS if "uses" in step]
+@pytest.mark.parametrize("name", ["fencepost.yml", "docs.yml"])
+def test_actions_are_pinned_by_a_commit_and_no_secret_is_used(name: str) -> None:
+    text = (ROOT / ".github" / "workflows" / name).read_text()
+    used = re.findall(r"uses: (.*)", text)
     assert used
-    assert [one for one in used if not re.fullmatch(r"actions/[a-z-]+@v\d+\.\d+\.\d+", one)] == []
-    assert "secrets" not in str(WORKFLOW)
-    assert WORKFLOW["permissions"] == {"contents": "read"}
+    pinned = re.compile(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert [one for one in used if not pinned.fullmatch(one)] == []
+    assert "secrets" not in text
+    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+
+
+def test_the_site_is_published_by_a_job_of_its_own() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/docs.yml").read_text())["jobs"]
+    assert "permissions" not in jobs["build"]
+    assert jobs["publish"]["permissions"] == {"pages": "write", "id-token": "write"}
+    assert [step.get("run") for step in jobs["publish"]["steps"]] == [None]
+    (built,) = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
+    assert built.startswith("make docs REPOSITORY=")
+    assert jobs["build"]["steps"][-1]["with"] == {"path": "build/site/html"}
 
 
 def test_the_commands_of_the_workflow_exist() -> None:
