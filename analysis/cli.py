@@ -17,7 +17,6 @@ from analysis.early import EARLY, ready_for_folder
 from analysis.engine.hadoop import HadoopFolder
 from analysis.engine.session import close_session
 from analysis.engine.settings import OF_URIS, settings_of
-from analysis.facts.remote import RemoteFolder
 from analysis.large import judge_by_sql
 from analysis.opening import open_session
 from analysis.report.commands import pasted
@@ -29,6 +28,7 @@ from analysis.report.outputs import write_night_outputs, write_session_outputs
 from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
+from analysis.runs.remote import RemoteFolder
 from analysis.store import write_store
 from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
 from contract.errors import AnalysisError, RunFolderError, UsageError

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.facts.remote import RemoteFolder
-from analysis.facts.trace import Trace
 from analysis.report.answer import answer, consequence
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
 from analysis.report.run_facts import RunFacts
+from analysis.runs.remote import RemoteFolder
+from analysis.statements.trace import Trace
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from analysis.engine.session import require_jvm
-from analysis.facts.load import load_trace
-from analysis.facts.remote import RemoteFolder, RemoteRun
 from analysis.judging import judge_folder, withdrawn
 from analysis.report.night_rows import Judged
+from analysis.runs.load import load_trace
+from analysis.runs.remote import RemoteFolder, RemoteRun
 from contract.errors import FencepostError
 from contract.run_folder import RunFolder
 from contract.verdicts import Engine

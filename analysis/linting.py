@@ -8,7 +8,7 @@ from sqlfluff.core.dialects import load_raw_dialect
 from sqlfluff.core.plugin import hookimpl
 from sqlfluff.core.templaters import JinjaTemplater, RawTemplater
 
-from analysis.engine.statement_files import environment
+from analysis.statements.files import environment
 
 # Spark reserves no word as long as `spark.sql.ansi.enforceReservedKeywords` is off.
 _NAMES = {"END", "GROUP", "UNKNOWN"}

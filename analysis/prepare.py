@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from analysis.checks.columns import depends_on, output_columns
-from analysis.checks.registry import CHECKS
 from analysis.engine import prepared
-from analysis.facts import gaps, validity
-from analysis.facts.library import facts
+from analysis.facts import gaps
+from analysis.runs import validity
+from analysis.statements.files import facts
+from analysis.statements.registry import CHECKS, depends_on, output_columns
 from analysis.verdict import exercise
 
 

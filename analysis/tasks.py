@@ -24,11 +24,11 @@ from pyspark.sql import DataFrame, SparkSession
 from analysis.engine import jvm
 from analysis.engine.scratch import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended
-from analysis.facts.load import load_on_duckdb
-from analysis.facts.remote import RemoteFolder
-from analysis.facts.source import table_files
 from analysis.judging import forget_report, judge_folder, withdrawn
 from analysis.report.night_rows import Judged
+from analysis.runs.load import load_on_duckdb
+from analysis.runs.remote import RemoteFolder
+from analysis.runs.source import table_files
 from contract.errors import AnalysisError, FencepostError
 from contract.held import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder

@@ -25,13 +25,12 @@ import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
-from analysis.checks.cases import FINDING_COLUMNS
-from analysis.checks.registry import CHECKS, CheckDefinition
 from analysis.engine.duckdb import DuckDBEngine
-from analysis.engine.prepared import StatementError, prepared
-from analysis.engine.statement_files import expanded
-from analysis.facts.library import facts
-from analysis.facts.trace import Row, Trace
+from analysis.engine.prepared import prepared
+from analysis.statements.cases import FINDING_COLUMNS
+from analysis.statements.files import expanded, facts
+from analysis.statements.registry import CHECKS, CheckDefinition
+from analysis.statements.trace import Row, Trace
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.figures import keep
 from bench.folders import own_folder
@@ -51,7 +50,7 @@ from bench.mutants_page import (
 )
 from bench.traces import load
 from contract.checks import Check
-from contract.errors import TableError
+from contract.errors import StatementError, TableError
 from contract.verdicts import BY_SEVERITY, FindingVerdict
 
 _ROWS_MAX = 20_000

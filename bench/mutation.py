@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from bench.figures import keep, kept, rendered
 from bench.folders import own_folder
 from bench.traces import load

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from analysis.facts.load import load_on_duckdb
-from analysis.facts.trace import Trace
 from analysis.report.night_rows import Judged
+from analysis.runs.load import load_on_duckdb
+from analysis.statements.trace import Trace
 from analysis.tasks import Share, judge_here
 from contract.run_folder import RunFolder
 

@@ -15,7 +15,8 @@ FencepostError
 ├── InterruptError        Ctrl-C ended a command; the message says what is kept (exit 130)
 ├── AnalysisError         the analysis ended without a verdict (exit 70)
 ├── RunFolderError        a run's folder lacks something that the analysis needs (exit 64)
-└── TableError            a table of a run is missing or unreadable (exit 70)
+├── TableError            a table of a run is missing or unreadable (exit 70)
+└── StatementError        a file of a check or fact is wrong (exit 70)
 """
 
 
@@ -103,3 +104,7 @@ class RunFolderError(FencepostError):
 
 class TableError(FencepostError):
     """A table of a run is missing or unreadable: what needs it can't be evaluated."""
+
+
+class StatementError(FencepostError):
+    """What is no statement, or no file of one."""

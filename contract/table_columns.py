@@ -1,7 +1,7 @@
 """How a trace table is declared: its columns, with their types, what they may be, and descriptions.
 
 The site has the descriptions of each table (`make docs`). A column whose name says all has none.
-What a column may be is compared when a run is judged (`analysis.facts.validity`): a table with a
+What a column may be is compared when a run is judged (`analysis.runs.validity`): a table with a
 value that is missing, out of range or unknown can't be evaluated.
 """
 

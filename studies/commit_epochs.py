@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.verdict.styles import IN_WORDS, epochs_known
+from analysis.verdict.resumption import IN_WORDS, epochs_known
 from contract.errors import FencepostError, UsageError
 from contract.markdown import table_row
 from contract.outcomes import CommitEpoch

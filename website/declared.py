@@ -11,10 +11,9 @@ import msgspec
 import pyarrow as pa
 
 import analysis.facts
-from analysis.checks.cases import Case
-from analysis.checks.registry import CHECKS, FAMILIES, Description, in_order
-from analysis.facts.library import facts
-from analysis.verdict.others import OTHERS
+from analysis.statements.cases import Case
+from analysis.statements.files import facts
+from analysis.statements.registry import CHECKS, FAMILIES, WITHOUT_STATEMENT, Description, in_order
 from contract.checks import Check
 from contract.protocol import API_NAMES, RULES
 from contract.table_columns import YEAR_10000_MICROS, Column
@@ -60,7 +59,7 @@ def of_checks() -> dict[str, Any]:
     """Every check, by family, from the headers of their statements."""
     rows: list[tuple[Description, Check, str]] = []
     rows += [(one.header, check, kinds(one.cases)) for check, one in CHECKS.items()]
-    rows += [(described, check, "") for check, described in OTHERS.items()]
+    rows += [(described, check, "") for check, described in WITHOUT_STATEMENT.items()]
     rows.sort(key=lambda row: in_order(row[0].id))
     families = {
         f"{letter}. {title}": [_check(*row) for row in rows if row[0].id.startswith(letter)]

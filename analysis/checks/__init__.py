@@ -1,1 +1,1 @@
-"""The checks: pure functions from a trace to findings, one file a family."""
+"""The checks, a file each: a header, which has the cases, and one statement."""

@@ -1,6 +1,6 @@
 """Statements run by DuckDB: in the task of Spark that judges a run.
 
-Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis.engine.spelling`).
+Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis.engine.prepared`).
 """
 
 import os
@@ -15,8 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from analysis.engine.base import LOCAL_ROWS
-from analysis.engine.prepared import prepared
-from analysis.engine.spelling import MACROS, with_numbers
+from analysis.engine.prepared import MACROS, prepared, with_numbers
 
 # A relation (`sql`) is bound a second time when its rows are asked for, which costs more.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")

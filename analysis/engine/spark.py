@@ -11,8 +11,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from analysis.engine.base import LOCAL_ROWS
+from analysis.engine.prepared import with_numbers
 from analysis.engine.scratch import LITERAL, RemoteScratch, Scratch, in_full
-from analysis.engine.spelling import with_numbers
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")

@@ -1,1 +1,1 @@
-"""What is known of a run: its tables, and what several checks ask of them."""
+"""The facts, a file each: a header and one statement. What SQL says badly is in Python."""

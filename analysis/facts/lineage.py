@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from analysis.facts.library import computed
-from analysis.facts.trace import Row, Trace
+from analysis.statements.files import computed
+from analysis.statements.trace import Row, Trace
 from contract.table_columns import PARTITION, int32, int32s
 
 

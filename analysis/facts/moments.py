@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.facts.library import computed
-from analysis.facts.trace import Trace
+from analysis.statements.files import computed
+from analysis.statements.trace import Trace
 from contract.table_columns import boolean, int32, int64, string
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.source import table_of
 from analysis.report.shares import share
+from analysis.runs.source import table_of
 from contract.answers import COUNTING, DURING, EVALUATED, RESUMPTION, Condition, Count, Figure
 from contract.errors import TableError
 from contract.findings import FINDINGS, FINDINGS_FILE

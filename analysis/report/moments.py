@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.hashes import abs_java_hash
-from analysis.facts.trace import Row
 from analysis.report.run_facts import RunFacts
+from analysis.statements.plan import abs_java_hash
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Row
 from contract.checks import Check
 from contract.verdicts import Finding
 

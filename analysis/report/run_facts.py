@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
-from analysis.facts.load import load_on_duckdb
-from analysis.facts.trace import Row, Trace
+from analysis.runs.load import load_on_duckdb
+from analysis.statements.trace import Row, Trace
 from contract.errors import TableError
 from contract.run_folder import RunFolder
 from contract.tables import MICROS_PER_SECOND, TABLES

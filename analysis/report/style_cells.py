@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from analysis.report.figures import with_noun
-from analysis.verdict.styles import IN_WORDS
+from analysis.verdict.resumption import IN_WORDS
 from contract.outcomes import CommitEpoch
 from contract.verdicts import StyleRow
 

@@ -12,8 +12,8 @@ from analysis.report.matrix import row_name
 from analysis.report.standings import found_in_words
 from analysis.report.stories import where
 from analysis.report.times import times_of
+from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
-from analysis.verdict.styles import said_epochs
 from contract.checks import Check
 from contract.nights import NightSummary, Outcome
 from contract.protocol import RULES

@@ -1,14 +1,21 @@
-"""What a scenario expects, against what was found: the verdict of a run."""
+"""The findings of each check, from the engine's rows, and the verdict that follows."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
+import pyarrow as pa
 
+from analysis.statements.cases import FINDING_COLUMNS
+from analysis.statements.trace import Query
+from analysis.verdict.every_finding import ORDER, in_order
 from contract.checks import Check
+from contract.findings import FINDINGS
 from contract.run_folder import Expectation
 from contract.verdicts import (
+    EXAMPLES_MAX,
     CheckResult,
     CheckVerdict,
     ExpectationResult,
@@ -123,3 +130,141 @@ def decide(
         for check, result in results.items()
     )
     return RunVerdict.PASS if is_whole and is_all_seen and is_all_clear else RunVerdict.UNDECIDED
+
+
+DRIVER_ROWS = 10_000
+"""The number of findings of a check that the driver asks for first."""
+_FINDINGS = "_findings"
+_NONE = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS]).empty_table()
+_RANKED = f"""
+select * from (
+  select *, count(1) over (partition by verdict, `group`) as {_FINDINGS},
+    row_number() over (
+      partition by verdict, `group`
+      order by {", ".join(f"`{name}`" for name in ORDER if name != "group")}) as _rank
+  from check_rows)
+where _rank <= {EXAMPLES_MAX}"""
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The findings of a check.
+
+    Attributes:
+        rows: the first of each verdict and group, in order; all of them if they are few.
+        numbers: the count of each verdict and group, in the order of the rows.
+    """
+
+    rows: pa.Table
+    numbers: dict[tuple[FindingVerdict, str | None], int]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the rows are all findings."""
+        return int(self.rows.num_rows) == sum(self.numbers.values())
+
+
+def collect(findings: Query) -> Collected:
+    """Count and order the findings of a check.
+
+    If there are more than DRIVER_ROWS, the engine counts them, and the rows are EXAMPLES_MAX of
+    each verdict and group.
+    """
+    if findings.is_without_rows:
+        return Collected(_NONE, {})
+    first = findings.table(limit=DRIVER_ROWS + 1)
+    if first.num_rows <= DRIVER_ROWS:
+        rows = in_order(first)
+        return Collected(rows, dict(Counter(_kinds(rows))))
+    rows = in_order(findings.of(_RANKED).table())
+    counts = dict(zip(_kinds(rows), rows[_FINDINGS].to_pylist(), strict=True))
+    return Collected(rows.select(FINDING_COLUMNS), counts)
+
+
+def every(findings: Query, collected: Collected) -> pa.Table:
+    """All findings of a check, in order; those that are collected if the engine can't return all.
+
+    A result may be larger than what Spark's driver accepts.
+    """
+    if collected.is_whole:
+        return collected.rows
+    try:
+        return in_order(findings.table())
+    except Exception:  # noqa: BLE001 - whatever the engine raises, the first ones are known
+        return collected.rows
+
+
+def found_of(check: Check, collected: Collected, clients: Mapping[str, str]) -> list[Found]:
+    """The count of each verdict and group, and the first finding of each."""
+    found, number = [], 1
+    first: dict[tuple[FindingVerdict, str | None], int] = {}
+    for index, kind in enumerate(_kinds(collected.rows)):
+        first.setdefault(kind, index)
+    for kind, count in collected.numbers.items():
+        example = finding_of(check, collected.rows.slice(first[kind], 1).to_pylist()[0], clients)
+        found.append(Found(str(check), *kind, count, number, example))
+        number += count
+    return found
+
+
+def doubted(
+    found: list[Found], result: CheckResult, reason: str
+) -> tuple[list[Found], CheckResult]:
+    """What a check found in tables that have gaps: all of it is undecided, none found too."""
+    return [
+        replace(one, verdict=FindingVerdict.UNDECIDED, first=_undecided(one.first)) for one in found
+    ], msgspec.structs.replace(
+        result,
+        verdict=CheckVerdict.UNDECIDED,
+        examples=[_undecided(one) for one in result.examples],
+        reason=reason,
+        by_verdict={FindingVerdict.UNDECIDED: result.findings} if result.findings else {},
+    )
+
+
+def doubted_rows(rows: pa.Table) -> pa.Table:
+    """Findings in tables that have gaps: undecided."""
+    undecided = pa.repeat(str(FindingVerdict.UNDECIDED), rows.num_rows)
+    return rows.set_column(rows.column_names.index("verdict"), "verdict", undecided)
+
+
+def _undecided(finding: Finding) -> Finding:
+    return msgspec.structs.replace(finding, verdict=FindingVerdict.UNDECIDED)
+
+
+def finding_of(check: Check, row: dict[str, Any], clients: Mapping[str, str]) -> Finding:
+    """A finding from its row."""
+    values: dict[str, Any] = {name: row[name] for name in FINDING_COLUMNS}
+    values["verdict"] = FindingVerdict(values["verdict"])
+    values["evidence"] = msgspec.json.decode(values["evidence"])
+    return Finding(**values, check=str(check), client=clients.get(values["group"] or ""))
+
+
+def result_of(found: list[Found], evaluated: int, examples: list[Finding]) -> CheckResult:
+    """The result of a check, by its worst finding."""
+    counts: Counter[FindingVerdict] = Counter()
+    for one in found:
+        counts[one.verdict] += one.findings
+    if evaluated == 0:
+        verdict = CheckVerdict.NOT_EVALUABLE
+    elif counts[FindingVerdict.VIOLATION]:
+        verdict = CheckVerdict.VIOLATED
+    elif counts[FindingVerdict.UNDECIDED]:
+        verdict = CheckVerdict.UNDECIDED
+    elif counts[FindingVerdict.PERMITTED]:
+        verdict = CheckVerdict.PERMITTED
+    else:
+        verdict = CheckVerdict.HOLDS
+    return CheckResult(
+        verdict=verdict,
+        evaluated=evaluated,
+        findings=counts.total(),
+        examples=examples,
+        reason="" if evaluated else "the tables have no rows to evaluate",
+        by_verdict=dict(counts),
+    )
+
+
+def _kinds(rows: pa.Table) -> list[tuple[FindingVerdict, str | None]]:
+    verdicts, groups = rows["verdict"].to_pylist(), rows["group"].to_pylist()
+    return [(FindingVerdict(one), group) for one, group in zip(verdicts, groups, strict=True)]

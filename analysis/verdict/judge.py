@@ -1,41 +1,47 @@
-"""Run all checks over a trace, and come to a verdict."""
+"""Run all checks over a trace, and come to a verdict; with where the run's wall time went."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
 from analysis.facts.gaps import doubts, gaps, reasons
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Row, Trace
 from analysis.verdict import resumption
-from analysis.verdict.collecting import (
+from analysis.verdict.decision import (
+    Found,
     collect,
+    decide,
     doubted,
     doubted_rows,
     every,
     finding_of,
     found_of,
+    meet,
     result_of,
+    unexpected,
+    with_expected,
 )
-from analysis.verdict.decision import Found, decide, meet, unexpected, with_expected
 from analysis.verdict.every_finding import Keep, as_table
-from analysis.verdict.exercise import with_exercised
+from analysis.verdict.exercise import vacuous_check, with_exercised
+from analysis.verdict.resumption import style_rows
 from analysis.verdict.rules import rule_rows, unasked
-from analysis.verdict.styles import style_rows
-from analysis.verdict.timing import timing
-from analysis.verdict.vacuity import vacuous_check
 from contract.checks import Check
 from contract.described import SCHEMA
 from contract.errors import TableError
 from contract.faults import target_of
 from contract.regular_files import is_of_storage
+from contract.stages import Stage
+from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
     EXAMPLES_MAX,
     CheckResult,
     CheckVerdict,
     FaultResult,
+    PhaseTime,
     Resumption,
     RuleRow,
+    Timing,
     Verdict,
 )
 
@@ -208,3 +214,58 @@ def _faults(trace: Trace) -> list[FaultResult]:
         )
         for row in rows
     ]
+
+
+_BEFORE = (Stage.STARTING, Stage.WARM_UP)
+"""The story begins after the last of these."""
+
+
+def timing(trace: Trace) -> Timing | None:
+    """Of a run that came to its end; None where the phases are not known."""
+    phases = trace.ask("select * from phases order by began_micros") if trace.rows["phases"] else []
+    before = [index for index, row in enumerate(phases) if row["stage"] in _BEFORE]
+    reported = [
+        row for row in phases[max(before, default=-1) + 1 :] if row["stage"] != Stage.COLLECTING
+    ]
+    if not reported or trace.run.ended_micros is None:
+        return None
+    began, ended = reported[0]["began_micros"], reported[-1]["ended_micros"]
+    faults = trace.ask("select forced_ms, forced_by from faults", optional=("faults",))
+    settings = {name for row in faults for name in (row["forced_by"] or "").split(", ") if name}
+    return Timing(
+        starting=_seconds(began - trace.run.started_micros),
+        story=_seconds(ended - began),
+        collecting=_seconds(trace.run.ended_micros - ended),
+        awaited=_seconds(covered_micros(_waits(trace), began, ended)),
+        forced=sum(row["forced_ms"] or 0 for row in faults) / 1000,
+        forced_by=sorted(settings),
+        phases=list(_phases(phases)),
+    )
+
+
+def covered_micros(spans: Sequence[tuple[int, int]], began: int, ended: int) -> int:
+    """How much of the time from `began` to `ended` lies in any of the spans."""
+    covered, until = 0, began
+    for first, last in sorted(spans):
+        new_first, new_last = max(first, until), min(last, ended)
+        if new_last > new_first:
+            covered += new_last - new_first
+            until = new_last
+    return covered
+
+
+def _waits(trace: Trace) -> list[tuple[int, int]]:
+    if not trace.rows["waits"]:
+        return []
+    rows = trace.ask("select began_micros, ended_micros from waits")
+    return [(row["began_micros"], row["ended_micros"]) for row in rows]
+
+
+def _phases(rows: Iterable[Row]) -> Iterable[PhaseTime]:
+    for row in rows:
+        seconds = _seconds(row["ended_micros"] - row["began_micros"])
+        yield PhaseTime(stage=row["stage"], doing=row["doing"], seconds=seconds)
+
+
+def _seconds(micros: int) -> float:
+    return round(micros / MICROS_PER_SECOND, 1)

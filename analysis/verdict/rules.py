@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Row, Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Row, Trace
 from contract.checks import Check
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Versions

@@ -11,8 +11,8 @@ from random import Random
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Trace
 from analysis.verdict.judge import judge
 from bench.lies.genuine import Genuine, read_rows, write_rows
 from bench.lies.lie import Change, NoPlaceError, Verb

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Trace
 from bench.lies.alone import Load
 from bench.lies.genuine import Genuine, Row, Tables, write_rows
 from bench.lies.laying import (

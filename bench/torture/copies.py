@@ -232,7 +232,7 @@ DAMAGED_RUNS = Copies(
     Area(
         "damaged runs",
         "a damaged run never passes and never accuses; a clear error, or undecided with the reason",
-        "`contract.manifest`, `analysis.facts.source`, `analysis.facts.gaps`",
+        "`contract.manifest`, `analysis.runs.source`, `analysis.facts.gaps`",
     ),
     60,
     _damaged,
@@ -492,7 +492,7 @@ FORBIDDEN_VALUES = Copies(
         "forbidden values",
         "a table with a null, a number out of its range, an unknown word, a row twice or a range "
         "that goes back is named, and the run is undecided",
-        "`analysis.facts.validity`, the columns of `contract.tables`",
+        "`analysis.runs.validity`, the columns of `contract.tables`",
     ),
     180,
     _with_forbidden,

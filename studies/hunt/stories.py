@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
-from analysis.engine.statement_files import expanded
-from analysis.facts.trace import Row, Trace
+from analysis.statements.files import expanded
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Row, Trace
 from bench.traces import load
 from contract.checks import Check
 from contract.regular_files import replace_file

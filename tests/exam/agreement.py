@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Trace
 from contract.checks import Check
 
 _TOLD_CHARACTERS = 300

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 import tests.exam.histories
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.run_folder import Plan, RunFolder
 from contract.tables import MICROS_PER_SECOND, TABLES
 from contract.verdicts import CheckVerdict, FindingVerdict, Verdict

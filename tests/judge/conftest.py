@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from analysis.engine.duckdb import Database
 from analysis.engine.session import open_session
-from analysis.facts.load import trace_of
-from analysis.facts.source import table_files
-from analysis.facts.trace import Trace
+from analysis.runs.load import trace_of
+from analysis.runs.source import table_files
+from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.ranges import from_rows, row_schema
 from contract.run_folder import Expectation, GroupPlan, RunFolder, TopicPlan

@@ -24,7 +24,7 @@ from micro import (
     truncated,
 )
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.checks import Check
 from contract.verdicts import CheckResult, Finding, FindingVerdict
 
@@ -219,7 +219,7 @@ def explained(told: CheckResult) -> CheckResult:
 
 
 def is_declared(finding: Finding) -> bool:
-    """Whether the check has such a case; those of `analysis.verdict.others` declare none.
+    """Whether the check has such a case; those of WITHOUT_STATEMENT declare none.
 
     A finding that rests on a gap is undecided, whatever its case.
     """

@@ -1,7 +1,7 @@
 """Micro-histories are judged by the checks that their plans must judge, as all would take long."""
 
 import analysis.verdict.judge
-from analysis.facts.trace import Trace
+from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.verdicts import Verdict
 

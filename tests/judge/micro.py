@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from analysis.engine.statement_files import expanded
-from analysis.facts.trace import Trace
+from analysis.statements.files import expanded
+from analysis.statements.trace import Trace
 from contract.values import make_value
 
 Row = dict[str, Any]

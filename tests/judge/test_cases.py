@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.checks.cases import FINDING_COLUMNS, Case, Cases
 from analysis.engine.duckdb import Database
+from analysis.statements.cases import FINDING_COLUMNS, Case, Cases
 from contract.verdicts import FindingVerdict
 
 Found = list[dict[str, Any]]

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from conftest import TraceMaker
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from analysis.verdict.rules import rule_rows
 from contract.checks import Check
 from contract.commit_rules import COMMIT_RULES, CommitRule

@@ -12,8 +12,8 @@ from conftest import TraceReader
 from judging import judge
 from pyspark.sql import SparkSession
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.load import load_trace
+from analysis.runs.load import load_trace
+from analysis.statements.registry import CHECKS
 from bench.mutation import PARTITIONS, RECORDS, universes
 from contract.checks import Check
 from contract.run_folder import RunFolder

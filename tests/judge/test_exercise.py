@@ -5,7 +5,7 @@ from histories import HEALTHY, WHOLE_HANDED_ON
 from judging import judge
 from micro import registered
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.checks import Check
 
 _CHECKS = (

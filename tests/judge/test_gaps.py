@@ -22,7 +22,7 @@ from micro import (
 )
 
 from analysis.facts.gaps import gaps
-from analysis.facts.validity import broken_tables
+from analysis.runs.validity import broken_tables
 from contract.checks import Check
 from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TraceReader
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Trace
 from analysis.verdict.judge import judge
 from contract.checks import Check
 from contract.ranges import RECORDS, records_of

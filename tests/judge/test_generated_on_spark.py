@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from test_generated import all_told, every_plant, split_ranges
 
 from analysis.engine import spark as spark_engine
-from analysis.facts.load import load_trace
+from analysis.runs.load import load_trace
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(900)]
 

@@ -16,12 +16,12 @@ from micro import Row, changed, committed, log_bounds, polled, told_commit
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
-from analysis.checks.registry import CHECKS, CheckDefinition, CheckHeader, CheckOutcome
-from analysis.engine.statement_files import Source
-from analysis.facts.trace import Trace
 from analysis.report.page import write_report
 from analysis.report.run_facts import RunFacts
 from analysis.report.terminal import show
+from analysis.statements.files import Source
+from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader, CheckOutcome
+from analysis.statements.trace import Trace
 from analysis.verdict.judge import judge as judge_all
 from contract.checks import Check
 from contract.errors import RunFolderError

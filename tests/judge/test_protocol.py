@@ -17,8 +17,8 @@ import pytest
 from conftest import TraceMaker
 from judging import judge
 
-from analysis.checks.registry import CHECKS
-from analysis.facts.trace import Trace
+from analysis.statements.registry import CHECKS
+from analysis.statements.trace import Trace
 from analysis.verdict.rules import rule_rows, unasked
 from contract.checks import Check
 from contract.events import WireAnswer

@@ -8,7 +8,7 @@ from conftest import TraceMaker
 from histories import result
 from micro import Row, led
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.checks import Check
 from contract.quorum_rules import QuorumRule
 from contract.verdicts import CheckVerdict

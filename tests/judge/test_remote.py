@@ -18,9 +18,9 @@ from analysis.engine import spark as spark_engine
 from analysis.engine.hadoop import HadoopFolder
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
-from analysis.facts.load import load_trace
-from analysis.facts.remote import RemoteFolder, RemoteRun
-from analysis.facts.trace import Trace
+from analysis.runs.load import load_trace
+from analysis.runs.remote import RemoteFolder, RemoteRun
+from analysis.statements.trace import Trace
 from contract.errors import RunFolderError
 from contract.manifest import write_manifest
 from contract.run_folder import RunFolder

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from analysis.engine import spark as spark_engine
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
-from analysis.facts.load import load_trace
+from analysis.runs.load import load_trace
 from contract.run_folder import RunFolder
 from simulator.history import Request, description, universes_of, write_history
 

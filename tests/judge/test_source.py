@@ -11,7 +11,7 @@ from conftest import TraceMaker, TraceReader
 from histories import WHOLE_HANDED_ON
 from judging import judge
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.checks import Check
 from contract.ranges import to_records
 from contract.run_folder import RunFolder

@@ -8,7 +8,7 @@ from histories import HEALTHY, result
 from judging import judge
 from micro import Row, changed, clock, commit, led, polled, registered, sampled, sent
 
-from analysis.facts.trace import CLOCK_MICROS
+from analysis.statements.trace import CLOCK_MICROS
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
 

@@ -8,8 +8,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
-from analysis.facts.library import facts
-from analysis.facts.plan import PLANNED
+from analysis.statements.files import facts
+from analysis.statements.plan import PLANNED
 from contract.tables import TABLES
 from tests.unit.test_facts import differences
 

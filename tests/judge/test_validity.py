@@ -12,8 +12,8 @@ from conftest import TraceReader
 from pyspark.sql import SparkSession
 
 from analysis.engine.duckdb import Database
-from analysis.facts import validity
-from analysis.facts.load import load_trace
+from analysis.runs import validity
+from analysis.runs.load import load_trace
 from analysis.tasks import Share, judge_here
 from contract.errors import RunFolderError
 from contract.run_folder import RunFolder

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from analysis.checks.registry import CHECKS, CheckDefinition
 from analysis.engine.prepared import prepared
-from analysis.engine.statement_files import ROOT
-from analysis.facts.library import Fact, facts
-from analysis.facts.plan import PLANNED
+from analysis.statements.files import ROOT, Fact, facts
+from analysis.statements.plan import PLANNED
+from analysis.statements.registry import CHECKS, CheckDefinition
 from bench.mutation import universes
 from contract.checks import Check
 from contract.run_folder import RunFolder

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.engine.duckdb import Database, DuckDBEngine
-from analysis.engine.prepared import prepared
-from analysis.engine.spelling import has_parameters, with_numbers
+from analysis.engine.prepared import has_parameters, prepared, with_numbers
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.checks.cases import FINDING_COLUMNS
-from analysis.verdict.collecting import (
+from analysis.statements.cases import FINDING_COLUMNS
+from analysis.verdict.decision import (
     Collected,
     collect,
+    decide,
     doubted,
     doubted_rows,
     every,
     finding_of,
     found_of,
+    meet,
     result_of,
+    unexpected,
+    with_expected,
 )
-from analysis.verdict.decision import decide, meet, unexpected, with_expected
 from analysis.verdict.every_finding import FindingsFile, as_table, in_order
 from contract.checks import Check
 from contract.errors import RunFolderError

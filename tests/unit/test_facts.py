@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from analysis.engine.duckdb import Database
-from analysis.facts.library import Fact, facts
+from analysis.statements.files import Fact, facts
 from tests.unit.every_statement import declared_schemas
 
 

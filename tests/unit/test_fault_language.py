@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 from msgspec.structs import replace
 
-from analysis.engine.statement_files import expanded
+from analysis.statements.files import expanded
 from contract.errors import FaultError, UsageError
 from contract.run_folder import TopicPlan
 from harness.faults.broker_fault import BrokerFault

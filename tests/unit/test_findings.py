@@ -4,18 +4,17 @@ import re
 
 import pytest
 
-from analysis.checks.registry import CHECKS, FAMILIES, Description, in_order
-from analysis.verdict.others import OTHERS
+from analysis.statements.registry import CHECKS, FAMILIES, WITHOUT_STATEMENT, Description, in_order
 from contract.checks import Check
 from contract.verdicts import FindingVerdict
 
-DESCRIBED = {check: one.header for check, one in CHECKS.items()} | OTHERS
+DESCRIBED = {check: one.header for check, one in CHECKS.items()} | WITHOUT_STATEMENT
 IDS = [one.id for one in DESCRIBED.values()]
 
 
 def test_every_check_is_defined_once() -> None:
     assert set(DESCRIBED) == set(Check)
-    assert CHECKS.keys() & OTHERS.keys() == set()
+    assert CHECKS.keys() & WITHOUT_STATEMENT.keys() == set()
 
 
 def test_ids_are_unique_and_of_a_family() -> None:

@@ -6,7 +6,7 @@ from threading import Event
 
 import pytest
 
-from analysis.facts.memo import Memo
+from analysis.statements.trace import Memo
 
 
 def test_who_asks_second_waits_for_the_first() -> None:

@@ -3,7 +3,7 @@
 import pytest
 from sqlglot import parse_one
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.mutants import changes_of
 from bench.mutants_page import (

@@ -3,7 +3,7 @@
 from typing import Any
 
 import bench.figures
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from bench.mutation import CheckFigures, Found, Mutation, Score, figures_of, scores
 from contract.checks import Check
 from simulator.history import Generated

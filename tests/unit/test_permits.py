@@ -1,6 +1,6 @@
 """What permits a loss is one fact, which every check of a loss asks."""
 
-from analysis.checks.registry import CHECKS
+from analysis.statements.registry import CHECKS
 from contract.checks import Check
 from tests.unit.every_statement import read_by, tables_of
 

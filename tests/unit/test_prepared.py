@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from analysis import prepare
-from analysis.checks import columns
-from analysis.checks.columns import output_columns
-from analysis.checks.registry import CHECKS
 from analysis.engine import prepared as module
 from analysis.engine.duckdb import Database
-from analysis.engine.prepared import StatementError, _made, _maker, prepared, write
-from analysis.facts.load import load_on_duckdb
-from analysis.facts.trace import Trace
+from analysis.engine.prepared import _made, _maker, prepared, write
+from analysis.runs.load import load_on_duckdb
+from analysis.statements import registry
+from analysis.statements.registry import CHECKS, output_columns
+from analysis.statements.trace import Trace
+from contract.errors import StatementError
 from tests.unit.every_statement import declared_schemas, planted, statements
 
 KEPT = {check: one.rows for check, one in CHECKS.items() if one.header.is_kept}
@@ -174,7 +174,7 @@ def test_what_is_no_statement_makes_no_file(own_file: Path) -> None:
 def test_set_up_prepares_every_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     prepare.main()
     forget()
-    for one in (module, columns):
+    for one in (module, registry):
         monkeypatch.delattr(one, "parse_one")
     assert all(prepared(text).tables for text in statements().values())
     assert all(output_columns(one.source) for one in CHECKS.values())

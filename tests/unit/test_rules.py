@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from analysis.engine.statement_files import sources
 from analysis.report.terminal import show
+from analysis.statements.files import sources
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
 from contract.checks import Check
 from contract.protocol import RULES, Rule, Versions

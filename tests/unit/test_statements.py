@@ -7,14 +7,28 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from analysis.checks.cases import FINDING_COLUMNS
-from analysis.checks.columns import output_columns, resolved
-from analysis.checks.registry import CHECKS, CheckDefinition, CheckHeader
-from analysis.engine.prepared import StatementError
-from analysis.engine.statement_files import ROOT, Source, parts_of, read, sources
-from analysis.facts.library import Fact, FactHeader, declared_columns, facts
-from analysis.facts.plan import PLANNED
+from analysis.statements.cases import FINDING_COLUMNS
+from analysis.statements.files import (
+    ROOT,
+    Fact,
+    FactHeader,
+    Source,
+    declared_columns,
+    facts,
+    parts_of,
+    read,
+    sources,
+)
+from analysis.statements.plan import PLANNED
+from analysis.statements.registry import (
+    CHECKS,
+    CheckDefinition,
+    CheckHeader,
+    output_columns,
+    resolved,
+)
 from contract.checks import Check
+from contract.errors import StatementError
 from contract.tables import TABLES
 from tests.unit.every_statement import facts_named_in, made_of, read_by, tables_of
 

@@ -7,7 +7,7 @@ import msgspec
 from rich.console import Console
 
 from analysis.report.terminal import show
-from analysis.verdict.styles import IN_WORDS, said_epochs, style_rows
+from analysis.verdict.resumption import IN_WORDS, said_epochs, style_rows
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
 from contract.verdicts import Resumption, StyleRow, Verdict

@@ -50,6 +50,8 @@ FLOORS = [
 ]
 ROOMS_OF_ANALYSIS = [
     "engine",
+    "statements",
+    "runs",
     "facts",
     "checks",
     "verdict",
@@ -66,8 +68,8 @@ ROOMS_OF_ANALYSIS = [
     "linting",
     "__main__",
 ]
-# Modules of the longest chain of imports from a check down to the contract, the check included.
-FLOORS_OF_CHECKS = 6
+# Modules of the longest chain of imports from what a check is, down to the contract.
+FLOORS_OF_CHECKS = 3
 # Written with spaces, so that this file does not hold what it looks for.
 HOSTS = [
     spaced.replace(" ", "")
@@ -157,7 +159,7 @@ def is_for_types(node: ast.AST) -> TypeGuard[ast.If]:
 
 
 def test_checks_stand_on_few_floors() -> None:
-    rooms = ROOMS_OF_ANALYSIS[: ROOMS_OF_ANALYSIS.index("checks") + 1]
+    rooms = ROOMS_OF_ANALYSIS[: ROOMS_OF_ANALYSIS.index("statements") + 1]
     paths = [path for room in rooms for path in (ROOT / "analysis" / room).glob("*.py")]
     names = {module_name(path): path for path in paths if path.stem != "__init__"}
     below = {name: imported_modules(path) & names.keys() - {name} for name, path in names.items()}
@@ -165,8 +167,8 @@ def test_checks_stand_on_few_floors() -> None:
     # Raises CycleError, which names the modules, if some import each other.
     for name in TopologicalSorter(below).static_order():
         floors[name] = 1 + max((floors[one] for one in below[name]), default=0)
-    of_checks = {name: floor for name, floor in floors.items() if ".checks." in name}
-    high = {name: floor for name, floor in of_checks.items() if floor > FLOORS_OF_CHECKS}
+    of_statements = {name: floor for name, floor in floors.items() if ".statements." in name}
+    high = {name: floor for name, floor in of_statements.items() if floor > FLOORS_OF_CHECKS}
     assert high == {}
 
 

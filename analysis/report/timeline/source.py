@@ -11,9 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.facts.source import table_files
 from analysis.report.stories import anchor
 from analysis.report.timeline.columns import NEEDED, USED
+from analysis.runs.source import table_files
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder

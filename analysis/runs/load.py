@@ -8,10 +8,10 @@ from analysis.engine.base import Engine
 from analysis.engine.duckdb import Database
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
-from analysis.facts.remote import RemoteRun
-from analysis.facts.source import TableFiles, table_files
-from analysis.facts.trace import Trace
-from analysis.facts.validity import broken_tables
+from analysis.runs.remote import RemoteRun
+from analysis.runs.source import TableFiles, table_files
+from analysis.runs.validity import broken_tables
+from analysis.statements.trace import Trace
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
 from contract.tables import TABLES

@@ -17,7 +17,7 @@ from contract.run_folder import RunFolder
 from contract.tables import OF_RUN, TABLES
 
 if TYPE_CHECKING:  # It loads PySpark, which pages do without.
-    from analysis.facts.remote import RemoteRun
+    from analysis.runs.remote import RemoteRun
 
 _EARLIER = "an earlier release collected this run, and only that release can judge it"
 _HAD = (

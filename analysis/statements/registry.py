@@ -6,19 +6,24 @@ finding.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import msgspec
 import pyarrow as pa
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
 
-from analysis.checks.cases import Case, Cases
-from analysis.checks.columns import output_columns
-from analysis.engine.prepared import StatementError
-from analysis.engine.statement_files import Source, expanded, parts_of, sources
-from analysis.facts.library import Fact
-from analysis.facts.trace import Query, Trace
+from analysis.engine.prepared import prepared_at, prepared_columns
+from analysis.statements.cases import Case, Cases
+from analysis.statements.files import Fact, Source, expanded, facts, parts_of, sources
+from analysis.statements.plan import PLANNED
+from analysis.statements.trace import Query, Trace
 from contract.checks import Check
+from contract.errors import StatementError
 from contract.table_columns import Column
+from contract.tables import TABLES
 from contract.verdicts import FindingVerdict
 
 FAMILIES = {
@@ -41,7 +46,7 @@ _ROWS = "check_rows"
 
 
 class CaseHeader(msgspec.Struct, forbid_unknown_fields=True):
-    """A case: its kind after its verdict, and the rest as in `analysis.checks.cases.Case`."""
+    """A case: its kind after its verdict, and the rest as in `analysis.statements.cases.Case`."""
 
     cause: str
     violation: str | None = None
@@ -248,6 +253,61 @@ def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
         )
 
 
+@cache
+def output_columns(source: Source) -> tuple[str, ...]:
+    """The columns that a statement returns.
+
+    Raises:
+        StatementError: it names a column that none, or several, of its tables have.
+    """
+    return prepared_columns(depends_on(source)) or tuple(resolved(source).named_selects)
+
+
+def tables_of(source: Source) -> tuple[str, ...]:
+    """The tables and facts that a statement reads, in the order of their names.
+
+    Raises:
+        StatementError: it can't be parsed.
+    """
+    return prepared_at(source.path, source.text).tables
+
+
+def depends_on(source: Source) -> str:
+    """All that the columns that a statement returns depend on, as text."""
+    columns = (f"{name}({', '.join(_columns(source, name))})" for name in tables_of(source))
+    return "\n".join([source.text, *columns])
+
+
+def resolved(source: Source) -> exp.Query:
+    """A statement in which each column has its table.
+
+    Raises:
+        StatementError: a column has none, or several.
+    """
+    schema = MappingSchema(dialect="spark")
+    for name in tables_of(source):
+        schema.add_table(name, dict.fromkeys(_columns(source, name), "unknown"), dialect="spark")
+    try:
+        return qualify(
+            parse_one(source.text, read="spark"),
+            schema=schema,
+            dialect="spark",
+            quote_identifiers=False,
+        )
+    except SqlglotError as error:
+        raise StatementError(f"{source.path}: {error}") from error
+
+
+def _columns(source: Source, name: str) -> tuple[str, ...]:
+    if name in TABLES:
+        return tuple(TABLES[name].names)
+    if name in PLANNED:
+        return tuple(PLANNED[name].names)
+    if name in facts():
+        return tuple(facts()[name].schema.names)
+    raise StatementError(f"{source.path}: no table or fact is called {name}")
+
+
 CHECKS: dict[Check, CheckDefinition] = {
     one.name: one
     for one in sorted(
@@ -259,3 +319,25 @@ CHECKS: dict[Check, CheckDefinition] = {
     )
 }
 """Every check by its name, in the order of their ids."""
+
+WITHOUT_STATEMENT = {
+    Check.RESUMPTION: Description(
+        id="D10",
+        definition=(
+            "How each group went on after it was stopped and opened again, or after its last pause."
+        ),
+        evaluates="every partition of a group that was opened at least twice.",
+        source="docs/results.md, resumption.",
+    ),
+    Check.VACUOUS_CHECK: Description(
+        id="M2",
+        definition=(
+            "A check that must be judged evaluated nothing, or another one without saying why."
+        ),
+        explanation="Its kind reports whether the check claims to hold all the same.",
+        undecided="always.",
+        evaluates="every other check.",
+        source="a check without anything to evaluate proves nothing.",
+    ),
+}
+"""Checks that are none of a run's tables: one counts, one judges the results of the others."""

@@ -1,0 +1,1 @@
+"""Tables of a run: where they are, whether they keep their contract, and their trace."""

@@ -1,0 +1,1 @@
+"""Statements of checks and facts: their files, what a trace is asked, and what checks find."""
