@@ -21,8 +21,7 @@ from studies.arbiter.predictions import (
 )
 from studies.arbiter.race import race_rows
 from studies.arbiter.rows import HAZARDS, RACE, Row, stories_of
-from studies.arbiter.sections import sections
-from studies.arbiter.shown import Cell, Section
+from studies.arbiter.sections import Cell, Section, sections
 
 _NAME = "arbiter"
 _RUNS_PAGE = "arbiter-runs.md"

@@ -12,11 +12,9 @@ from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import RunFolder
 from scenarios.commit_hazards_test import HAZARDS, groups_of
 from scenarios.commit_ways import PROTOCOLS, WAYS
-from studies.arbiter.cells import pairwise, quick
-from studies.arbiter.pairs import covering, pairs
+from studies.arbiter.cells import covering, pairs, pairwise, quick, table
 from studies.arbiter.predictions import committed, differences, predictions, resumption
 from studies.arbiter.rows import Row
-from studies.arbiter.table import table
 from tests.arbiter_rows import LOST
 from tests.descriptions import description_of, plan_of
 
