@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from cluster.java import ClassData, class_data
 from cluster.kafka.config import LOG_CONFIGS
-from contract.java import ClassData, class_data
 
 _JVM_FLAGS = (
     "-Xmx384m",

@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.java import javac_command
 from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, sha256_of
 from cluster.kafka.lock import read_lock
 from cluster.kafka.repository import repository_root
 from contract.errors import DistributionError, UsageError
-from contract.java import javac_command
 
 PATCHES = Path(__file__).resolve().parent / "patches"
 _SUFFIX = ".patch"

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import psutil
 
+from cluster.java import java_command, javac_command
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
 from contract.errors import PrerequisiteError
-from contract.java import java_command, javac_command
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from cluster.java import java_command, with_class_data
 from cluster.kafka import distribution
 from cluster.kafka.java import kafka_class_data
 from cluster.kafka.own_jars import verified
@@ -17,7 +18,6 @@ from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
 from contract.errors import FaultError, NodeError
-from contract.java import java_command, with_class_data
 
 
 class LocalNode(Node):

@@ -6,9 +6,9 @@ from typing import Any
 
 import jpype
 
+from cluster.java import with_class_data
 from cluster.kafka.config import property_value
 from cluster.kafka.java import kafka_class_data
-from contract.java import with_class_data
 
 _LOG4J2 = """\
 status = error

@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
+from cluster.java import javac_command
 from cluster.kafka import distribution
 from contract.errors import PrerequisiteError
-from contract.java import javac_command
 
 _SOURCE = """
 package org.apache.kafka.clients.consumer;

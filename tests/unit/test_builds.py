@@ -20,6 +20,7 @@ from pages_of import run_folder, verdict_of
 
 from analysis.report.page import Pictures, page
 from analysis.report.run_facts import RunFacts
+from cluster.java import javac_command
 from cluster.kafka import distribution, own_jars, patched
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, sha256_of
@@ -33,7 +34,6 @@ from cluster.nodes.local import LocalNode
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
 from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
-from contract.java import javac_command
 from contract.nights import PlannedRun
 from contract.verdicts import RunVerdict
 from harness.commands import kafka
