@@ -102,3 +102,12 @@ def test_make_targets_that_are_named_exist() -> None:
     for page in (one for one in DOCS if one.name != "CHANGELOG.md"):
         named = set(re.findall(r"`make ([a-z-]+)", page.read_text()))
         assert named <= targets, page.name
+
+
+def test_files_that_are_named_exist() -> None:
+    """By their paths; `NAME` and `<name>` stand for any."""
+    packages = "|".join(path.parent.name for path in ROOT.glob("*/__init__.py"))
+    named = re.compile(rf"`((?:{packages}|tests|scenarios)/[a-z0-9_./-]+)`")
+    for page in (one for one in DOCS if one.name != "CHANGELOG.md"):
+        missing = [one for one in named.findall(page.read_text()) if not (ROOT / one).exists()]
+        assert missing == [], page.name
