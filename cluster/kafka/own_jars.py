@@ -1,19 +1,21 @@
 """Own builds of Kafka: their jars, verified at each use, and the versions that these name."""
 
+import hashlib
 import os
 import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 
 from cluster.kafka import distribution
 from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import locked_versions
-from cluster.kafka.packed_classes import packed
 from contract.builds import Build, Choice, Jar, version_numbers
 from contract.errors import DistributionError, UsageError
+from contract.regular_files import replace_file
 
 _BROKER = re.compile(r"kafka_2\.1\d-\d.*")
 _CLIENTS = re.compile(r"kafka-clients-\d.*")
@@ -200,3 +202,30 @@ def _has_kafka_classes(jar: Path) -> bool:
         return any(
             name.startswith(_CLASSES) and name.endswith(".class") for name in content.namelist()
         )
+
+
+_CLASSES_OF_KAFKA = "org/apache/kafka"
+_SOME_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def packed(folder: Path, cache: Path) -> Path | None:
+    """Pack all files below a folder into a jar; None if it has no class of Kafka in its place.
+
+    Its name has the hash of its content, so that the same classes give the same jar.
+
+    Raises:
+        OSError: a file can't be read, or the cache can't be written.
+    """
+    if not any((folder / _CLASSES_OF_KAFKA).rglob("*.class")):
+        return None
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    content = BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as jar:
+        for path in files:
+            entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), _SOME_TIME)
+            jar.writestr(entry, path.read_bytes())
+    whole = content.getvalue()
+    cache.mkdir(parents=True, exist_ok=True)
+    made = cache / f"{folder.name}-{hashlib.sha256(whole).hexdigest()[:12]}.jar"
+    replace_file(made, whole)
+    return made

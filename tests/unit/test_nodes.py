@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from cluster.image.build import PUBLIC_BASE
 from cluster.kafka.config import property_value, server_properties
 from cluster.kafka.topology import Topology
-from cluster.nodes.agent_link import lines_of
 from cluster.nodes.archives import unpack
+from cluster.nodes.docker_node import lines_of
 from cluster.nodes.docker_pool import read_compose
 from cluster.nodes.loopback import LoopbackPool
 from cluster.nodes.node import Node
