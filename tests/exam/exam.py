@@ -18,7 +18,7 @@ import tests.exam.histories
 from analysis.statements.registry import CHECKS
 from contract.run_folder import Plan, RunFolder
 from contract.tables import MICROS_PER_SECOND, TABLES
-from contract.verdicts import CheckVerdict, FindingVerdict, Verdict
+from contract.verdicts import BY_SEVERITY, CheckVerdict, Verdict
 from harness.decode.tables import write_table
 from simulator.history import description
 from tests.exam.agreement import Judged
@@ -33,9 +33,11 @@ from tests.exam.history import (
 from tests.exam.rows import BEGINNING_MICROS, BROKERS, HISTORY_SECONDS
 
 Said = dict[str, dict[str, str]]
-"""By history, then by check: the worst finding; a check without one is left out."""
+"""By history, then by check: a line for each of the worst findings, `verdict: kind: cause`.
 
-_SEVERITY = [FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED, FindingVerdict.PERMITTED]
+A check without findings is left out.
+"""
+
 _AS_FINDING = {
     CheckVerdict.HOLDS: NONE,
     CheckVerdict.VIOLATED: VIOLATION,
@@ -67,28 +69,45 @@ class Exam:
             for check, what in one.expects.items()
             if what not in silent
         }
-        said: Said = defaultdict(dict)
+        found: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
         for check, one in judged.items():
             if one.lacks:
                 assert check not in asked_for, f"the exam has too few rows for {check}: {one.lacks}"
             for row in one.findings:
-                of_history = said[_history_of(row, self._made)]
-                before = of_history.get(check, row["verdict"])
-                of_history[check] = min(before, row["verdict"], key=_SEVERITY.index)
+                told = (row["verdict"], row["kind"], row["cause"])
+                found[_history_of(row, self._made), check].append(told)
+        said: Said = defaultdict(dict)
+        for (history, check), told_of_it in found.items():
+            verdicts = {verdict for verdict, _, _ in told_of_it}
+            worst = next(one for one in BY_SEVERITY if one in verdicts)
+            said[history][check] = _lines(worst, told_of_it)
         return said
 
 
 def said_alone(verdict: Verdict) -> dict[str, str]:
     """What the checks said of a history that has a run of its own."""
     return {
-        check: _AS_FINDING.get(result.verdict, str(result.verdict))
+        check: _lines(
+            _AS_FINDING.get(result.verdict, str(result.verdict)),
+            [(one.verdict, one.kind, one.cause) for one in result.examples],
+        )
         for check, result in verdict.checks.items()
     }
 
 
+def _lines(verdict: str, found: Iterable[tuple[str, str, str]]) -> str:
+    """The findings of a verdict, a line each; or the verdict, if there are none."""
+    lines = [": ".join(one) for one in found if one[0] == verdict]
+    return "\n".join(sorted(lines)) or verdict
+
+
 def is_right(expected: str, said: str) -> bool:
     """Whether a check said what the document asks for."""
-    return said != VIOLATION if expected == NOT_VIOLATION else said == expected
+    if expected == NOT_VIOLATION:
+        return not said.startswith(VIOLATION)
+    verdict, kind, words = (*expected.split(": ", 2), "", "")[:3]
+    told = [(*line.split(": ", 2), "", "")[:3] for line in said.splitlines()]
+    return any(one[0] == verdict and kind in ("", one[1]) and words in one[2] for one in told)
 
 
 def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:

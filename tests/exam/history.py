@@ -10,6 +10,8 @@ Times are seconds since the history began (0 to 90); offsets are inclusive unles
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from tests.exam.client_rows import ClientRows
 from tests.exam.cluster_rows import ClusterRows
@@ -33,6 +35,7 @@ class History(ClientRows, ClusterRows):
 
 
 Story = Callable[[History], None]
+Tell = TypeVar("Tell", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ class Question:
         source: what decides it: the KIP, the class or configuration of Kafka, the JIRA issue; for a
             question about the harness the module of `contract/`, the page or the decision.
         expects: by the name of a check: NONE, VIOLATION, PERMITTED, UNDECIDED, NOT_VIOLATION (the
-            worst finding that it makes in this history), or NOT_EVALUABLE (alone only).
+            worst finding that it makes in this history), or NOT_EVALUABLE (alone only). After a
+            verdict, `: kind` or `: kind: words of the cause` asks for one such finding.
         alone: judged in a trace of its own: what it asks depends on a table that others fill, or on
             the whole run. Each costs seconds.
     """
@@ -75,13 +79,48 @@ def asks(
     """Take a function that writes a history into the exam."""
 
     def register(tell: Story) -> Story:
-        name = tell.__name__.replace("_", "-")
-        if name in (one.name for one in QUESTIONS):
-            raise ValueError(f"two histories are called {name}")
-        QUESTIONS.append(Question(name, question, source, expects, alone, tell))
+        _take(Question(_name(tell), question, source, expects, alone, tell))
         return tell
 
     return register
+
+
+def asks_each(
+    question: str,
+    *,
+    source: str,
+    check: str,
+    cases: Mapping[str, tuple[str | Mapping[str, str], Mapping[str, Any]]],
+) -> Callable[[Tell], Tell]:
+    """Take histories into the exam that differ in what their function is given.
+
+    Args:
+        question: what all of them ask.
+        source: as of `asks`.
+        check: whose finding is expected.
+        cases: by what is asked of one: what is expected of the check, or of several by their names;
+            and the function's arguments.
+    """
+
+    def register(tell: Tell) -> Tell:
+        for number, (case, (expected, given)) in enumerate(cases.items(), 1):
+            expects = {check: expected} if isinstance(expected, str) else expected
+            name = f"{_name(tell)}-{number}"
+            asked = f"{question} {case}"
+            _take(Question(name, asked, source, expects, alone=False, tell=partial(tell, **given)))
+        return tell
+
+    return register
+
+
+def _name(tell: Callable[..., None]) -> str:
+    return tell.__name__.replace("_", "-")
+
+
+def _take(question: Question) -> None:
+    if question.name in (one.name for one in QUESTIONS):
+        raise ValueError(f"two histories are called {question.name}")
+    QUESTIONS.append(question)
 
 
 def expectations(questions: Iterable[Question]) -> int:

@@ -1,6 +1,6 @@
 """Histories about acknowledgements: by too few in sync, or by a leader that was deposed."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.exam.scenes import consumed, copies, cut, failed_over, returned, started, written
 
 
@@ -185,3 +185,12 @@ def deposed_leader_answers_with_its_old_epoch(h: History) -> None:
     h.sampled(2, at=22, end=110, epoch=1, isr=[2])
     h.sampled(1, at=23, end=110, epoch=0, isr=[1, 2])
     h.sampled(2, at=24, end=110, epoch=1, isr=[2])
+
+
+@asks(
+    "acks=all is acknowledged two seconds after the ISR shrank below min.insync.replicas.",
+    source="docs/findings.md, min_insync_breached: a leader may not have heard of it yet",
+    expects={"min_insync_breached": PERMITTED},
+)
+def acknowledged_soon_after_the_isr_shrank(h: History) -> None:
+    short(h, acks="all", intended=12, answered=12)

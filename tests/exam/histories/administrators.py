@@ -107,7 +107,11 @@ def administrator_takes_it_back_after_the_group_began(h: History) -> None:
 @asks(
     "The administrator sets 80, and then 60, at which the group begins.",
     source=ALTERED,
-    expects={"skipped_record": PERMITTED, "start_mismatch": NONE},
+    expects={
+        "reset": f"{PERMITTED}: truncation: truncation: from 70 to 50 (policy earliest)",
+        "skipped_record": PERMITTED,
+        "start_mismatch": NONE,
+    },
 )
 def administrator_changes_its_mind(h: History) -> None:
     _read_before(h)

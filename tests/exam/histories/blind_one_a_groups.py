@@ -261,7 +261,7 @@ def member_starts_before_an_aborted_offset(h: History) -> None:
 @asks(
     "It starts at the offset of the aborted transaction.",
     source=ABORTED,
-    expects={"start_mismatch": VIOLATION},
+    expects={"start_mismatch": f"{VIOLATION}: ahead"},
 )
 def member_starts_at_an_aborted_offset(h: History) -> None:
     _aborted_offsets(h, start=80)

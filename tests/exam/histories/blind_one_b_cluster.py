@@ -21,7 +21,7 @@ DECISION = "docs/findings.md, liveness: an outage counts while the partition cou
     "A leader is killed right after acks=1 records; a clean election goes on without them.",
     source=COMMITTED + "; acks=1: the leader alone has it; " + KIP_101,
     expects={
-        "lost_record": PERMITTED,
+        "lost_record": f"{PERMITTED}: truncated: acks=1 does not wait for replication",
         "leader_completeness": NONE,
         "high_watermark_regressed": NONE,
         "over_truncation": NONE,
@@ -143,7 +143,10 @@ def eligible_replica_leads_after_all_were_down(h: History) -> None:
 @asks(
     "An unclean election is allowed, and made while an eligible replica is in service.",
     source=KIP_966 + "; PartitionChangeBuilder.electAnyLeader",
-    expects={"eligible_leader_replicas": VIOLATION, "unclean_election_unconfigured": PERMITTED},
+    expects={
+        "eligible_leader_replicas": f"{VIOLATION}: passed over",
+        "unclean_election_unconfigured": PERMITTED,
+    },
 )
 def eligible_replica_in_service_is_passed_over(h: History) -> None:
     _led_by_the_third(h, eligible_is_back=True)

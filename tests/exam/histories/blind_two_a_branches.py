@@ -249,7 +249,10 @@ def commit_has_the_epoch_of_the_marker_before_it(h: History) -> None:
 @asks(
     "It commits behind the marker with the epoch of the records before that.",
     source="CompletedFetch: the epoch of a position is that of the last batch, control or not",
-    expects={"committed_epoch_stale": VIOLATION},
+    expects={
+        "committed_epoch_stale": f"{VIOLATION}: stale: the committed epoch is older than that "
+        "of the record before"
+    },
 )
 def commit_behind_a_marker_has_the_epoch_of_the_records(h: History) -> None:
     _marker_in_the_next_epoch(h, epoch=0)

@@ -208,7 +208,7 @@ def second_election_after_tails_were_cut(h: History) -> None:
         "epoch_regressed": NONE,
         "high_watermark_regressed": NONE,
         "leader_completeness": NONE,
-        "lost_record": PERMITTED,
+        "lost_record": f"{PERMITTED}: deleted with its topic: created again at metadata offset",
         "nonmonotonic_send": NONE,
     },
 )

@@ -131,7 +131,7 @@ def successor_begins_and_no_marker_comes(h: History) -> None:
 @asks(
     "A producer of another transactional.id was initialised meanwhile.",
     source=INIT + "; others stay open until `transaction.timeout.ms`",
-    expects={"hanging_transaction": PERMITTED},
+    expects={"hanging_transaction": f"{PERMITTED}: open"},
     alone=True,
 )
 def stranger_begins_and_no_marker_comes(h: History) -> None:
@@ -278,7 +278,7 @@ def reader_goes_past_the_stable_offset(h: History) -> None:
 @asks(
     "A second member begins two records before the offset that a transaction committed.",
     source=ONCE + "; a new member starts at the committed offset",
-    expects={"repeated_output": VIOLATION, "start_mismatch": VIOLATION},
+    expects={"repeated_output": VIOLATION, "start_mismatch": f"{VIOLATION}: behind"},
 )
 def successor_processes_two_records_again(h: History) -> None:
     _input(h)

@@ -10,7 +10,11 @@ BRANCH = "KIP-320: offset and epoch name a place on one branch of the log"
     "A commit carries epoch 7, and the partition never had more than epoch 1.",
     source="OffsetForLeaderEpoch: a larger epoch than the leader's is unknown; "
     "PartitionRegistration.merge: only a change of the leader makes an epoch",
-    expects={"committed_epoch_unknown": VIOLATION, "committed_epoch_missing": NONE},
+    expects={
+        "committed_epoch_unknown": f"{VIOLATION}: no such epoch: the partition never had this "
+        "leader epoch",
+        "committed_epoch_missing": NONE,
+    },
 )
 def epoch_that_never_was(h: History) -> None:
     h.topic()
@@ -285,3 +289,15 @@ def _ordered(h: History, *, partition: int) -> None:
     h.polled(0, 99, at=13.0)
     h.commit(100, 0, at=15.0, brokers=(1, 2))
     left(h, 100, at=18.0)
+
+
+@asks(
+    "A group that the plan does not name reads on in silence behind a truncation.",
+    source="KIP-320: a consumer is told of a truncation; docs/findings.md: what it read is judged",
+    expects={"truncation_undetected": VIOLATION},
+)
+def group_that_nobody_planned(h: History) -> None:
+    h.topic(unclean_election=True)
+    cut(h)
+    h.polled(0, 99, at=13)
+    h.polled(100, 149, at=50, epoch=1, member="2", sequence=150)

@@ -1,6 +1,15 @@
 """Bounds of commits: the end and the start of the log, then and later."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+    asks_each,
+)
 from tests.exam.verbs import cluster, cut, joined, left, watched
 
 
@@ -123,3 +132,75 @@ def _expire(h: History, reason: str = "segment deletion") -> None:
     for broker in (1, 2):
         h.log(broker, (50, 99, 0), start=50, high_watermark=100, checkpoints={0: 50})
     joined(h, 0, at=5.0)
+
+
+@asks_each(
+    "A commit of 10 is below the log start at the run's end, which is 50.",
+    source="DeleteRecords; retention.ms: it doesn't wait for groups; OffsetFetch: a group has one "
+    "committed offset a partition, the last",
+    check="commit_expired",
+    cases={
+        "No report and no server tells when it came to pass.": (
+            f"{UNDECIDED}: at the end",
+            {"is_reported": False},
+        ),
+        "The topic deletes.": (f"{PERMITTED}: at the end", {}),
+        "Nothing in the plan deletes.": (f"{VIOLATION}: at the end", {"deletes": False}),
+        "It was overtaken when a member was assigned the partition; the member commits 100.": (
+            PERMITTED,
+            {"assigned": 40},
+        ),
+        "A member was assigned the partition before, and commits 100 since.": (
+            NONE,
+            {"assigned": 20},
+        ),
+        "A member that was assigned the partition commits 100; nobody knows what was first.": (
+            NONE,
+            {"assigned": 40, "is_reported": False},
+        ),
+    },
+)
+def commit_of_10_is_overtaken(
+    h: History, *, deletes: bool = True, is_reported: bool = True, assigned: float | None = None
+) -> None:
+    h.topic(deletes=deletes)
+    h.group()
+    cluster(h)
+    h.sent(0, 99, at=2)
+    if is_reported:
+        watched(h, 1, 100, times=(5, 25))
+        watched(h, 1, 100, times=(32, 45, 85), start=50)
+    h.polled(0, 9, at=6)
+    h.commit(10, 0, at=8, brokers=(1, 2))
+    if assigned is not None:
+        joined(h, 10, at=assigned, member="2", generation=2)
+        h.polled(50, 99, at=60, member="2")
+        h.commit(100, 0, at=62, brokers=(1, 2), member="2", generation=2)
+    for broker in (1, 2):
+        h.log(broker, (50, 99, 0), start=50, high_watermark=100)
+
+
+@asks_each(
+    "Epoch 0 of a commit of 10 has left the cache of leader epochs;",
+    source="LeaderEpochFileCache.truncateFromStartAsyncFlush: only a deletion removes an "
+    "epoch that "
+    "has records",
+    check="committed_epoch_expired",
+    cases={
+        "its records were deleted, and nothing in the plan deletes.": (
+            f"{VIOLATION}: at the end",
+            {"start": 50},
+        ),
+        "it had no records, and nothing was deleted.": (NONE, {"start": 0}),
+    },
+)
+def committed_epoch_leaves_the_cache(h: History, *, start: int) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    watched(h, 1, 10, times=(5,))
+    h.commit(10, 0, at=8, brokers=(1, 2))
+    h.led(2, 1, at=20, isr=(1, 2), starts=start)
+    h.sampled(2, at=45, end=100, start=start, epoch=1)
+    for broker in (1, 2):
+        h.log(broker, (start, 99, 1), start=start, high_watermark=100)

@@ -257,3 +257,32 @@ def commit_of_a_start_at_the_end(h: History) -> None:
     h.changed("assigned", at=10.1, position=100, generation=1)
     h.commit(100, -1, at=20.0, brokers=(1, 2), generation=1)
     left(h, 100, at=80.0, generation=1, caught_up=True)
+
+
+@asks(
+    "A group commits 50 after 80; in between its offset was deleted.",
+    source="OffsetDelete; offsets.retention.minutes: a tombstone deletes an offset",
+    expects={"commit_regressed": NONE},
+)
+def commit_goes_back_behind_a_tombstone(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    h.polled(0, 79, at=6)
+    h.commit(80, 0, at=8, brokers=(1, 2))
+    h.stored(None, -1, at=20, is_tombstone=True, brokers=(1, 2))
+    h.commit(50, 0, at=40, brokers=(1, 2))
+
+
+@asks(
+    "A client had nothing to commit, and an offset is stored at that moment.",
+    source="contract/outcomes.py: nothing, no request was made",
+    expects={"commit_mismatch": f"{VIOLATION}: stored though there was nothing"},
+)
+def nothing_to_commit_and_stored(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    h.polled(0, 49, at=6)
+    h.commit(None, -1, at=8, outcome="nothing", stored=False)
+    h.stored(50, 0, at=7.995, brokers=(1, 2))

@@ -1,6 +1,6 @@
 """Cycles: in which order transactions stand, and what they take in of each other."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
 from tests.exam.verbs import cluster, joined, watched
 
@@ -13,7 +13,7 @@ ORDER = "KIP-98: transactions of several producers interleave in a log; Adya's G
     # Kafka orders records, not transactions: the documents promise nothing against it.
     source=ORDER,
     expects={
-        "write_cycle": PERMITTED,
+        "write_cycle": f"{PERMITTED}: in two partitions",
         "torn_transaction": NONE,
         "misapplied_marker": NONE,
         "circular_information": NOT_VIOLATION,
@@ -44,7 +44,10 @@ def aborted_transaction_in_two_orders(h: History) -> None:
 @asks(
     "Two read_committed pipelines each take in what the other's open transaction wrote.",
     source=COMMITTED + "; Adya's G1c",
-    expects={"circular_information": VIOLATION, "precommitted_read": VIOLATION},
+    expects={
+        "circular_information": f"{VIOLATION}: read each other",
+        "precommitted_read": VIOLATION,
+    },
 )
 def each_reads_the_other(h: History) -> None:
     _circle(h, "read_committed")
@@ -176,3 +179,74 @@ def _circle(h: History, isolation: str) -> None:
     step(h, "send_offsets", "offsets_sent", at=15.1, **b)
     step(h, "commit", "committed", at=18.0, **a)
     step(h, "commit", "committed", at=19.0, **b)
+
+
+@asks_each(
+    "Transactions of `a` and `b` write to one partition or two, and store offsets of what "
+    "they read.",
+    source=ORDER + "; Adya's G1c",
+    check="circular_information",
+    cases={
+        "`b` stores what it wrote itself.": (
+            f"{PERMITTED}: read itself",
+            {"read": "u", "isolation": "read_uncommitted"},
+        ),
+        "`b`, which reads committed values, stores what it wrote itself.": (
+            f"{VIOLATION}: read itself",
+            {"read": "u"},
+        ),
+        "`b` stores what it read of `a`, and wrote before it elsewhere.": (
+            f"{PERMITTED}: read, then written before",
+            {"again": True},
+        ),
+        "`b` stores what it read of `a`.": (NONE, {}),
+    },
+)
+def copy_of_what_was_written(
+    h: History, *, read: str = "t", again: bool = False, isolation: str = "read_committed"
+) -> None:
+    a, b = {"pid": 1, "producer": "a"}, {"pid": 2, "producer": "b", "transactional_id": "y"}
+    h.topic("t")
+    h.topic("u")
+    h.group("g", read, isolation=isolation)
+    cluster(h, topic="t")
+    cluster(h, topic="u")
+    started(h, at=2, **a)
+    h.sent(0, at=5, producer="a", transaction=0)
+    if again:
+        h.sent(1, at=5.5, producer="a", sequence=1, topic="u", transaction=0)
+    step(h, "commit", "committed", at=8, **a)
+    started(h, at=10, **b)
+    joined(h, 0, at=11, topic=read)
+    h.polled(0, at=12, producer="a" if read == "t" else "b", topic=read)
+    h.sent(0, at=13, producer="b", topic="u", transaction=0)
+    stored_in_transaction(h, 1, 0, at=14, marker="commit", pid=2, topic=read)
+    step(h, "send_offsets", "offsets_sent", at=14.1, **b)
+    step(h, "commit", "committed", at=15, **b)
+    ended = (Batch(0, 0, pid=1, producer="a"), Batch(1, 1, pid=1, control="commit"))
+    replicas(h, *ended)
+    copied = [Batch(0, 0, pid=2, producer="b")]
+    copied += [Batch(1, 1, pid=1, producer="a", sequence=1)] if again else []
+    replicas(h, *copied, Batch(2, 2, pid=2, control="commit"), topic="u")
+
+
+@asks(
+    "Two committed transactions write to one partition by turns.",
+    source=ORDER,
+    expects={"write_cycle": f"{PERMITTED}: in one partition"},
+)
+def transactions_by_turns_in_one_partition(h: History) -> None:
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    for pid, producer, name in ((1, "a", "x"), (2, "b", "y")):
+        told = {"pid": pid, "producer": producer, "transactional_id": name}
+        started(h, at=2 + pid, **told)
+        step(h, "commit", "committed", at=20 + pid, **told)
+    for offset, producer in enumerate("aba"):
+        h.sent(offset, at=8.0 + offset, producer=producer, sequence=offset, transaction=0)
+    data = [
+        Batch(offset, offset, pid=1 + (producer == "b"), producer=producer)
+        for offset, producer in enumerate("aba")
+    ]
+    replicas(h, *data, Batch(3, 3, pid=1, control="commit"), Batch(4, 4, pid=2, control="commit"))

@@ -1,6 +1,6 @@
 """Histories about elections, in-sync and eligible replicas, fencing and acknowledgements."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import copies, killed, returned, written
 
 
@@ -89,7 +89,7 @@ def three(h: History, *, min_insync: int = 2, unclean: bool = False) -> None:
 @asks(
     "A replica is in the ISR and among the eligible leaders at once.",
     source="KIP-966: members of the ISR are not in the ELR",
-    expects={"eligible_leader_replicas": VIOLATION},
+    expects={"eligible_leader_replicas": f"{VIOLATION}: also in the ISR"},
 )
 def in_sync_and_eligible(h: History) -> None:
     three(h)
@@ -167,7 +167,7 @@ def unclean_though_an_eligible_leader_lives(h: History) -> None:
 @asks(
     "The metadata log gives a partition a lower leader epoch than before.",
     source="PartitionRecord.leaderEpoch only grows for one topic id",
-    expects={"epoch_regressed": VIOLATION},
+    expects={"epoch_regressed": f"{VIOLATION}: leader epoch"},
 )
 def leader_epoch_falls(h: History) -> None:
     written(h)
@@ -180,7 +180,7 @@ def leader_epoch_falls(h: History) -> None:
 @asks(
     "Two brokers lead one partition in one epoch.",
     source="KIP-101: an epoch has one leader; PartitionRecord: a new leader has a new epoch",
-    expects={"epoch_regressed": VIOLATION},
+    expects={"epoch_regressed": f"{VIOLATION}: two leaders"},
 )
 def two_leaders_in_one_epoch(h: History) -> None:
     written(h)
@@ -226,3 +226,69 @@ def allowed_unclean_election_without_refill(h: History) -> None:
     h.sampled(2, at=14, end=100, epoch=1, isr=[2])
     h.log(1, (0, 99, 0), (100, 149, 0), high_watermark=150)
     h.log(2, (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks_each(
+    "Broker 1 of three led, and at 10 another leader is elected.",
+    source="unclean.leader.election.enable; ElectLeaders; KIP-966; "
+    "PartitionChangeBuilder.canElectLastKnownLeader",
+    check="unclean_election_unconfigured",
+    cases={
+        "It was in sync.": (NONE, {"isr": (1, 2), "leader": 2}),
+        "It was not, and nobody allowed it.": (f"{VIOLATION}: unconfigured", {}),
+        "It was not, and the topic allows it.": (f"{PERMITTED}: configured", {"allowed": True}),
+        "It was not, and an operator ordered it.": (f"{PERMITTED}: ordered", {"ordered": 9}),
+        "It was not, and an operator ordered it afterwards.": (VIOLATION, {"ordered": 11}),
+        "It was not, and another order was carried out before.": (
+            VIOLATION,
+            {"ordered": 6, "done": 7},
+        ),
+        "It was eligible.": (NONE, {"elr": (3,)}),
+        "It came by a reassignment.": (NONE, {"leader": 4, "replicas": (4,)}),
+        "It is the last known leader, and nobody was eligible.": (
+            f"{PERMITTED}: last known leader",
+            {"leader": 1, "is_offline": True},
+        ),
+        "It is the last known leader, and the eligible one is fenced.": (
+            f"{PERMITTED}: last known leader",
+            {"leader": 1, "is_offline": True, "elr": (2,), "is_fenced": True},
+        ),
+        "It is the last known leader, and the eligible one is in service.": (
+            f"{VIOLATION}: unconfigured",
+            {"leader": 1, "is_offline": True, "elr": (2,)},
+        ),
+    },
+)
+def another_leader_at_10(
+    h: History,
+    *,
+    leader: int = 3,
+    isr: tuple[int, ...] = (1,),
+    elr: tuple[int, ...] = (),
+    replicas: tuple[int, ...] = (1, 2, 3),
+    allowed: bool = False,
+    ordered: float | None = None,
+    done: float | None = None,
+    is_offline: bool = False,
+    is_fenced: bool = False,
+) -> None:
+    three(h, unclean=allowed)
+    h.led(1, 0, at=5, isr=isr, elr=elr, replicas=(1, 2, 3))
+    if is_fenced:
+        h.registered(2, at=7, is_fenced=True)
+    if is_offline:
+        h.led(-1, 1, at=8, isr=(), elr=elr, replicas=(1, 2, 3))
+    if ordered is not None:
+        target = h.on_partition("t", 0)
+        h.fault("elect unclean", target, injected=ordered, heal_began=done, healed=done)
+    h.led(leader, 2, at=10, isr=(leader,), replicas=replicas)
+
+
+@asks(
+    "A broker that has no replica is among the eligible leaders.",
+    source="KIP-966: an eligible leader is a replica",
+    expects={"eligible_leader_replicas": f"{VIOLATION}: no replica"},
+)
+def eligible_without_a_replica(h: History) -> None:
+    three(h)
+    h.led(1, 0, at=8, isr=[1], elr=[4], replicas=(1, 2, 3))

@@ -1,6 +1,6 @@
 """Transactions that read and write: offsets and output hold together, or not at all."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
 from tests.exam.verbs import cluster, joined, plain, watched
 
@@ -12,7 +12,7 @@ Q = {"producer": "q"}
 @asks(
     "A transaction's offsets were committed, and its output has an abort marker.",
     source=TOGETHER,
-    expects={"offsets_without_output": VIOLATION, "output_without_offsets": NONE},
+    expects={"offsets_without_output": f"{VIOLATION}: aborted", "output_without_offsets": NONE},
 )
 def offsets_hold_and_output_does_not(h: History) -> None:
     _pipeline(h, output="abort", offsets="commit")
@@ -21,7 +21,7 @@ def offsets_hold_and_output_does_not(h: History) -> None:
 @asks(
     "A transaction's output was committed, and its offsets have an abort marker.",
     source=TOGETHER,
-    expects={"output_without_offsets": VIOLATION, "offsets_without_output": NONE},
+    expects={"output_without_offsets": f"{VIOLATION}: aborted", "offsets_without_output": NONE},
 )
 def output_holds_and_offsets_do_not(h: History) -> None:
     _pipeline(h, output="commit", offsets="abort")
@@ -253,3 +253,13 @@ def _copied_below_a_marker(h: History, offset: int) -> None:
     joined(h, 0, at=25.0)
     h.polled(0, 49, at=26.0)
     stored_in_transaction(h, offset, 0, at=40.0, marker="commit", pid=2)
+
+
+@asks(
+    "A transaction's offsets were committed, and its output has no marker at all.",
+    source=TOGETHER,
+    expects={"offsets_without_output": f"{UNDECIDED}: not ended"},
+)
+def offsets_hold_and_output_is_open(h: History) -> None:
+    _pipeline(h, output="commit", offsets="commit")
+    h.rows["replica_batches"] = [row for row in h.rows["replica_batches"] if not row["is_control"]]

@@ -1,8 +1,11 @@
 """The harness judged by itself: faults, histories, clocks, phases and missing tables."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, History, asks
+from typing import Any
+
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, History, asks, asks_each
+from tests.exam.scenes import cut as removed
 from tests.exam.transaction_verbs import Batch, replicas
-from tests.exam.verbs import cluster, joined, left, quiet, watched
+from tests.exam.verbs import cluster, joined, left, plain, quiet, watched
 
 COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
 CONSISTENT = (
@@ -102,7 +105,7 @@ def one_history_of_two_has_a_gap(h: History) -> None:
     "A member says that it is caught up at 150, while log and deliveries end at 100.",
     source=CONSISTENT,
     expects={
-        "history_consistent": UNDECIDED,
+        "history_consistent": f"{UNDECIDED}: beyond the log",
         "skipped_record": NOT_VIOLATION,
         "stuck_consumer": NOT_VIOLATION,
         "lost_record": NONE,
@@ -216,3 +219,116 @@ def _phases(h: History, *, limit: int) -> None:
             ended_micros=h.at(ended),
             limit_seconds=most,
         )
+
+
+@asks_each(
+    "A member reports that it is assigned its partition, gets records, and is caught up;",
+    source=CONSISTENT,
+    check="history_consistent",
+    cases={
+        "its positions are those of its deliveries.": (NONE, {}),
+        "it is caught up below them.": (f"{UNDECIDED}: position behind", {"caught_up": 90}),
+        "it is caught up above them.": (f"{UNDECIDED}: records between", {"last": 79}),
+        "it is assigned above them.": (f"{UNDECIDED}: position ahead", {"assigned": 40}),
+        "it is assigned beyond the log.": (f"{UNDECIDED}: beyond the log", {"assigned": 140}),
+        "it is assigned where the poll ended that came first.": (
+            NONE,
+            {"assigned": 100, "read_at": 5.0},
+        ),
+        "the records before the first one did not come.": (
+            f"{UNDECIDED}: records between",
+            {"first": 20},
+        ),
+        "resets led it there.": (NONE, {"first": 20, "reset": 20}),
+        "it reports another partition.": (f"{UNDECIDED}: not assigned", {"partition": 1}),
+    },
+)
+def positions_and_deliveries(
+    h: History,
+    *,
+    assigned: int = 0,
+    first: int = 0,
+    last: int = 99,
+    caught_up: int = 100,
+    read_at: float = 10,
+    reset: int | None = None,
+    partition: int = 0,
+) -> None:
+    h.topic(partitions=2)
+    h.group()
+    plain(h, 99)
+    h.changed("opened", at=4)
+    if reset is not None:
+        h.reset("out_of_range", assigned, reset, at=7, epoch=0, member="1")
+    if read_at < 6:
+        h.polled(first, last, at=read_at)
+    h.changed("assigned", at=6, position=assigned, partition=partition)
+    if read_at > 6:
+        h.polled(first, last, at=read_at)
+    h.changed("caught_up", at=20, position=caught_up, partition=partition)
+
+
+@asks_each(
+    "What servers told of a replica contradicts its files.",
+    source=CONSISTENT,
+    check="history_consistent",
+    cases={
+        "Its leader logged the start of epoch 1 that its checkpoint has.": (NONE, {"logged": 50}),
+        "Its leader logged another start of epoch 1.": (
+            f"{UNDECIDED}: epoch starts differ",
+            {"logged": 60},
+        ),
+        "Its leader logged another start, which retention has passed.": (
+            NONE,
+            {"logged": 40, "start": 50},
+        ),
+        "It ends before its last batch does.": (f"{UNDECIDED}: log ends differ", {"end": 99}),
+        "It ends behind its last batch.": (f"{UNDECIDED}: log ends differ", {"end": 101}),
+        "A record that it truncated is there again.": (
+            f"{UNDECIDED}: truncated but present",
+            {"truncated": 99},
+        ),
+        "Another record is where it truncated one.": (NONE, {"truncated": 199}),
+    },
+)
+def files_of_a_replica(
+    h: History, *, logged: int = 50, start: int = 0, end: int = 100, truncated: int | None = None
+) -> None:
+    h.topic()
+    cluster(h)
+    h.led(2, 1, at=10, isr=(1, 2), starts=logged)
+    spans = ((50, 99, 1),) if start else ((0, 49, 0), (50, 99, 1))
+    h.log(2, *spans, start=start, end=end, high_watermark=100)
+    if truncated is not None:
+        removed(h, 2, 99, 99, 1, at=9, sequence=truncated)
+
+
+@asks(
+    "A killed worker's last commit is stored, and its history ends before it.",
+    source=COMPLETE + "; docs/faults.md: a killed process leaves no last line",
+    expects={"history_complete": f"{PERMITTED}: last commit of a killed worker"},
+)
+def killed_worker_left_out_its_last_commit(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.stored(100, 0, at=20.0, brokers=(1, 2))
+    h.fault("kill", h.on_client("w"), injected=30.0, proved=30.1)
+    h.worker(ended_by_itself=False)
+
+
+@asks_each(
+    "The last line of a history has no end.",
+    source=COMPLETE,
+    check="history_complete",
+    cases={
+        "It ended by itself.": (UNDECIDED, {"torn_lines": 1}),
+        "It did not.": (UNDECIDED, {"torn_lines": 1, "ended_by_itself": False}),
+    },
+)
+def history_with_a_torn_line(h: History, **columns: Any) -> None:
+    quiet(h)
+    h.worker(**columns)

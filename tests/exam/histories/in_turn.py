@@ -90,7 +90,7 @@ def delivers_after_its_revocation(h: History) -> None:
 @asks(
     "A member goes on to deliver for 5 s after it was told that it lost the partition.",
     source=REVOKED,
-    expects={"double_ownership": VIOLATION},
+    expects={"double_ownership": f"{VIOLATION}: after its revocation"},
 )
 def delivers_after_its_loss(h: History) -> None:
     _delivers_on(h, told="lost")

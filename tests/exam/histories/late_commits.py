@@ -24,7 +24,10 @@ def commit_comes_after_an_unclean_election(h: History) -> None:
 @asks(
     "Five seconds after a clean election has lost them, a group commits what it had read.",
     source="Kafka's documentation, Replication: a member of the ISR has every committed record",
-    expects={"orphan_commit": VIOLATION},
+    expects={
+        "orphan_commit": f"{VIOLATION}: committed late: records before the committed "
+        "offset are not the ones that were read"
+    },
 )
 def commit_comes_after_a_clean_election_that_loses(h: History) -> None:
     _commits_late(h, clean=True)

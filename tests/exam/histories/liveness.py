@@ -1,6 +1,6 @@
 """Liveness: what a cluster owes to producers, readers and commits, and from when."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.verbs import cluster, joined, left, moved, plain, watched
 
 OWED = "decision 8: service is expected while a leader and enough replicas in sync are there"
@@ -326,3 +326,90 @@ def _commits_in_vain(h: History, *, leaderless: str) -> None:
         h.rows["commits"][-1]["began_micros"] = h.at(second)
     h.commit(50, 0, at=80.0, brokers=(1, 2), generation=1)
     left(h, 50, at=85.0)
+
+
+@asks_each(
+    "Two values wait 40 s for their answer, from second 20 on.",
+    source="request.timeout.ms; KRaft: a majority of the controllers elects; docs/faults.md",
+    check="produce_unavailable",
+    cases={
+        "Nothing explains it.": (VIOLATION, {}),
+        "They wait 6 s.": (PERMITTED, {"until": 26}),
+        "Clients are cut from the cluster.": (PERMITTED, {"fault": "cut clients"}),
+        "The client is paused.": (PERMITTED, {"fault": "pause", "worker": "w"}),
+        "The leader is paused, and nobody else.": (VIOLATION, {"fault": "pause", "brokers": (1,)}),
+        "Nobody leads for 50 of 55 s.": (
+            f"{PERMITTED}: unavailable: 2 operations waited for 55.0 s in total; no service",
+            {"until": 75, "leaderless": 70},
+        ),
+        "Nobody leads for 35 of 75 s.": (VIOLATION, {"until": 95, "leaderless": 55}),
+        "Nobody leads for 35 of 75 s; clients are cut meanwhile.": (
+            VIOLATION,
+            {"until": 95, "leaderless": 55, "fault": "cut clients"},
+        ),
+        "No replica is in sync, and they ask for all.": (PERMITTED, {"isr": ()}),
+        "No replica is in sync, and they ask the leader alone.": (
+            VIOLATION,
+            {"isr": (), "acks": "1"},
+        ),
+    },
+)
+def values_wait(
+    h: History,
+    *,
+    until: float = 60,
+    acks: str = "all",
+    isr: tuple[int, ...] | None = None,
+    leaderless: float | None = None,
+    fault: str = "",
+    worker: str = "",
+    brokers: tuple[int, ...] = (),
+) -> None:
+    h.topic(replication=3)
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), replicas=(1, 2, 3))
+    if isr is not None:
+        h.led(1, 1, at=20, isr=isr, replicas=(1, 2, 3))
+    if leaderless is not None:
+        h.led(-1, 1, at=20, isr=(1,), replicas=(1, 2, 3))
+        h.led(2, 2, at=leaderless, isr=(2,), replicas=(1, 2, 3))
+    if fault:
+        target = h.on_client(worker) if worker else h.on_brokers(*brokers)
+        h.fault(fault, target, injected=22, healed=58)
+    for number in (0, 1):
+        h.sent(number, at=until, intended_at=20 + number, acks=acks)
+
+
+@asks(
+    "Two values wait 40 s for their answer; two of three brokers are paused.",
+    source="KRaft: a majority of the controllers elects",
+    expects={"produce_unavailable": PERMITTED},
+    alone=True,
+)
+def values_wait_for_a_majority(h: History) -> None:
+    values_wait(h, fault="pause", brokers=(1, 2))
+
+
+@asks_each(
+    "Values are refused for 6 s from second 20 on, and others",
+    source="docs/findings.md, produce_unavailable: an outage is a time in which nobody was "
+    "answered",
+    check="produce_unavailable",
+    cases={
+        "from 30 on: one outage.": (f"{PERMITTED}: unavailable: 4 operations", {"again": 30}),
+        "from 30 on; one was answered between: two.": (
+            f"{PERMITTED}: unavailable: 2 operations",
+            {"again": 30, "answered": 28},
+        ),
+        "from 37 on: two.": (f"{PERMITTED}: unavailable: 2 operations", {"again": 37}),
+    },
+)
+def attempts_in_vain(h: History, *, again: float, answered: float | None = None) -> None:
+    h.topic()
+    cluster(h)
+    for number, at in enumerate((20, 21, again, again + 1)):
+        end = 26 if number < 2 else again + 6
+        h.sent(None, at=end, intended_at=at, sequence=number, outcome="unknown")
+    if answered is not None:
+        h.sent(9, at=answered)

@@ -43,7 +43,7 @@ def expires(h: History, *, at: float, to: int = 100, retention_ms: int = 60_000)
     "Retention deletes records 8 s old; retention.ms is 60 s.",
     source="UnifiedLog.deleteRetentionMsBreachedSegments: a segment goes once its newest record "
     "is older than retention.ms",
-    expects={"retention_overreach": VIOLATION},
+    expects={"retention_overreach": f"{VIOLATION}: younger than retention.ms"},
 )
 def deleted_too_young(h: History) -> None:
     expires(h, at=10)
@@ -75,7 +75,7 @@ def deleted_within_the_clock_bound(h: History) -> None:
 @asks(
     "A log start advances beyond the high watermark.",
     source="UnifiedLog.maybeIncrementLogStartOffset: never above the high watermark",
-    expects={"retention_overreach": VIOLATION},
+    expects={"retention_overreach": f"{VIOLATION}: above the high watermark"},
 )
 def log_start_above_the_high_watermark(h: History) -> None:
     written(h, 100, deletes=True)
@@ -93,7 +93,7 @@ def log_start_above_the_high_watermark(h: History) -> None:
 @asks(
     "One leader tells a log start of 60, and later one of 20.",
     source="UnifiedLog.maybeIncrementLogStartOffset: a log start only advances",
-    expects={"retention_overreach": VIOLATION},
+    expects={"retention_overreach": f"{VIOLATION}: went back"},
 )
 def log_start_falls(h: History) -> None:
     written(h, 100, deletes=True)

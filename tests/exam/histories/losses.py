@@ -9,6 +9,7 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.scenes import (
     NEW,
@@ -23,6 +24,8 @@ from tests.exam.scenes import (
     torn,
     written,
 )
+
+WIPED = "election of a broker whose disk was wiped"
 
 
 @asks(
@@ -64,7 +67,7 @@ def unclean_election_loses_what_it_may(h: History) -> None:
     "An operator orders an unclean election though the configuration does not allow any.",
     source="ReplicationControlManager.electLeader: ElectionType.UNCLEAN needs no configuration",
     expects={
-        "lost_record": PERMITTED,
+        "lost_record": f"{PERMITTED}: truncated: on request: broker",
         "leader_completeness": PERMITTED,
         "unclean_election_unconfigured": PERMITTED,
         "high_watermark_regressed": NOT_VIOLATION,
@@ -326,3 +329,136 @@ def replica_records_are_missing(h: History) -> None:
 def election_that_loses_is_not_known(h: History) -> None:
     torn(h)
     forget_elections(h)
+
+
+@asks_each(
+    "Broker 2 is elected out of the ISR and lacks 100 to 199, which had acks=all.",
+    source="acks=all; docs/faults.md: wipe and cut tails remove what a disk had",
+    check="lost_record",
+    cases={
+        "No disk was touched.": (f"{VIOLATION}: truncated", {}),
+        "Its disk had been wiped.": (f"{PERMITTED}: truncated: {WIPED}", {"wiped": (2,)}),
+        "The disks of both had been wiped.": (
+            f"{PERMITTED}: truncated: {WIPED}",
+            {"wiped": (1, 2)},
+        ),
+        "The disk of another broker had been wiped.": (VIOLATION, {"wiped": (1,)}),
+        "Its disk had been wiped, and it was in sync again since.": (
+            VIOLATION,
+            {"wiped": (2,), "is_back": True},
+        ),
+        "The tails of all replicas had been truncated.": (
+            f"{PERMITTED}: truncated: election after the tails of all replicas were truncated",
+            {"tails": True},
+        ),
+    },
+)
+def elected_out_of_the_isr_without_100(
+    h: History, *, wiped: tuple[int, ...] = (), is_back: bool = False, tails: bool = False
+) -> None:
+    written(h)
+    h.sent(100, 199, at=5)
+    h.sampled(1, at=6, end=200, isr=(1, 2))
+    if wiped:
+        h.led(1, 0, at=8, isr=(1,) if is_back else (1, 2))
+        h.fault("wipe", h.on_brokers(*wiped), injected=7, heal_began=9, healed=9)
+    if is_back:
+        h.led(1, 0, at=12, isr=(1, 2))
+    if tails:
+        h.fault("cut tails", h.on_replicas("t", 0), injected=7, heal_began=9, healed=9)
+    h.led(2, 1, at=20, isr=(2,), starts=100)
+    h.sampled(2, at=22, end=100, epoch=1)
+    copies(h, (1, 2), (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks_each(
+    "A fault truncated the tail of the only replica, by one record.",
+    source="docs/faults.md: cut tails removes records from the end of logs, and tells how many",
+    check="lost_record",
+    cases={
+        "The last record is gone.": (f"{PERMITTED}: tail truncated", {"gone": 99}),
+        "Another record is gone.": (f"{VIOLATION}: unexplained", {"gone": 50}),
+    },
+)
+def tail_is_truncated_by_a_fault(h: History, *, gone: int) -> None:
+    written(h, replicas=(1,))
+    tail = f'{{"{h.broker(1)}": {{"removed": 1, "log_end_before": 100, "log_end_after": 99}}}}'
+    h.fault("cut tails", h.on_replicas("t", 0), injected=20, healed=25, evidence=tail)
+    spans = [(0, gone - 1, 0), (gone + 1, 99, 0)]
+    h.log(1, *(span for span in spans if span[0] <= span[1]), end=100)
+
+
+@asks_each(
+    "What broker 1 wrote from 100 on lies below the log start; broker 2, elected cleanly, "
+    "wrote on.",
+    source="docs/findings.md, lost_record: what was truncated before a deletion was not deleted; "
+    "retention.ms: it doesn't wait for groups",
+    check="lost_record",
+    cases={
+        "The new leader started at 100.": (f"{VIOLATION}: truncated", {"starts": 100}),
+        "Broker 1 truncated to 100, and a group had read it.": (
+            f"{VIOLATION}: truncated",
+            {"truncated": 25, "is_read": True},
+        ),
+        "Broker 1 truncated to 100.": (f"{VIOLATION}: truncated", {"truncated": 25}),
+        "Nothing tells of a truncation.": (
+            f"{PERMITTED}: expired_unread: which raised the log start to 300",
+            {},
+        ),
+        "The new leader started at 200; broker 1 truncated to 100.": (
+            f"{PERMITTED}: expired_unread",
+            {"starts": 200, "truncated": 25},
+        ),
+        "Broker 3 truncated to 100.": (
+            f"{PERMITTED}: expired_unread",
+            {"truncated": 25, "broker": 3},
+        ),
+        "Broker 1 truncated to 100 while it led.": (
+            f"{PERMITTED}: expired_unread",
+            {"truncated": 15},
+        ),
+    },
+)
+def retention_has_passed_the_election(
+    h: History,
+    *,
+    starts: int | None = None,
+    truncated: float | None = None,
+    broker: int = 1,
+    is_read: bool = False,
+) -> None:
+    written(h, 100, unclean_election=True, deletes=True)
+    h.group("h")
+    h.sent(100, 199, at=5)
+    if is_read:
+        h.polled(100, 199, at=6)
+    h.led(2, 1, at=20, isr=(2,), starts=starts)
+    h.sent(100, 399, at=30, producer="q")
+    if truncated is not None:
+        h.truncated(broker, 100, at=truncated)
+    h.log_started(2, 300, at=40)
+    h.sampled(2, at=45, end=400, start=300, epoch=1)
+    h.log(2, (300, 399, 1), start=300, producers={300: "q"}, sequences={300: 300})
+
+
+@asks(
+    "Retention deletes records of a topic that no group reads.",
+    source="retention.ms: it doesn't wait for groups; docs/findings.md, lost_record",
+    expects={"lost_record": f"{PERMITTED}: expired_unread"},
+)
+def expired_with_nobody_to_read_it(h: History) -> None:
+    written(h, 100, deletes=True)
+    h.log_started(1, 50, at=40)
+    h.sampled(1, at=45, end=100, start=50, isr=(1, 2))
+    copies(h, (1, 2), (50, 99, 0), start=50, high_watermark=100)
+
+
+@asks(
+    "The only replica in sync at the end was not collected; another one has all records.",
+    source="decision 11: a gap in a source makes findings undecided, never an accusation of Kafka",
+    expects={"lost_record": NONE},
+)
+def last_in_sync_replica_is_not_collected(h: History) -> None:
+    written(h)
+    h.led(2, 1, at=20, isr=(2,), starts=50)
+    h.log(1, (0, 99, 0), high_watermark=100)

@@ -1,6 +1,7 @@
 """Commits that were acknowledged: whether the coordinator stored them when it said so."""
 
-from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
+from tests.exam.transaction_verbs import stored_in_transaction
 from tests.exam.verbs import joined, left, plain
 
 STORED = (
@@ -196,3 +197,24 @@ def _elected(h: History, *, at: float) -> None:
     h.led(1, 0, at=0.5, isr=(1, 2), topic=OFFSETS, partition=number)
     h.led(1, 0, at=7.0, isr=(1,), topic=OFFSETS, partition=number)
     h.led(2, 1, at=at, isr=(2,), topic=OFFSETS, partition=number)
+
+
+@asks_each(
+    "Between two polls a member returns to 30; offset 30 was stored by a transaction, which",
+    source="KIP-98: offsets of a transaction count once it is committed; KafkaConsumer Javadoc: a "
+    "member goes back to the committed position",
+    check="nonmonotonic_poll",
+    cases={
+        "was committed.": (PERMITTED, {"marker": "commit"}),
+        "was aborted.": (VIOLATION, {"marker": "abort"}),
+        "nobody ended.": (VIOLATION, {"marker": None}),
+    },
+)
+def goes_back_to_the_offset_of_a_transaction(h: History, *, marker: str | None) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5)
+    h.polled(0, 49, at=6)
+    stored_in_transaction(h, 30, 0, at=8, marker=marker)
+    h.polled(30, 59, at=20)

@@ -172,7 +172,7 @@ def clean_election_removes_a_marker(h: History) -> None:
 @asks(
     "The unclean election came before the transaction, whose marker nobody ever wrote.",
     source=MARKER,
-    expects={"hanging_transaction": VIOLATION},
+    expects={"hanging_transaction": f"{VIOLATION}: ended without a marker"},
 )
 def marker_is_missing_long_after_an_election(h: History) -> None:
     h.topic(unclean_election=True)

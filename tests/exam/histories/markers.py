@@ -1,6 +1,6 @@
 """Markers: the ends of transactions that strike the wrong one, twice, or never."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks, asks_each
 from tests.exam.transaction_verbs import (
     Batch,
     described,
@@ -51,7 +51,7 @@ def epoch_grows_with_each_transaction(h: History) -> None:
     "A late abort of the transaction before ends the first half of one that commits.",
     source=MARKER,
     expects={
-        "misapplied_marker": VIOLATION,
+        "misapplied_marker": f"{VIOLATION}: split",
         "torn_transaction": VIOLATION,
         "aborted_read": NONE,
         "hanging_transaction": NONE,
@@ -193,3 +193,46 @@ def _late_marker(h: History, *, late: str, asked: str) -> None:
     h.sent(6, 10, at=12.0, sequence=5, transaction=1)
     h.sent(12, 14, at=15.0, sequence=10, transaction=1)
     step(h, asked, done[asked], at=17.0, transaction=1)
+
+
+@asks(
+    "A transaction was committed, as its client says; the coordinator's last word, 9 s later, is "
+    "that it is complete, and no marker is there.",
+    source=HANGING + "; docs/findings.md, hanging_transaction: a marker may be on its way",
+    expects={"hanging_transaction": UNDECIDED},
+    alone=True,
+)
+def no_marker_just_after_a_commit(h: History) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0), times=(10.5,))
+    first_transaction(h)
+    described(h, "CompleteCommit", at=19)
+
+
+@asks_each(
+    "Five records of a transaction have a commit marker; at its client",
+    source="contract/outcomes.py: unknown, the response leaves both possible; KIP-98, EndTxn",
+    check="misapplied_marker",
+    cases={
+        "nobody had asked for an end.": (f"{VIOLATION}: contrary", {}),
+        "the commit was refused.": (
+            f"{UNDECIDED}: contrary",
+            {"change": "fenced", "outcome": "failed", "error": "ProducerFencedException"},
+        ),
+        "the commit timed out.": (
+            NONE,
+            {"change": "failed", "outcome": "unknown", "error": "TimeoutException"},
+        ),
+        "the transaction was aborted.": (
+            f"{VIOLATION}: contrary",
+            {"asked": "abort", "change": "aborted"},
+        ),
+    },
+)
+def commit_marker_against_its_client(
+    h: History, *, asked: str = "commit", change: str = "", **outcome: str
+) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0), Batch(5, 5, pid=1, control="commit"))
+    started(h, at=5)
+    h.sent(0, 4, at=8, transaction=0)
+    if change:
+        step(h, asked, change, at=10, **outcome)

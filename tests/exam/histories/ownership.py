@@ -1,6 +1,15 @@
 """Generations and ownership: who may commit, who may read, and where a member starts."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+    asks_each,
+)
 from tests.exam.transaction_verbs import stored_in_transaction
 from tests.exam.verbs import first_start, joined, left, plain
 
@@ -359,3 +368,48 @@ def _handed_over(h: History) -> None:
     h.polled(50, 79, at=22.0, member="2")
     h.commit(80, 0, at=24.0, member="2", brokers=(1, 2), generation=4)
     h.polled(80, 99, at=30.0, member="2")
+
+
+@asks_each(
+    "Member 1 still gets records after its successor got its first.",
+    source="KafkaConsumer Javadoc, section Consumer Groups: a partition is assigned to one member; "
+    "a member that is cut off learns late that it is not",
+    check="double_ownership",
+    cases={
+        "It got one 200 ms after that.": (
+            f"{UNDECIDED}: overlap",
+            {"still": 20.2, "last": 20.0},
+        ),
+        "It got one 200 ms after that, and the successor's next comes later.": (
+            f"{VIOLATION}: overlap: received records for 200 ms after",
+            {"still": 20.2},
+        ),
+        "A fault held.": (f"{PERMITTED}: overlap", {"still": 20.2, "fault": (15, None)}),
+        "A fault was healed long before.": (
+            f"{VIOLATION}: overlap",
+            {"still": 20.2, "fault": (1, 2)},
+        ),
+        "Both have generation 3.": (f"{VIOLATION}: one generation", {"generations": (3, 3)}),
+        "They have generations 3 and 4.": (NONE, {"generations": (3, 4)}),
+    },
+)
+def two_members_get_records(
+    h: History,
+    *,
+    still: float = 20.2,
+    last: float = 21,
+    fault: tuple[float, float | None] | None = None,
+    generations: tuple[int, int] = (-1, -1),
+) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    if fault is not None:
+        h.fault("kill", h.on_broker(1), injected=fault[0], healed=fault[1])
+    joined(h, 0, at=5, generation=generations[0])
+    h.polled(0, 49, at=6)
+    joined(h, 50, at=18, member="2", generation=generations[1])
+    h.polled(50, at=20, member="2")
+    h.polled(50, at=still)
+    if last > still:
+        h.polled(51, at=last, member="2")

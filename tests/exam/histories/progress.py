@@ -1,6 +1,6 @@
 """Progress: consumers, producers and replicas that are stuck, or only seem to be."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas
 from tests.exam.verbs import cluster, cut, joined, left, plain, watched
 
@@ -9,7 +9,10 @@ from tests.exam.verbs import cluster, cut, joined, left, plain, watched
     "A member stays at 50 of 100 until it is given up; leader and replicas are well.",
     source="decision 8: a reader is stuck that is not at the log end by its timeout; "
     "contract/outcomes.py: stalled",
-    expects={"stuck_consumer": VIOLATION, "aborted_read": NONE},
+    expects={
+        "stuck_consumer": f"{VIOLATION}: no fault: the member stopped at 50; the log ends at 100",
+        "aborted_read": NONE,
+    },
 )
 def consumer_is_stuck(h: History) -> None:
     h.topic()
@@ -45,6 +48,7 @@ def consumer_waits_for_a_transaction(h: History) -> None:
     "A member with policy `none` raised at 100, which had been cut, and reads no more.",
     source="auto.offset.reset=none: LogTruncationException goes to the application",
     expects={
+        "reset": f"{PERMITTED}: truncation: truncation: the client raised an exception",
         "stuck_consumer": NOT_VIOLATION,
         "truncation_undetected": NONE,
         "skipped_record": NONE,

@@ -1,6 +1,6 @@
 """Epochs over time: of records as they are read, and of commits one after the other."""
 
-from tests.exam.history import NONE, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
 from tests.exam.verbs import cluster, cut, joined, left, moved, plain, watched
 
 
@@ -77,7 +77,12 @@ def unstored_epoch_is_no_step_back(h: History) -> None:
 @asks(
     "Records 40 to 49 come with epoch 1, and 50 to 59 with epoch 0 from the leader of before.",
     source="KIP-320: epochs grow with offsets in one log",
-    expects={"record_epoch_regressed": VIOLATION, "nonmonotonic_poll": NONE, "poll_skip": NONE},
+    expects={
+        "record_epoch_regressed": f"{VIOLATION}: within a session: of epoch 1 was followed by "
+        "offset 50 of the older epoch 0",
+        "nonmonotonic_poll": NONE,
+        "poll_skip": NONE,
+    },
 )
 def record_epoch_goes_back_in_a_session(h: History) -> None:
     _record_epoch_goes_back(h, other_member=False)
@@ -167,3 +172,83 @@ def _record_epoch_goes_back(h: History, *, other_member: bool) -> None:
         member = "2"
     h.polled(50, 59, at=32.0, member=member, producer="zombie", sequence=10)
     left(h, 60, at=80.0, member=member, generation=3 if other_member else 1)
+
+
+@asks_each(
+    "A member reads 40 with epoch 1, and another one 50 with epoch 0,",
+    source="KIP-320: epochs grow with offsets; docs/findings.md, clock bound",
+    check="record_epoch_regressed",
+    cases={
+        "9 ms later: their clocks do not tell who came first.": (
+            f"{UNDECIDED}: across members",
+            {"after": 0.009},
+        ),
+        "90 ms later.": (f"{VIOLATION}: across members", {"after": 0.09}),
+        "of another partition.": (NONE, {"after": 0.09, "partition": 1}),
+        "which its broker did not tell.": (NONE, {"after": 0.09, "epoch": -1}),
+    },
+)
+def epoch_0_after_epoch_1(h: History, *, after: float, partition: int = 0, epoch: int = 0) -> None:
+    h.topic(partitions=2)
+    h.group()
+    plain(h, 99)
+    h.polled(40, at=20, epoch=1)
+    h.polled(50, at=20 + after, epoch=epoch, member="2", partition=partition)
+
+
+@asks_each(
+    "A commit of 50 has an epoch that the metadata log does not show.",
+    source="contract/tables_of_servers.py: the metadata log may begin after the partition; "
+    "decision "
+    "11: a gap in a source makes findings undecided",
+    check="committed_epoch_unknown",
+    cases={
+        "It begins with epoch 4, and the commit has epoch 0.": (
+            f"{UNDECIDED}: no such epoch: older than the oldest one in the metadata log",
+            {},
+        ),
+        "It has changes of the other partition only.": (
+            f"{UNDECIDED}: no such epoch",
+            {"partition": 1},
+        ),
+    },
+)
+def commit_of_an_epoch_before_the_metadata_log(h: History, *, partition: int = 0) -> None:
+    h.topic(partitions=2)
+    h.group()
+    h.led(1, 4, at=0.5, isr=(1, 2), partition=partition)
+    h.commit(50, 0, at=10, brokers=(1, 2))
+
+
+@asks_each(
+    "A group commits 50 without an epoch.",
+    source="OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before",
+    check="committed_epoch_missing",
+    cases={
+        "Nothing ever told it one.": (NONE, {}),
+        "It had committed 50 with epoch 0 before.": (VIOLATION, {"before": 50}),
+        "It had committed 40 with epoch 0 before.": (NONE, {"before": 40}),
+        "The member has read record 49.": (VIOLATION, {"read_by": "1"}),
+        "A former member has read record 49.": (NONE, {"read_by": "0"}),
+        "Its application chooses an epoch, and has read record 49.": (
+            VIOLATION,
+            {"read_by": "1", "style": "application"},
+        ),
+        "Its style says which epoch is committed.": (PERMITTED, {"style": "forced"}),
+    },
+)
+def commit_of_50_without_an_epoch(
+    h: History, *, before: int | None = None, read_by: str = "", style: str = "record"
+) -> None:
+    h.topic()
+    h.group(commit_epoch=style)
+    plain(h, 99)
+    h.changed("opened", at=5, member="0")
+    if read_by == "0":
+        h.polled(49, at=6, member="0")
+    if before is not None:
+        h.commit(before, 0, at=7, style=style, member="0")
+    h.changed("opened", at=20)
+    if read_by == "1":
+        h.polled(49, at=21)
+    h.commit(50, -1, at=30, style=style)

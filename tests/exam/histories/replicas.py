@@ -1,7 +1,8 @@
 """Histories about replicas: their logs, high watermarks, epoch caches, log starts and metadata."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import consumed, copies, failed_over, killed, written
+from tests.exam.verbs import cluster
 
 NEW = 1000
 
@@ -240,7 +241,7 @@ def metadata(
             metadata_epoch=epoch,
             size_bytes=500,
             checksum=offset * 100 + epoch + (7 if offset == changed else 0),
-            at_micros=h.at(offset / 10),
+            at_micros=h.at(offset % 1000 / 10),
         )
 
 
@@ -293,3 +294,73 @@ def uncommitted_tail_of_a_controller(h: History) -> None:
         metadata(h, server, *batches, (50, 2), (60, 2))
     metadata(h, 3, *batches, (50, 1))
     h.fault("cut", h.on_broker(3), injected=4.9, proved=6)
+
+
+@asks(
+    "In the log of a replica a batch of epoch 0 lies behind one of epoch 1.",
+    source="KIP-101: epochs grow with offsets",
+    expects={"epoch_regressed": f"{VIOLATION}: log"},
+)
+def log_goes_back_to_an_older_epoch(h: History) -> None:
+    written(h)
+    h.led(2, 1, at=10, isr=[1, 2], starts=50)
+    copies(h, (1, 2), (0, 49, 1), (50, 99, 0), checkpoints={1: 0}, high_watermark=100)
+
+
+@asks_each(
+    "The metadata logs of three servers have batches of 10 records.",
+    source="KIP-595, Leader Election and Log Matching: what a majority has is in each later log",
+    check="metadata_divergence",
+    cases={
+        "All are the same.": (NONE, {}),
+        "One ends with a batch that a majority has otherwise.": (
+            f"{PERMITTED}: uncommitted tail",
+            {"third": ((0, 1), (10, 1), (20, 1), (30, 1)), "others": (30, 2)},
+        ),
+        "One goes back to an older epoch.": (
+            f"{VIOLATION}: epoch regressed",
+            {"third": ((0, 1), (10, 0), (20, 1))},
+        ),
+        "One differs in the middle.": (
+            f"{VIOLATION}: not matching",
+            {"third": ((0, 1), (10, 0), (20, 1))},
+        ),
+        "Two have other bytes at one offset and epoch.": (
+            f"{VIOLATION}: one offset, two batches",
+            {"changed": 20},
+        ),
+    },
+)
+def metadata_logs_of_three(
+    h: History,
+    *,
+    third: tuple[tuple[int, int], ...] = ((0, 1), (10, 1), (20, 1)),
+    others: tuple[int, int] | None = None,
+    changed: int | None = None,
+) -> None:
+    first = h.index * 1000
+    same = [(0, 1), (10, 1), (20, 1)] + ([others] if others else [])
+    for server, batches in ((1, same), (2, same), (3, third)):
+        own = [(first + offset, epoch) for offset, epoch in batches]
+        differs = first + changed if server == 3 and changed else None
+        metadata(h, server, *own, changed=differs)
+
+
+@asks_each(
+    "A broker answers the observer that",
+    source="KIP-500: brokers learn of leaders by the metadata log alone",
+    check="metadata_divergence",
+    cases={
+        "broker 2 leads under epoch 1, as the log says.": (NONE, {}),
+        "broker 2 leads under epoch 2, which nobody gave.": (VIOLATION, {"epoch": 2}),
+        "broker 2 leads under epoch 0, which was broker 1's.": (VIOLATION, {"epoch": 0}),
+        "nobody leads under epoch 5.": (NONE, {"epoch": 5, "leader": -1}),
+    },
+)
+def answer_about_the_leader(h: History, *, epoch: int = 1, leader: int = 2) -> None:
+    h.topic()
+    cluster(h)
+    h.led(2, 1, at=10, isr=(1, 2), starts=0)
+    metadata(h, 1, (0, 1))
+    metadata(h, 2, (0, 1))
+    h.sampled(1, at=30, end=1, epoch=epoch, leader=leader, isr=(1, 2))

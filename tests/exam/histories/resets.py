@@ -223,8 +223,10 @@ def out_of_range_under_policy_none(h: History) -> None:
     source="KIP-320: positions are validated partition by partition",
     expects={
         "false_truncation": VIOLATION,
-        "truncation_undetected": VIOLATION,
-        "skipped_record": VIOLATION,
+        "truncation_undetected": f"{VIOLATION}: silent: records of epoch 0 were read and then "
+        "truncated; the group continued in epoch 1",
+        "skipped_record": f"{VIOLATION}: skipped without an error: but at these offsets "
+        "the log has other records, of epoch",
     },
 )
 def notice_on_the_wrong_partition(h: History) -> None:
@@ -330,3 +332,24 @@ def log_start_passed_the_position_some_time(h: History) -> None:
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
     for broker in (1, 2):
         h.log(broker, (50, 99, 0), start=50, high_watermark=100, at=2.0)
+
+
+@asks(
+    "A truncation from 150 is logged; the leader had reported 120 as its end before, and 200 "
+    "after.",
+    source="docs/findings.md, unjustified_reset: judged by the log of that time",
+    expects={
+        "unjustified_reset": f"{UNDECIDED}: truncation: the position was above the log end in the "
+        "last sample before, but not in a later one"
+    },
+)
+def reset_from_above_the_last_reported_end(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 199, at=2)
+    h.polled(0, 149, at=5)
+    watched(h, 1, 120, times=(10,))
+    h.reset("truncation", 150, 100, at=20, epoch=0, member="1")
+    watched(h, 1, 200, times=(30, 50, 80))
+    copies(h, (1, 2), (0, 199, 0), high_watermark=200)

@@ -71,7 +71,10 @@ def stall_long_after_restarts(h: History) -> None:
 @asks(
     "A member stays at 50 of 100 for 49 s after an election; a broker is partitioned meanwhile.",
     source="a fault that holds until it is healed (docs/faults.md)",
-    expects={"stuck_consumer": PERMITTED},
+    expects={
+        "stuck_consumer": f"{PERMITTED}: while a fault held: the member stopped at 50; "
+        "the log ends at 100"
+    },
 )
 def stall_while_another_fault_holds(h: History) -> None:
     _stalled(h, "elect preferred", "cut")
@@ -80,7 +83,10 @@ def stall_while_another_fault_holds(h: History) -> None:
 @asks(
     "A member stays at 50 of 100 until 19 s after an election.",
     source="request.timeout.ms of a consumer: 30 s by default",
-    expects={"stuck_consumer": PERMITTED},
+    expects={
+        "stuck_consumer": f"{PERMITTED}: soon after a fault: the member stopped at 50; "
+        "the log ends at 100"
+    },
 )
 def stall_soon_after_an_election(h: History) -> None:
     _stalled(h, "elect preferred", at=40.0)
@@ -89,7 +95,9 @@ def stall_soon_after_an_election(h: History) -> None:
 @asks(
     "A member has no partition 39 s after a client of its group was killed.",
     source="session.timeout.ms: 45 s by default, until then a killed member owns its partitions",
-    expects={"stuck_consumer": PERMITTED},
+    expects={
+        "stuck_consumer": f"{PERMITTED}: soon after a fault: the member was assigned no partition"
+    },
 )
 def no_partition_while_a_killed_member_has_its_session(h: History) -> None:
     _stalled(h, "kill", at=60.0, partition=-1)
@@ -332,3 +340,13 @@ def _stays_at_50(h: History, *, sampled: bool, written: float, high_watermark: i
     joined(h, 0, at=5.0)
     h.polled(0, 49, at=6.0)
     h.changed("stalled", at=70.0, position=50, generation=1)
+
+
+@asks(
+    "A member has its partition, and no position to read from.",
+    source=INSTANT,
+    expects={"stuck_consumer": f"{VIOLATION}: no fault: the member had no position to read from"},
+)
+def stall_without_a_position(h: History) -> None:
+    _stalled(h)
+    h.rows["group_events"][-1]["position"] = None

@@ -146,7 +146,7 @@ def nothing_to_commit(h: History) -> None:
 @asks(
     "A commit of 50 is acknowledged and stored as 40.",
     source=ANSWERED,
-    expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
+    expects={"commit_mismatch": f"{VIOLATION}: offset", "lost_commit": NONE},
 )
 def stored_offset_is_ten_less(h: History) -> None:
     h.topic()
@@ -171,7 +171,7 @@ def stored_epoch_is_another(h: History) -> None:
 @asks(
     "A commit of 60 with epoch 1 is acknowledged and stored without an epoch.",
     source=ANSWERED + "; KIP-320, section OffsetCommit",
-    expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
+    expects={"commit_mismatch": f"{VIOLATION}: epoch", "lost_commit": NONE},
 )
 def stored_epoch_is_gone(h: History) -> None:
     _stored_with_epoch(h, -1)
@@ -181,7 +181,7 @@ def stored_epoch_is_gone(h: History) -> None:
     "A commit is refused at each attempt for its metadata, and is stored all the same.",
     source="OffsetMetadataManager.commitOffset: metadata that is too large is refused, and no "
     "record is made",
-    expects={"commit_mismatch": VIOLATION, "lost_commit": NONE},
+    expects={"commit_mismatch": f"{VIOLATION}: stored though it failed", "lost_commit": NONE},
 )
 def refused_for_good_and_stored(h: History) -> None:
     h.topic()

@@ -1,6 +1,6 @@
 """Histories about truncated logs, and whether their readers noticed."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import NEW, copies, cut, killed, returned, started, torn, written
 
 
@@ -337,3 +337,41 @@ def true_truncation_hidden_by_retention(h: History) -> None:
     h.log_started(1, 250, at=70.5, reason="leader offset increment")
     h.sampled(2, at=75, end=350, start=250, epoch=epoch, isr=[2, 1])
     copies(h, (1, 2), (250, 349, epoch), start=250, sequences={250: 250 + NEW}, high_watermark=350)
+
+
+@asks(
+    "A LogTruncationException names 100 as its divergent offset; no newer epoch is known anywhere.",
+    source="decision 11: a gap in a source makes findings undecided, never an accusation of Kafka",
+    expects={"divergence_mismatch": f"{UNDECIDED}: unknown fork"},
+)
+def exception_without_a_newer_epoch(h: History) -> None:
+    raised(h, 100, 0)
+    for table in (
+        "leaderships",
+        "epoch_checkpoints",
+        "leader_epoch_starts",
+        "replica_batches",
+        "replica_records",
+        "polls",
+    ):
+        h.rows[table] = [row for row in h.rows[table] if row["leader_epoch"] == 0]
+    h.rows["samples"].clear()
+
+
+@asks(
+    "A group whose application commits epoch 1 for what it read of epoch 0 is set back to the end "
+    "of epoch 1, above the divergence.",
+    source="KIP-320: the leader answers the end offset of the largest epoch not above the requested"
+    " one",
+    expects={
+        "skipped_record": f"{VIOLATION}: divergent offset too high: the client truncated its "
+        "position to the end of committed epoch 1 in this log, 350, which is above the divergence"
+    },
+)
+def truncated_to_the_end_of_a_forced_epoch(h: History) -> None:
+    torn(h)
+    reader(h, style="forced")
+    h.rows["committed_offsets"][-1]["committed_epoch"] = 1
+    h.changed("opened", at=46, member="2")
+    h.reset("truncation", 400, 350, at=47, epoch=1)
+    h.changed("caught_up", at=48, position=350, member="2")

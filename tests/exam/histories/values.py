@@ -8,8 +8,10 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.scenes import consumed, copies, cut, killed, returned, started, torn, written
+from tests.exam.verbs import cluster
 
 
 def twice(h: History, *, is_idempotent: bool | None) -> None:
@@ -172,7 +174,10 @@ def reordered_by_an_unknown_producer(h: History) -> None:
 @asks(
     "A group gets a value that nobody sent.",
     source="contract/events.py: SendsIntended is written before the values are sent",
-    expects={"phantom_record": VIOLATION, "corrupted_record": NONE},
+    expects={
+        "phantom_record": f"{VIOLATION}: phantom: no producer intended this value",
+        "corrupted_record": NONE,
+    },
 )
 def value_that_nobody_sent(h: History) -> None:
     stranger(h)
@@ -272,7 +277,7 @@ def values_of_unknown_outcome(h: History) -> None:
 @asks(
     "A delivered value does not match its checksum.",
     source="contract/values.py: the checksum is part of the value",
-    expects={"corrupted_record": VIOLATION},
+    expects={"corrupted_record": f"{VIOLATION}: corrupted: the value's checksum does not match"},
 )
 def value_arrives_damaged(h: History) -> None:
     written(h)
@@ -390,3 +395,35 @@ def refused_and_not_written(h: History) -> None:
 )
 def lower_offsets_after_an_unclean_election(h: History) -> None:
     torn(h)
+
+
+@asks_each(
+    "A send failed, and its record is in the log.",
+    source="contract/outcomes.py: failed, it definitely did not happen; unknown, the "
+    "response leaves"
+    " both possible",
+    check="outcome_mismatch",
+    cases={
+        "Its error says that it never left the client.": (
+            VIOLATION,
+            {"error": "RecordTooLargeException"},
+        ),
+        "The client reported no error.": (UNDECIDED, {}),
+        "It timed out.": (UNDECIDED, {"error": "TimeoutException"}),
+        "Its outcome is unknown.": (NONE, {"outcome": "unknown"}),
+        "It was of a transaction.": (NONE, {"transaction": 1}),
+    },
+)
+def failed_send_in_the_log(
+    h: History,
+    *,
+    outcome: str = "failed",
+    error: str | None = None,
+    transaction: int | None = None,
+) -> None:
+    h.topic()
+    cluster(h)
+    h.sent(0, 98, at=2)
+    h.sent(None, at=3, sequence=99, outcome=outcome, error=error, transaction=transaction)
+    for broker in (1, 2):
+        h.log(broker, (0, 99, 0), high_watermark=100)

@@ -7,6 +7,7 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.scenes import (
     NEW,
@@ -14,6 +15,7 @@ from tests.exam.scenes import (
     cut,
     written,
 )
+from tests.exam.verbs import cluster
 
 
 @asks(
@@ -64,3 +66,35 @@ def zombie(h: History, *, acks: str) -> None:
     h.led(2, 1, at=35, isr=[2, 1])
     h.sampled(2, at=40, end=180, epoch=1, isr=[2, 1])
     copies(h, (1, 2), (0, 109, 0), (110, 179, 1), sequences={110: 110 + NEW}, high_watermark=180)
+
+
+@asks_each(
+    "A deposed leader gives a group records; broker 2 was elected at 13 and starts at 100.",
+    source="FetchIsolation.of: a consumer is given what lies below the high watermark; "
+    "unclean.leader.election.enable: records may be lost",
+    check="served_under_fenced_epoch",
+    cases={
+        "It gives 100 to 109 at 20, and the election was clean.": (
+            f"{VIOLATION}: served_by_zombie",
+            {"isr": (1, 2)},
+        ),
+        "It gives 100 to 109 at 20, and the election was unclean.": (
+            f"{PERMITTED}: served_by_zombie",
+            {},
+        ),
+        "It gives 90 to 99 at 20.": (NONE, {"first": 90}),
+        "It gives 100 to 109 at 12.": (NONE, {"at": 12}),
+    },
+)
+def reader_of_a_deposed_leader(
+    h: History, *, first: int = 100, at: float = 20, isr: tuple[int, ...] = (1,)
+) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cluster(h)
+    h.led(1, 0, at=3, isr=isr)
+    h.sent(0, 109, at=5, acks="1")
+    h.led(2, 1, at=13, isr=(2,), starts=100)
+    h.sampled(2, at=15, end=100, epoch=1)
+    h.polled(first, first + 9, at=at)
+    h.log(2, (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
