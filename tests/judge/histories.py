@@ -65,7 +65,6 @@ JUMPED = {
     "polls": polled(0, 1, 2, 3),
     "resets": [reset_told("out_of_range", 4, -1, 6, policy="latest")],
 }
-SEEN_TOO_HIGH = {**JUMPED, "resets": [reset_told("truncation", 8, 1, 6)]}
 RESET_ON_BRANCH = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)]}
 HEALTHY = {
     "sends": sent(0, 1, 2, 3),
@@ -115,12 +114,6 @@ HEALTHY = {
     ],
 }
 
-REDELIVERED = {**HEALTHY, "polls": [*polled(0, 1, 2), *polled(1, 2, life=2, at=600)]}
-PHANTOM = {**HEALTHY, "polls": [*polled(0, 1), *polled(2, producer="nobody")]}
-CORRUPTED = {
-    **HEALTHY,
-    "polls": [*polled(0), {**polled(1)[0], "value": "p:1:00000000", "is_intact": False}],
-}
 
 # HEALTHY, with a leader change at 2 and a commit by each of two members in turn.
 HANDED_ON = {
@@ -190,9 +183,6 @@ WHOLE_HANDED_ON = {
         {**told, "began_micros": told["committed_micros"]} for told in HANDED_ON["commits"]
     ],
 }
-
-# Retention removed 0 and 1; the group had read only 0.
-EXPIRED = {**HEALTHY, "log_starts": log_bounds(2, 4), "polls": polled(0, 2, 3)}
 
 # Broker 1 never came back: what it alone holds is lost. Broker 2, the last ISR, has 2 and 3 anew.
 LEFT_BEHIND = {

@@ -13,10 +13,11 @@ from judging import judge
 from pyspark.sql import SparkSession
 
 from analysis.runs.load import load_trace
-from analysis.statements.registry import CHECKS
+from analysis.statements.registry import CHECKS, CheckDefinition
 from bench.mutation import PARTITIONS, RECORDS, universes
 from contract.checks import Check
 from contract.run_folder import RunFolder
+from contract.verdicts import FindingVerdict
 from simulator.history import description, planted_universe, write_history
 from simulator.plants import PLANTS
 from simulator.universe import Universe
@@ -89,6 +90,25 @@ def test_history_alone(
     folder = written(tmp_path, [question.history(0)], checks=list(question.expects))
     told = said_alone(judge(readers[engine_name](folder)))
     assert _wrong(question, told) == {}, question.question
+
+
+def test_every_finding_is_of_a_declared_case(of_exam: OfExam) -> None:
+    found = [
+        (check, row["kind"], row["verdict"])
+        for check, one in of_exam("duckdb").items()
+        for row in one.findings
+        if not row["cause"] or not is_declared(CHECKS[Check(check)], row["kind"], row["verdict"])
+    ]
+    assert found == []
+
+
+def is_declared(check: CheckDefinition, kind: str, verdict: str) -> bool:
+    """Whether a case has this outcome; what rests on a gap is undecided, whatever its case."""
+    return any(
+        verdict in {*case.verdicts, FindingVerdict.UNDECIDED}
+        and (kind == case.kind or not case.is_of_one_kind)
+        for case in check.cases
+    )
 
 
 def test_both_engines_find_the_same_in_the_exam(of_exam: OfExam) -> None:

@@ -108,7 +108,6 @@ def administrator_takes_it_back_after_the_group_began(h: History) -> None:
     "The administrator sets 80, and then 60, at which the group begins.",
     source=ALTERED,
     expects={
-        "reset": f"{PERMITTED}: truncation: truncation: from 70 to 50 (policy earliest)",
         "skipped_record": PERMITTED,
         "start_mismatch": NONE,
     },

@@ -164,6 +164,7 @@ def first_of_two_truncations_is_noticed(h: History) -> None:
         "false_truncation": NONE,
         "unjustified_reset": NONE,
         "skipped_record": NONE,
+        "reset": f"{PERMITTED}: truncation: truncation: from 100 to 50 (policy earliest)",
         "orphan_commit": PERMITTED,
     },
 )

@@ -21,7 +21,7 @@ from tests.exam.commit_verbs import (
     stored,
     with_topic,
 )
-from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks, asks_each
 
 RESOLUTION = "KIP-1319, Broker-Side, Topic ID resolution"
 MAPPING = "KIP-1319, Broker-Side, Error mapping"
@@ -188,15 +188,31 @@ def member_epoch_is_stale(h: History) -> None:
     committed(h, TXN, 6, member="m", generation=3, producer=7)
 
 
-@asks(
-    "A member at epoch 3 commits at epoch 5, and version 6 calls it an illegal generation.",
-    source=MAPPING,
-    expects={"wrong_commit_error": VIOLATION},
+@asks_each(
+    "A member at epoch 3 commits at epoch 5.",
+    source=MAPPING + "; KIP-848, OffsetCommit",
+    check="wrong_commit_error",
+    cases={
+        "Version 6 calls it an illegal generation.": (
+            f"{VIOLATION}: stale member epoch",
+            {"api": TXN, "version": 6, "error": GENERATION},
+        ),
+        "Version 5 calls it a stale epoch.": (
+            f"{VIOLATION}: stale member epoch, before its error",
+            {"api": TXN, "version": 5, "error": STALE},
+        ),
+        "Version 8 of OffsetCommit calls it a stale epoch.": (
+            f"{VIOLATION}: stale member epoch, before its error",
+            {"api": COMMIT, "version": 8, "error": STALE},
+        ),
+    },
 )
-def stale_epoch_is_mapped_at_version_6(h: History) -> None:
+def stale_epoch_has_the_error_of_another_version(
+    h: History, *, api: str, version: int, error: int
+) -> None:
     with_topic(h)
     member_stored(h, "consumer", 3)
-    asked(h, TXN, 6, member="m", generation=5, error=GENERATION)
+    asked(h, api, version, member="m", generation=5, error=error)
 
 
 @asks(
