@@ -330,7 +330,7 @@ def _commits_in_vain(h: History, *, leaderless: str) -> None:
 
 @asks_each(
     "Two values wait 40 s for their answer, from second 20 on.",
-    source="request.timeout.ms; KRaft: a majority of the controllers elects; docs/faults.md",
+    source="request.timeout.ms; KIP-595: a majority of the controllers elects; docs/faults.md",
     check="produce_unavailable",
     cases={
         "Nothing explains it.": (VIOLATION, {}),
@@ -383,7 +383,7 @@ def values_wait(
 
 @asks(
     "Two values wait 40 s for their answer; two of three brokers are paused.",
-    source="KRaft: a majority of the controllers elects",
+    source="KIP-595: a majority of the controllers elects",
     expects={"produce_unavailable": PERMITTED},
     alone=True,
 )
