@@ -8,7 +8,7 @@ from conftest import TraceMaker
 from histories import WENT_ON
 from micro import Row
 
-from analysis.verdict import collecting
+from analysis.verdict import decision
 from analysis.verdict.judge import judge
 from contract.checks import Check
 from contract.verdicts import Verdict
@@ -22,7 +22,7 @@ def test_many_findings_are_counted_and_kept_as_few_are(
     checks = (Check.SKIPPED_RECORD, Check.LOST_RECORD)
 
     def told(driver_rows: int) -> tuple[Verdict, dict[str, list[Row]]]:
-        monkeypatch.setattr(collecting, "DRIVER_ROWS", driver_rows)
+        monkeypatch.setattr(decision, "DRIVER_ROWS", driver_rows)
         kept: dict[str, list[Row]] = {}
 
         def keep(check: str, findings: pa.Table, clients: Mapping[str, str]) -> None:
@@ -32,7 +32,7 @@ def test_many_findings_are_counted_and_kept_as_few_are(
         trace = make_trace(rows, groups=("g", "h"), checks=checks)
         return judge(trace, only=checks, keep=keep), kept
 
-    few, kept = told(collecting.DRIVER_ROWS)
+    few, kept = told(decision.DRIVER_ROWS)
     assert told(0) == (few, kept)
     assert few.unexpected
     for check, result in few.checks.items():

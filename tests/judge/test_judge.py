@@ -5,7 +5,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import agreement
 import msgspec
 import pyarrow.parquet as pq
 import pytest
@@ -28,6 +27,7 @@ from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import RunVerdict
+from tests.exam import agreement
 
 _SILENT = (Check.SKIPPED_RECORD,)
 _RESUMED = (Check.RESUMPTION,)
