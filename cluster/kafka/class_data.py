@@ -9,8 +9,7 @@ from pathlib import Path
 
 from cluster.java import CLASS_DATA_QUIET, java_command
 from cluster.kafka import distribution
-from cluster.kafka.config import LOG_CONFIGS, server_properties
-from cluster.kafka.java import java_options, kafka_class_data
+from cluster.kafka.config import LOG_CONFIGS, java_options, kafka_class_data, server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.tether import tethered

@@ -1,10 +1,14 @@
-"""Server properties and log configuration, for faults that take effect and heal in seconds."""
+"""Server properties and log configuration, for faults that take effect and heal in seconds.
+
+Also the options of Kafka's Java programs, for which workers on nodes import this.
+"""
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cluster.java import ClassData, class_data
 from cluster.kafka.topology import (
     CLIENT_PORT,
     CONTROLLER_PORT,
@@ -185,3 +189,36 @@ def property_value(text: str) -> str:
 
 def _endpoints(address: str, ports: Mapping[str, int]) -> str:
     return ",".join(f"{name}://{address}:{port}" for name, port in ports.items())
+
+
+_JVM_FLAGS = (
+    "-Xmx384m",
+    "-Xms128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Duser.timezone=UTC",
+)
+
+
+def java_options(home: Path, class_path: Sequence[Path]) -> list[str]:
+    """Return the options of `java`: flags, the class path; logging and its own files in `home`."""
+    log4j2, reload4j = (home / name for name in LOG_CONFIGS)
+    options = [
+        *_JVM_FLAGS,
+        f"-Djava.io.tmpdir={home}",
+        f"-Dlog4j2.configurationFile={log4j2.as_uri()}",
+    ]
+    options += [f"-Dlog4j.configuration={reload4j.as_uri()}"]
+    return [*options, "-cp", ":".join(map(str, class_path))]
+
+
+def kafka_class_data(
+    class_path: Sequence[Path], *, java_home: Path | None = None
+) -> ClassData | None:
+    """The class data of a Kafka version, whose jars lie in a folder that is named by it.
+
+    Args:
+        class_path: of `Node.class_path`.
+        java_home: as of `class_data`.
+    """
+    return class_data(f"kafka-{class_path[0].parent.name}", class_path, java_home=java_home)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from cluster.kafka.download import alone_in, download_all, sha256_of
+from cluster.kafka.download import alone_in, download_all, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
-from cluster.kafka.repository import repository_root
 from contract.errors import DistributionError
 from contract.terminal import Terminal
 

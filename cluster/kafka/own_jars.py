@@ -26,6 +26,8 @@ _SCALA = re.compile(r"scala-library-\d.*")
 _VERSION_FILE = "kafka/kafka-version.properties"
 _VERSION_LINE = re.compile(r"^version\s*=\s*(\S+)\s*$", re.MULTILINE)
 _CLASSES = "org/apache/kafka/"
+_SOME_TIME = (1980, 1, 1, 0, 0, 0)
+"""Of each entry of a jar that is packed here, so that the same classes give the same jar."""
 _DISTRIBUTION = "An unpacked Kafka release has them in libs/; ./gradlew releaseTarGz makes one"
 
 
@@ -204,10 +206,6 @@ def _has_kafka_classes(jar: Path) -> bool:
         )
 
 
-_CLASSES_OF_KAFKA = "org/apache/kafka"
-_SOME_TIME = (1980, 1, 1, 0, 0, 0)
-
-
 def packed(folder: Path, cache: Path) -> Path | None:
     """Pack all files below a folder into a jar; None if it has no class of Kafka in its place.
 
@@ -216,7 +214,7 @@ def packed(folder: Path, cache: Path) -> Path | None:
     Raises:
         OSError: a file can't be read, or the cache can't be written.
     """
-    if not any((folder / _CLASSES_OF_KAFKA).rglob("*.class")):
+    if not any((folder / _CLASSES).rglob("*.class")):
         return None
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     content = BytesIO()

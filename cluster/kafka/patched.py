@@ -17,9 +17,8 @@ from pathlib import Path
 
 from cluster.java import javac_command
 from cluster.kafka import distribution
-from cluster.kafka.download import alone_in, download, sha256_of
+from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import read_lock
-from cluster.kafka.repository import repository_root
 from contract.errors import DistributionError, UsageError
 
 PATCHES = Path(__file__).resolve().parent / "patches"

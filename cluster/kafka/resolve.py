@@ -7,9 +7,8 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from cluster.java import java_command
-from cluster.kafka.download import sha256_of
+from cluster.kafka.download import MIRROR_VARIABLE, ivy_jar, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock
-from cluster.kafka.repository import MIRROR_VARIABLE, ivy_jar, repository_root
 from contract.errors import DistributionError
 
 _BROKER = "kafka_2.13"

@@ -9,8 +9,13 @@ from typing import Any
 from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
-from cluster.kafka.config import LOG_CONFIGS, format_options, server_properties, setting_ms
-from cluster.kafka.java import java_options
+from cluster.kafka.config import (
+    LOG_CONFIGS,
+    format_options,
+    java_options,
+    server_properties,
+    setting_ms,
+)
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess
 from contract.builds import ClassPath

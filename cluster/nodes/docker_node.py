@@ -1,4 +1,7 @@
-"""A node in a container, reached by archives and its agent, over one connection a process."""
+"""A node in a container: reached by its agent and by archives, not over the network.
+
+The connection to an agent is one per container and driver process.
+"""
 
 import base64
 import itertools
@@ -22,8 +25,7 @@ from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import verified
 from cluster.nodes import agent
 from cluster.nodes.agent import ENCODER, REPLIES, Reply, Request, raise_error
-from cluster.nodes.archives import owned_by_root, unpack
-from cluster.nodes.docker_client import connect, explained
+from cluster.nodes.docker_client import connect, explained, owned_by_root, unpack
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar, digest

@@ -22,8 +22,7 @@ import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
 from cluster.kafka import distribution
-from cluster.nodes.archives import owned_by_root
-from cluster.nodes.docker_client import connect, explained
+from cluster.nodes.docker_client import connect, explained, owned_by_root
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError

@@ -1,23 +1,39 @@
-"""A node whose processes run on this machine and whose files lie below one folder of it."""
+"""Nodes whose processes run on this machine, with files below one folder each, and their pools.
 
+Loopback: nodes are folders, each with a loopback address of its own. For machines without
+namespaces; it supports process faults only.
+
+Embedded: a network namespace and a folder per node, and one bridge between them. It must be created
+inside a sandbox (`cluster.nodes.sandbox`), whose end removes all of it.
+"""
+
+import functools
+import os
 import shutil
 import signal
+import socket
 import stat
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
+from pyroute2 import IPRoute, NetNS, netns
 
 from cluster.java import java_command, with_class_data
 from cluster.kafka import distribution
-from cluster.kafka.java import kafka_class_data
+from cluster.kafka.config import kafka_class_data
 from cluster.kafka.own_jars import verified
+from cluster.nodes import firewall
 from cluster.nodes.host import Host
-from cluster.nodes.node import Capability, Completed, Node, NodeProcess
+from cluster.nodes.node import FIRST_HOST, Capability, Completed, Node, NodeProcess
+from cluster.nodes.tether import tethered
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
-from contract.errors import FaultError, NodeError
+from contract.errors import FaultError, NodeError, PrerequisiteError
+from contract.held import HeldName, hold_first
 
 
 class LocalNode(Node):
@@ -141,3 +157,156 @@ def _no_files(folder: str, names: list[str]) -> list[str]:
     """Return the names in a folder that are neither a file nor a folder."""
     modes = {name: (Path(folder) / name).lstat().st_mode for name in names}
     return [name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))]
+
+
+_NETWORKS = 256
+
+
+class LoopbackNode(LocalNode):
+    """A node whose processes end with the harness, where the kernel supports it (Linux)."""
+
+    def __init__(self, name: str, address: str, root: Path, *, held: HeldName) -> None:
+        """Processes bind to `address`, so that nodes can use the same ports.
+
+        `held` keeps other runs off the addresses of the pool, as long as one of its nodes exists.
+        """
+        super().__init__(name, address, root, frozenset())
+        self._held = held
+
+    def spawn(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> NodeProcess:
+        """Start a process that ends with the calling process, which may be a fork."""
+        spawn = functools.partial(super().spawn, tethered([*argv]), log=log, env=env, cwd=cwd)
+        return _parent(os.getpid()).submit(spawn).result()
+
+    def shell_command(self) -> list[str]:
+        """Return no prefix: the node is this machine."""
+        return []
+
+
+@functools.cache
+def _parent(pid: int) -> ThreadPoolExecutor:
+    """Return the thread of process `pid` that spawns, which lasts until the process ends.
+
+    On Linux the parent is a thread: its tethered children are killed when that thread ends.
+    """
+    return ThreadPoolExecutor(1, thread_name_prefix=f"parent-{pid}")
+
+
+class LoopbackPool:
+    """Nodes `node-1`, `node-2`, ... at 127.0.0.11, 127.0.0.12, ...
+
+    A second pool of this machine has 127.0.1.11, 127.0.1.12, ... while the first one is held.
+    """
+
+    def __init__(self, *, size: int, root: Path) -> None:
+        """Take the first free network, and check that its addresses can be bound."""
+        self.nodes: list[Node] = []
+        network, held = _take_network()
+        for index in range(size):
+            address = f"127.0.{network}.{FIRST_HOST + index}"
+            _require_bindable(address)
+            self.nodes.append(LoopbackNode(f"node-{index + 1}", address, root, held=held))
+
+
+def _take_network() -> tuple[str, HeldName]:
+    """Lock and return the first of the networks 127.0.0.0, 127.0.1.0, ... that no run holds.
+
+    Locks are a user's own. On Linux, where each network can be bound, each user begins at another.
+
+    Raises:
+        PrerequisiteError: all are held.
+    """
+    first = os.getuid() if sys.platform == "linux" else 0
+    try:
+        return hold_first((str((first + at) % _NETWORKS) for at in range(_NETWORKS)), "loopback-")
+    except BlockingIOError:
+        raise PrerequisiteError(
+            f"{_NETWORKS} runs on loopback hold all its networks: wait until one has ended"
+        ) from None
+
+
+def _require_bindable(address: str) -> None:
+    with socket.socket() as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError as error:
+            raise PrerequisiteError(
+                f"{address} can't be bound ({error.strerror}); on macOS add it with: "
+                f"sudo ifconfig lo0 alias {address}"
+            ) from None
+
+
+_T = TypeVar("_T")
+
+_BRIDGE = "fencepost0"
+_NETWORK = "10.88.0"
+_PREFIX_BITS = 24
+
+
+class NetnsNode(LocalNode):
+    """A node in a network namespace of its own."""
+
+    def __init__(self, name: str, address: str, root: Path) -> None:
+        """The namespace `name` must exist."""
+        enter = ["nsenter", f"--net=/run/netns/{name}"]
+        super().__init__(name, address, root, frozenset({Capability.CUT}), enter=enter)
+
+    def block(self, traffic: Traffic) -> None:
+        """Drop packets by a rule in the node's namespace."""
+        self._inside(firewall.block, traffic)
+
+    def unblock(self, traffic: Traffic) -> None:
+        """Remove that one rule."""
+        self._inside(firewall.unblock, traffic)
+
+    def packets(self, traffic: Traffic) -> Packets | None:
+        """Return the counts of that rule."""
+        return self._inside(firewall.packets, traffic)
+
+    def _inside(self, act: Callable[[Traffic], _T], traffic: Traffic) -> _T:
+        """Run a function in the node's namespace, in a thread of its own."""
+
+        def enter_and_act() -> _T:
+            netns.setns(self.name)
+            return act(traffic)
+
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(enter_and_act).result()
+
+
+class EmbeddedPool:
+    """Nodes `node-1`, `node-2`, ... on one bridge without an uplink."""
+
+    def __init__(self, *, size: int, root: Path) -> None:
+        """Create the bridge, namespaces and links."""
+        self.nodes: list[Node] = []
+        with IPRoute() as route:
+            route.link("add", ifname=_BRIDGE, kind="bridge")
+            bridge = route.link_lookup(ifname=_BRIDGE)[0]
+            route.link("set", index=bridge, state="up")
+            for index in range(size):
+                name, address = f"node-{index + 1}", f"{_NETWORK}.{FIRST_HOST + index}"
+                netns.create(name)
+                _connect(route, bridge, name, address)
+                self.nodes.append(NetnsNode(name, address, root))
+
+
+def _connect(route: IPRoute, bridge: int, name: str, address: str) -> None:
+    """Create a veth pair from the bridge into a node's namespace, with the node's address."""
+    outside = f"to-{name}"
+    route.link("add", ifname=outside, kind="veth", peer={"ifname": "eth0", "net_ns_fd": name})
+    port = route.link_lookup(ifname=outside)[0]
+    route.link("set", index=port, master=bridge, state="up")
+    with NetNS(name) as namespace:
+        loopback = namespace.link_lookup(ifname="lo")[0]
+        namespace.link("set", index=loopback, state="up")
+        inside = namespace.link_lookup(ifname="eth0")[0]
+        namespace.addr("add", index=inside, address=address, prefixlen=_PREFIX_BITS)
+        namespace.link("set", index=inside, state="up")

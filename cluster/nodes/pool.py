@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cluster.nodes.docker_pool import DockerPool
-from cluster.nodes.loopback import LoopbackPool
-from cluster.nodes.netns import EmbeddedPool
+from cluster.nodes.local import EmbeddedPool, LoopbackPool
 from cluster.nodes.node import Node
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import jpype
 
 from cluster.java import with_class_data
-from cluster.kafka.config import property_value
-from cluster.kafka.java import kafka_class_data
+from cluster.kafka.config import kafka_class_data, property_value
 
 _LOG4J2 = """\
 status = error

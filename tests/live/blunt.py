@@ -11,8 +11,7 @@ from unittest.mock import patch
 from cluster.kafka import service
 from cluster.nodes import firewall
 from cluster.nodes.host import HostProcess
-from cluster.nodes.local import LocalNode
-from cluster.nodes.netns import NetnsNode
+from cluster.nodes.local import LocalNode, NetnsNode
 from contract.errors import WaitTimeoutError
 from contract.waiting import wait_until
 from harness.clients import observer

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from cluster.nodes.netns import EmbeddedPool
+from cluster.nodes.local import EmbeddedPool
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Direction, Traffic
 from contract.waiting import wait_until

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cluster.kafka import class_data, distribution
-from cluster.nodes.loopback import LoopbackPool
+from cluster.nodes.local import LoopbackPool
 
 VERSION = "4.4.0"
 WORKER = """\

@@ -23,10 +23,9 @@ from analysis.report.run_facts import RunFacts
 from cluster.java import javac_command
 from cluster.kafka import distribution, own_jars, patched
 from cluster.kafka import download as download_module
-from cluster.kafka.download import alone_in, download, sha256_of
+from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
 from cluster.kafka.own_jars import resolve, verified
-from cluster.kafka.repository import repository_root
 from cluster.nodes import agent
 from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.doctor import diagnose

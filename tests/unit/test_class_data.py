@@ -14,7 +14,7 @@ from cluster.java import ClassData, class_data, java_command, with_class_data
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.docker_node import DockerNode
-from cluster.nodes.loopback import LoopbackPool
+from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from contract.builds import ClassPath
 

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from cluster.image.build import PUBLIC_BASE
 from cluster.kafka.config import property_value, server_properties
 from cluster.kafka.topology import Topology
-from cluster.nodes.archives import unpack
+from cluster.nodes.docker_client import unpack
 from cluster.nodes.docker_node import lines_of
 from cluster.nodes.docker_pool import read_compose
-from cluster.nodes.loopback import LoopbackPool
+from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Direction, Traffic
 from cluster.prerequisites import java_version
@@ -118,7 +118,7 @@ def test_two_pools_of_loopback_at_once_share_no_address(tmp_path: Path) -> None:
 
 def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from cluster.nodes.loopback import LoopbackPool\n"
+        "import sys; from pathlib import Path; from cluster.nodes.local import LoopbackPool\n"
         f"root = Path({str(tmp_path)!r}); node = LoopbackPool(size=1, root=root).nodes[0]\n"
         "print(node.spawn(['sleep', '600'], log=root / 'log').pid, flush=True)\n"
         "sys.stdin.read()\n"
@@ -139,7 +139,7 @@ def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
 def test_a_process_outlives_the_thread_that_started_it_also_in_a_fork(tmp_path: Path) -> None:
     script = (
         "import os, sys, threading; from pathlib import Path\n"
-        "from cluster.nodes.loopback import LoopbackPool\n"
+        "from cluster.nodes.local import LoopbackPool\n"
         f"root = Path({str(tmp_path)!r}); node = LoopbackPool(size=1, root=root).nodes[0]\n"
         "node.spawn(['true'], log=root / 'log').wait(10); forked = os.fork()\n"
         "if forked:\n"
