@@ -133,7 +133,7 @@ class Exam:
 
     def _trace_alone(self, index: int) -> Trace:
         question = self._alone[index]
-        path, history = self._place / question.name, question.history(0)
+        path, history = self._place / question.name, question.history()
         folder = self._exam.written(path, [history], checks=list(question.expects))
         return load(self._place / "spill", folder)
 

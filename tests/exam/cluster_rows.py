@@ -44,7 +44,6 @@ class ClusterRows(HistoryRows):
         if partition_epoch is None:
             same = [row for row in before if row["topic_id"] == self.own(topic_id)]
             partition_epoch = same[-1]["partition_epoch"] + 1 if same else 0
-        self._metadata_offset += 1
         self.add(
             "leaderships",
             topic=self.own(topic),
@@ -55,7 +54,7 @@ class ClusterRows(HistoryRows):
             replicas=[self.broker(one) for one in replicas],
             isr=[self.broker(one) for one in isr],
             elr=[self.broker(one) for one in elr],
-            metadata_offset=self.index * 1000 + self._metadata_offset,
+            metadata_offset=self._next_metadata_offset(),
             metadata_epoch=1,
             at_micros=self.at(at),
             topic_id=self.own(topic_id),
@@ -87,14 +86,13 @@ class ClusterRows(HistoryRows):
 
     def registered(self, broker: int, *, at: float, is_fenced: bool, broker_epoch: int = 1) -> None:
         """A change of a broker's registration in the metadata log."""
-        self._metadata_offset += 1
         self.add(
             "broker_states",
             broker=self.broker(broker),
             broker_epoch=broker_epoch,
             is_fenced=is_fenced,
             in_controlled_shutdown=False,
-            metadata_offset=self.index * 1000 + self._metadata_offset,
+            metadata_offset=self._next_metadata_offset(),
             at_micros=self.at(at),
         )
 
@@ -110,7 +108,6 @@ class ClusterRows(HistoryRows):
         removed: float | None = None,
     ) -> None:
         """An access control entry in the metadata log; without a topic it is of the cluster."""
-        self._metadata_offset += 1
         self.add(
             "acls",
             resource_type="CLUSTER" if topic is None else "TOPIC",
@@ -119,7 +116,7 @@ class ClusterRows(HistoryRows):
             principal=self.own(principal),
             operation=operation,
             permission=permission,
-            metadata_offset=self.index * 1000 + self._metadata_offset,
+            metadata_offset=self._next_metadata_offset(),
             at_micros=self.at(at),
             removed_micros=None if removed is None else self.at(removed),
         )

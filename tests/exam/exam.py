@@ -1,7 +1,6 @@
 """The judge's exam: histories written by hand, judged as one run, and what each check said of each.
 
-Histories that are judged together keep apart by the names of their topics, groups and workers, by
-the ids of their brokers, and by their times; findings are attributed by these.
+`World` keeps those apart that are judged together, and attributes findings to them.
 """
 
 import importlib
@@ -10,14 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 import tests.exam.histories
 from analysis.statements.registry import CHECKS
 from contract.run_folder import Plan, RunFolder
-from contract.tables import MICROS_PER_SECOND, TABLES
+from contract.tables import TABLES
 from contract.verdicts import BY_SEVERITY, CheckVerdict, Verdict
 from harness.decode.tables import write_table
 from simulator.history import description
@@ -30,7 +28,7 @@ from tests.exam.history import (
     History,
     Question,
 )
-from tests.exam.rows import BEGINNING_MICROS, BROKERS, HISTORY_SECONDS
+from tests.exam.world import World
 
 Said = dict[str, dict[str, str]]
 """By history, then by check: a line for each of the worst findings, `verdict: kind: cause`.
@@ -57,8 +55,12 @@ class Exam:
 
     def __init__(self, path: Path, asked: Sequence[Question]) -> None:
         self._asked = asked
-        self._made = [question.history(index) for index, question in enumerate(asked)]
-        self.folder = written(path, self._made, checks=[str(check) for check in CHECKS])
+        self._world = World([question.name for question in asked])
+        made = [
+            question.history(place)
+            for question, place in zip(asked, self._world.places, strict=True)
+        ]
+        self.folder = written(path, made, checks=[str(check) for check in CHECKS])
 
     def said(self, judged: Mapping[str, Judged]) -> Said:
         """What the checks found in each history."""
@@ -75,7 +77,9 @@ class Exam:
                 assert check not in asked_for, f"the exam has too few rows for {check}: {one.lacks}"
             for row in one.findings:
                 told = (row["verdict"], row["kind"], row["cause"])
-                found[_history_of(row, self._made), check].append(told)
+                place = self._world.place_of(row)
+                assert place, f"a finding that belongs to no history: {row}"
+                found[place.name, check].append(told)
         said: Said = defaultdict(dict)
         for (history, check), told_of_it in found.items():
             verdicts = {verdict for verdict, _, _ in told_of_it}
@@ -128,7 +132,7 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
         )
     )
     run = description(0, "make test", "unknown", {})
-    ended = BEGINNING_MICROS + len(histories) * HISTORY_SECONDS * MICROS_PER_SECOND
+    ended = histories[-1].at(histories[-1].seconds)
     (error,) = {history.error for history in histories} or {None}
     folder.write_run(msgspec.structs.replace(run, ended_micros=ended, error=error))
     missing = {table for history in histories for table in history.missing}
@@ -142,24 +146,4 @@ def _end_faults(history: History) -> None:
     """A fault that is not healed holds to the end of its own history, not into the next one."""
     for fault in history.rows["faults"]:
         if fault["healed_micros"] is None:
-            fault["healed_micros"] = history.at(HISTORY_SECONDS - 1)
-
-
-def _history_of(row: dict[str, Any], made: list[History]) -> str:
-    """Whose finding it is: by its topic, group, worker, server, or the time that is its own."""
-    names = {history.name for history in made}
-    evidence: dict[str, Any] = msgspec.json.decode(row["evidence"])
-    sources = (evidence.get(name) for name in ("worker", "producer", "source"))
-    for told in (row["topic"], row["group"], *sources):
-        name = str(told or "").partition(".")[0]
-        if name in names:
-            return name
-    servers = evidence.get("servers")
-    if servers:
-        return made[int(servers[0]) // BROKERS].name
-    if str(row["topic"] or "").startswith("__") and row["partition"] is not None:
-        return made[row["partition"]].name
-    if row["at"] is not None:
-        elapsed = int(row["at"]) - BEGINNING_MICROS
-        return made[elapsed // (HISTORY_SECONDS * MICROS_PER_SECOND)].name
-    raise AssertionError(f"a finding that belongs to no history: {row}")
+            fault["healed_micros"] = history.at(history.seconds - 1)

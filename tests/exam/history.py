@@ -5,7 +5,8 @@ Histories are written from the KIP, the Javadoc, Kafka's source and the contract
 source of its answer. The exam (tests/judge/test_exam.py) lays all of them into one trace, each with
 topics, groups, brokers and a time of its own, judges it, and compares.
 
-Times are seconds since the history began (0 to 90); offsets are inclusive unless said otherwise.
+Times are seconds since the history began (0 to 90, unless it is made longer); offsets are
+inclusive unless said otherwise.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 from tests.exam.client_rows import ClientRows
 from tests.exam.cluster_rows import ClusterRows
+from tests.exam.world import Place
 
 NONE = "none"
 """Expected of a check: it finds nothing here."""
@@ -61,9 +63,9 @@ class Question:
     alone: bool
     tell: Story
 
-    def history(self, index: int) -> History:
-        """Its rows, at its place in the trace."""
-        made = History(self.name, index, self.alone)
+    def history(self, place: Place | None = None) -> History:
+        """Its rows, at its place in a trace; else alone in one."""
+        made = History(place or Place(self.name, 0), self.alone)
         self.tell(made)
         if not made.rows["histories"]:
             made.worker()

@@ -7,12 +7,7 @@ from typing import Any
 from contract.ranges import row_schema
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
-
-Row = dict[str, Any]
-BEGINNING_MICROS = 1_767_225_600 * MICROS_PER_SECOND
-HISTORY_SECONDS = 100
-BROKERS = 10
-"""Ids that a history may use: 1 to 9."""
+from tests.exam.world import Place, Row
 
 
 @dataclass
@@ -21,11 +16,14 @@ class HistoryRows:
 
     Names of topics, groups, producers and workers are made its own by a prefix, broker ids by an
     offset, and times by where it begins; so write `t`, `g`, `p`, `w`, broker 1 and second 3.
+
+    Attributes:
+        seconds: how long it is, 3600 at most.
     """
 
-    name: str
-    index: int
+    place: Place
     alone: bool = False
+    seconds: float = 100.0
     topics: list[TopicPlan] = field(default_factory=list)
     groups: list[GroupPlan] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -34,21 +32,27 @@ class HistoryRows:
     _metadata_offset: int = 0
     _seq: int = 0
 
+    @property
+    def name(self) -> str:
+        """The history's name, the prefix of its own."""
+        return self.place.name
+
+    @property
+    def index(self) -> int:
+        """The first of the numbers that are its own: of partitions of Kafka's own topics, ..."""
+        return self.place.number(0)
+
     def own(self, name: str) -> str:
         """A name as it stands in the tables; Kafka's own topics (`__...`) keep theirs."""
-        return name if name.startswith("__") or not name else f"{self.name}.{name}"
+        return self.place.own(name)
 
     def broker(self, number: int) -> int:
         """A broker's id as it stands in the tables; -1 (none) stays."""
-        return number if number < 0 else self.index * BROKERS + number
+        return self.place.server(number)
 
     def at(self, seconds: float) -> int:
         """A moment in microseconds since 1970."""
-        return (
-            BEGINNING_MICROS
-            + self.index * HISTORY_SECONDS * MICROS_PER_SECOND
-            + round(seconds * MICROS_PER_SECOND)
-        )
+        return self.place.began_micros + round(seconds * MICROS_PER_SECOND)
 
     def add(self, table: str, **columns: Any) -> None:
         """One row as it is to stand in the table (see docs/results.md); a column not given is null.
@@ -110,6 +114,10 @@ class HistoryRows:
                 settings=settings or {},
             )
         )
+
+    def _next_metadata_offset(self) -> int:
+        self._metadata_offset += 1
+        return self.place.metadata_offset(self._metadata_offset)
 
     def _next_seq(self) -> int:
         self._seq += 1

@@ -30,7 +30,7 @@ class Batch:
 
 def producer_id(h: History, pid: int) -> int:
     """A producer id that is this history's own; 0 stands for none."""
-    return h.index * 10 + pid if pid else -1
+    return h.place.producer_id(pid) if pid else -1
 
 
 def replica(

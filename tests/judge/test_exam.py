@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from analysis.runs.load import load_trace
 from analysis.statements.registry import CHECKS, CheckDefinition
+from analysis.statements.trace import Trace
 from bench.mutation import PARTITIONS, RECORDS, universes
 from contract.checks import Check
 from contract.run_folder import RunFolder
@@ -40,8 +41,12 @@ OfExam = Callable[[str], dict[str, Judged]]
 
 
 @pytest.fixture(scope="module")
-def readers(spark: SparkSession, read_run: TraceReader) -> dict[str, TraceReader]:
-    return {"duckdb": read_run, "spark": lambda folder: load_trace(spark, folder)}
+def readers(request: pytest.FixtureRequest, read_run: TraceReader) -> dict[str, TraceReader]:
+    def by_spark(folder: RunFolder) -> Trace:
+        session: SparkSession = request.getfixturevalue("spark")
+        return load_trace(session, folder)
+
+    return {"duckdb": read_run, "spark": by_spark}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +92,7 @@ def test_history(question: Question, said: Said) -> None:
 def test_history_alone(
     question: Question, engine_name: str, readers: dict[str, TraceReader], tmp_path: Path
 ) -> None:
-    folder = written(tmp_path, [question.history(0)], checks=list(question.expects))
+    folder = written(tmp_path, [question.history()], checks=list(question.expects))
     told = said_alone(judge(readers[engine_name](folder)))
     assert _wrong(question, told) == {}, question.question
 

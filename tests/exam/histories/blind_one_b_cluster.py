@@ -359,7 +359,7 @@ def coordinator_of_another_group_is_gone(h: History) -> None:
     h.group()
     plain(h, 99)
     h.registered(3, at=0.2, is_fenced=False)
-    own, other = h.index, h.index + 10_000
+    own, other = h.index, h.index + 500
     told = {"topic": "__consumer_offsets", "topic_id": "offsets"}
     h.led(1, 0, at=0.6, isr=(1, 2), partition=own, **told)
     told |= {"partition": other, "replicas": (3,), "isr": (3,)}

@@ -1,0 +1,102 @@
+"""`make tamperings`: changes one place of genuine runs at a time; which checks notice it.
+
+`python -m tests.exam.tamperings [--runs DIR ...] [--only WORD] [--page FILE]`. Without finished
+runs, it makes one run of each scenario that is tampered with. Exits 1 if the named check of a
+tampering does not notice it, or if one that only damages evidence leads to a violation.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.folders import own_folder
+from bench.traces import load
+from contract.errors import UsageError
+from tests.exam.tamperings.genuine import Genuine, find_genuine, read_genuine
+from tests.exam.tamperings.judged import Outcome, judge_alone, judge_together
+from tests.exam.tamperings.page import failures, page
+from tests.exam.tamperings.tampering import Tampering, runs, tamperings
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def main() -> None:
+    """Judge all tampered runs, or those that are asked for."""
+    asked = _arguments()
+    console = Console(stderr=True)
+    chosen = [one for one in tamperings() if asked.only in f"{one.name} {one.check} {one.run}"]
+    outcomes: list[Outcome] = []
+
+    def took(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        is_well = outcome.is_noticed and not outcome.accusers and not outcome.error
+        mark = "noticed" if is_well else "NOT AS EXPECTED"
+        style = "dim" if is_well else "bold"
+        console.print(f"{mark}: {outcome.tampering.name}", style=style, highlight=False)
+
+    with own_folder("tamperings") as place:
+        places = asked.runs or [_make_runs(place / "runs", console)]
+        genuine, missing = _genuine(places, chosen)
+        for one in chosen:
+            if one.run in missing:
+                took(Outcome(one, error=missing[one.run]))
+        chosen = [one for one in chosen if one.run in genuine]
+        by_duckdb = partial(load, place / "spill")
+        together = [one for one in chosen if not one.alone]
+        for outcome in judge_together(by_duckdb, together, genuine, place):
+            took(outcome)
+        for name, run in genuine.items():
+            alone = [one for one in chosen if one.alone and one.run == name]
+            for outcome in judge_alone(by_duckdb, alone, run, place / name) if alone else ():
+                took(outcome)
+    wrong = list(failures(outcomes))
+    for line in wrong:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+    console.print(f"{len(outcomes)} tamperings, {len(wrong)} not as expected")
+    if asked.page:
+        asked.page.write_text(page(outcomes))
+        console.print(f"wrote {asked.page}")
+    sys.exit(1 if wrong else 0)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.exam.tamperings", description=__doc__)
+    parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
+    parser.add_argument("--only", default="", help="whose name, check or run has this text")
+    parser.add_argument("--page", type=Path, help="writes what was noticed to this file")
+    return parser.parse_args()
+
+
+def _genuine(
+    places: list[Path], chosen: list[Tampering]
+) -> tuple[dict[str, Genuine], dict[str, str]]:
+    """The genuine runs that are tampered with, and the error of each of which there is none."""
+    found: dict[str, Genuine] = {}
+    missing: dict[str, str] = {}
+    for name in sorted({one.run for one in chosen}):
+        part = runs()[name]
+        try:
+            found[name] = read_genuine(find_genuine(places, part), part)
+        except UsageError as error:
+            missing[name] = str(error)
+    return found, missing
+
+
+def _make_runs(place: Path, console: Console) -> Path:
+    """Run every scenario that is tampered with, whatever its verdict; returns the folder."""
+    for part in runs().values():
+        console.print(f"running {part.scenario}", style="dim")
+        parameters = ["--parameters", json.dumps(part.parameters)] if part.parameters else []
+        options = ["--results", str(place), *parameters]
+        command = [sys.executable, "-m", "harness", "run", part.scenario, *options]
+        subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
+    return place
+
+
+if __name__ == "__main__":
+    main()
