@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation lies torture mutants bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation tamperings torture mutants bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,8 @@ arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (
 mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); keeps the figures of docs/mutation.md
 	.venv/bin/python -m bench.mutation $(SEEDS)
 
-lies: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; writes docs/lies.md
-	.venv/bin/python -m bench.lies $(if $(RUNS),--runs $(call quoted,$(RUNS)))
+tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
+	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
 torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; keeps the figures of docs/reliability.md
 	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)

@@ -115,7 +115,7 @@ TABLES_OF_RUN = {
             null=True,
         ),
         string("api", "its name in `ApiKeys`, or that of a client's method"),
-        int32("api_key"),
+        int32("api_key", "-1 of a client's method", least=-1),
         int32("version", "of request and response; 0 of a client's method"),
         *nullable(*PARTITION),
         wire_int32("asked_replica", "the broker that the request says it is from; -1: a consumer"),

@@ -11,6 +11,7 @@ from bench.torture import page as torture
 from studies import protocol, reproduction
 from studies.arbiter import page as arbiter
 from studies.hunt import page as hunt
+from tests.exam.tamperings import page as tamperings
 from website import declared
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -30,6 +31,7 @@ _MEASURED: dict[str, Callable[[], str]] = {
     "mutation": mutation.part,
     "reliability": torture.part,
     "reproduction": reproduction.part,
+    "tamperings": tamperings.part,
     "verdicts": protocol.part,
 }
 

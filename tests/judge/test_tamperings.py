@@ -57,7 +57,7 @@ SAMPLE = of(
     }
     | {"name": "other value", "check": "lost_record"},
     {"drop": "epoch_checkpoints", "where": "partition = 0"}
-    | {"name": "no epoch", "check": "epoch_cache_mismatch"},
+    | {"name": "drop epoch_checkpoints", "check": "epoch_cache_mismatch"},
     {"change": "committed_offsets", "where": "partition = 0", "set": {"offset": "=offset + 10000"}}
     | {"name": "beyond the log", "check": "commit_beyond_log"},
 )

@@ -37,7 +37,7 @@ def printed(target: str, *variables: str) -> str:
         ("reproduction", "RESULTS"),
         ("clean", "RESULTS"),
         ("report", "RUN"),
-        ("lies", "RUNS"),
+        ("tamperings", "RUNS"),
         ("docker-image", "BASE_IMAGE"),
     ],
 )

@@ -9,7 +9,7 @@ from tests.exam.verbs import cluster, joined, left, plain, quiet, watched
 
 COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
 CONSISTENT = (
-    "CONTRIBUTING.md, A lie: damaged evidence is undecided, and no check accuses because of it"
+    "CONTRIBUTING.md, A tampering: damaged evidence is undecided; no check accuses because of it"
 )
 
 

@@ -338,7 +338,7 @@ def metadata_logs_of_three(
     others: tuple[int, int] | None = None,
     changed: int | None = None,
 ) -> None:
-    first = h.index * 1000
+    first = h.place.metadata_offset(0)
     same = [(0, 1), (10, 1), (20, 1)] + ([others] if others else [])
     for server, batches in ((1, same), (2, same), (3, third)):
         own = [(first + offset, epoch) for offset, epoch in batches]

@@ -10,7 +10,7 @@ NEVER_A_PASS = (
     "docs/findings.md: not_evaluable where there is nothing to judge, which is never a pass"
 )
 UNDECIDED_BY_NAME = (
-    "CONTRIBUTING.md, A lie: damaged evidence is undecided, and no check accuses because of it"
+    "CONTRIBUTING.md, A tampering: damaged evidence is undecided; no check accuses because of it"
 )
 
 

@@ -1,8 +1,9 @@
 """`make tamperings`: changes one place of genuine runs at a time; which checks notice it.
 
-`python -m tests.exam.tamperings [--runs DIR ...] [--only WORD] [--page FILE]`. Without finished
-runs, it makes one run of each scenario that is tampered with. Exits 1 if the named check of a
-tampering does not notice it, or if one that only damages evidence leads to a violation.
+`python -m tests.exam.tamperings [--runs DIR ...] [--only WORD]`. Prints what the checks said.
+Without finished runs, it makes one run of each scenario that is tampered with. Keeps the figures of
+docs/tamperings.md, unless only some were asked for. Exits 1 if the named check of a tampering does
+not notice it, or if one that only damages evidence leads to a violation.
 """
 
 import argparse
@@ -14,12 +15,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.figures import keep
 from bench.folders import own_folder
 from bench.traces import load
 from contract.errors import UsageError
 from tests.exam.tamperings.genuine import Genuine, find_genuine, read_genuine
 from tests.exam.tamperings.judged import Outcome, judge_alone, judge_together
-from tests.exam.tamperings.page import failures, page
+from tests.exam.tamperings.page import NAME, figures_of, is_right, line
 from tests.exam.tamperings.tampering import Tampering, runs, tamperings
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,10 +36,7 @@ def main() -> None:
 
     def took(outcome: Outcome) -> None:
         outcomes.append(outcome)
-        is_well = outcome.is_noticed and not outcome.accusers and not outcome.error
-        mark = "noticed" if is_well else "NOT AS EXPECTED"
-        style = "dim" if is_well else "bold"
-        console.print(f"{mark}: {outcome.tampering.name}", style=style, highlight=False)
+        print(line(outcome), flush=True)
 
     with own_folder("tamperings") as place:
         places = asked.runs or [_make_runs(place / "runs", console)]
@@ -54,13 +53,10 @@ def main() -> None:
             alone = [one for one in chosen if one.alone and one.run == name]
             for outcome in judge_alone(by_duckdb, alone, run, place / name) if alone else ():
                 took(outcome)
-    wrong = list(failures(outcomes))
-    for line in wrong:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-    console.print(f"{len(outcomes)} tamperings, {len(wrong)} not as expected")
-    if asked.page:
-        asked.page.write_text(page(outcomes))
-        console.print(f"wrote {asked.page}")
+    wrong = sum(not is_right(one) for one in outcomes)
+    console.print(f"{len(outcomes)} tamperings, {wrong} not as expected")
+    if not asked.only:
+        console.print(f"kept {keep(NAME, figures_of(outcomes))}")
     sys.exit(1 if wrong else 0)
 
 
@@ -68,7 +64,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.exam.tamperings", description=__doc__)
     parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
     parser.add_argument("--only", default="", help="whose name, check or run has this text")
-    parser.add_argument("--page", type=Path, help="writes what was noticed to this file")
     return parser.parse_args()
 
 

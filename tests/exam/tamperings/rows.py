@@ -140,4 +140,5 @@ def _literal(value: Any) -> str:
 @cache
 def _spelled(text: str) -> str:
     """A statement or an expression as DuckDB spells it."""
-    return sqlglot.parse_one(text, read="spark").sql("duckdb", identify=True)
+    spelled: str = sqlglot.parse_one(text, read="spark").sql("duckdb", identify=True)
+    return spelled
