@@ -197,7 +197,7 @@ def changes_of(definition: CheckDefinition) -> Iterator[Change]:
 
 def with_its_rows(definition: CheckDefinition) -> CheckDefinition:
     """A check whose statement of findings has that of its rows, if those are kept."""
-    return replace(definition, header=msgspec.structs.replace(definition.header, is_kept=False))
+    return replace(definition, header=msgspec.structs.replace(definition.header, is_by_rules=False))
 
 
 def judge_check(check: Check, exam: Exam) -> Judged:

@@ -71,21 +71,27 @@ against_owners as (
   from of_assignment join owners using (group, topic, partition)
   where owner != member and owned_micros + :clock_micros < committed_micros
 ),
+-- Of a commit and each member that it came after: what is stored may be that member's own.
 overtaken as (
-  select group, topic, partition, member, seq, generation, offset, committed_epoch, began_micros,
-    committed_micros, max(owned_micros) as owned_micros, max(owner) as owner,
-    max(is_in_turn) as is_in_turn,
-    max_by(owner_offset, took_micros) filter (where is_in_turn) as owner_offset
-  from against_owners
-  where is_in_turn or is_newer
+  select o.group, o.topic, o.partition, o.member, o.seq, o.generation, o.offset, o.committed_epoch,
+    o.began_micros, o.committed_micros, o.is_in_turn, o.owned_micros, o.owner,
+    if(o.is_in_turn, o.owner_offset, null) as owner_offset,
+    count_if(w.committed_micros > o.owned_micros) as committed_by_owner
+  from against_owners as o
+  join all_offsets as s on (s.group, s.topic, s.partition, s.offset)
+    = (o.group, o.topic, o.partition, o.offset)
+  left join judged as w on (w.group, w.topic, w.partition, w.offset, w.member)
+    = (o.group, o.topic, o.partition, o.offset, o.owner)
+  where (o.is_in_turn or o.is_newer) and s.committed_micros > o.owned_micros + :clock_micros
+    and s.committed_micros <= o.committed_micros + :clock_micros
   group by all
 )
-select o.*, count_if(w.committed_micros > owned_micros) as committed_by_owner
-from overtaken as o
-join all_offsets as s on (s.group, s.topic, s.partition, s.offset)
-  = (o.group, o.topic, o.partition, o.offset)
-left join judged as w on (w.group, w.topic, w.partition, w.offset, w.member)
-  = (o.group, o.topic, o.partition, o.offset, o.owner)
-where s.committed_micros > owned_micros + :clock_micros
-  and s.committed_micros <= o.committed_micros + :clock_micros
-group by all
+select group, topic, partition, member, seq, generation, offset, committed_epoch, began_micros,
+  committed_micros, last.is_in_turn, last.owned_micros, last.owner, last.owner_offset,
+  committed_by_owner
+from (
+  select group, topic, partition, member, seq, generation, offset, committed_epoch, began_micros,
+    committed_micros, max(struct(is_in_turn, owned_micros, owner, owner_offset)) as last,
+    sum(committed_by_owner) as committed_by_owner
+  from overtaken
+  group by all)

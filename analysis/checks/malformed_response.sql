@@ -7,15 +7,7 @@ evaluates: every partition that a request with a response asked about, and every
   could not be decoded; of OffsetForLeaderEpoch the throttle time, too.
 source: KIP-320, Protocol Changes; the message schemas of Kafka's release.
 needs: [wire_calls]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with calls as (
   select *, coalesce(failure like 'MalformedResponseError%', false) as is_malformed from wire_calls

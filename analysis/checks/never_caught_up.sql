@@ -3,11 +3,13 @@ id: H6
 definition: A replica of a partition with a leader is out of the ISR when collecting begins.
 permitted: its broker is fenced; a fault holds; or 30 s or less have passed since the replica was
   added or left the ISR, its broker came into service and the last fault was healed.
-undecided: the metadata log has no state of its broker.
+undecided: the metadata log has no state of its broker; or a broker reported a later leader epoch of
+  the partition than the metadata log has.
 evaluates: every replica of a partition with a leader.
 source: '`replica.lag.time.max.ms`.'
 needs: [leaderships, broker_states]
 evaluated: select count(*) as evaluated from assigned
+optional: [samples]
 exercised: isr_shrinkings
 cases:
 - permitted: fenced
@@ -18,13 +20,14 @@ cases:
   cause: broker {broker} was not in the ISR {to_json(isr)} at the end, {seconds:.1f} s after it
     could return
   permitted_if: holding > 0 or seconds <= owed_seconds
-  undecided_if: is_fenced is null
+  undecided_if: is_fenced is null or is_cut_off
 evidence: broker, isr, is_fenced, holding, seconds
 place:
   at: since
 */
 with last as (
-  select topic, partition, max_by(struct(leader, isr, replicas), metadata_offset) as state
+  select topic, partition, max(at_micros) as last_micros,
+    max_by(struct(leader, leader_epoch, isr, replicas), metadata_offset) as state
   from leaderships
   group by all
 ),
@@ -35,6 +38,12 @@ assigned as (
 ),
 out as (
   select * from assigned where not array_contains(isr, broker)
+),
+-- The metadata log that was collected may end too early.
+reported_later as (
+  select distinct topic, partition, true as is_cut_off
+  from last join samples using (topic, partition)
+  where leader_epoch > state.leader_epoch and at_micros > last_micros + :clock_micros
 ),
 left_isr as (
   select topic, partition, broker,
@@ -63,6 +72,7 @@ select *, {{ owed_seconds }} as owed_seconds,
     - greatest(since, changed_micros, healed_micros)) / {{ micros_per_second }} as seconds
 from out
 join left_isr using (topic, partition, broker)
+left join reported_later using (topic, partition)
 left join states using (broker)
 cross join last_fault
 cross join collecting

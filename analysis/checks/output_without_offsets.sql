@@ -55,9 +55,9 @@ judged as (
 uncommitted as (
   select * from judged where coalesce(committed, 0) < coalesce(stored, 1)
 ),
--- The offsets may be of each group that the worker read for.
+-- The offsets may be of each partition that the worker read, for each group.
 readers as (
-  select distinct worker, group as reader from deliveries
+  select distinct worker, group as reader, topic, partition from deliveries
 ),
 coordinators as (
   select group as reader, min(offsets_partition) as offsets_partition from all_offsets group by all
@@ -68,7 +68,8 @@ of_groups as (
   from uncommitted as u
   left join readers using (worker)
   left join coordinators using (reader)
-  left join stored_bounds as b on b.group = reader
+  left join stored_bounds as b
+    on (b.group, b.topic, b.partition) = (reader, readers.topic, readers.partition)
 )
 select producer, transaction, group, at, records, aborted, stored is null as is_lost,
   min(permit) as permit, max(is_followed) as is_superseded

@@ -9,20 +9,7 @@ evaluates: every partition of an OffsetForLeaderEpoch with a response, on a conn
   login.
 source: KIP-320, ACL Changes; `KafkaApis.handleOffsetForLeaderEpochRequest`.
 needs: [wire_calls, leaderships, acls]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with asked as (
   select * from broker_calls

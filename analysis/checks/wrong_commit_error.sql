@@ -15,25 +15,13 @@ evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a respo
 source: KIP-1319, Broker-Side; KIP-447; KIP-848; KIP-890; `ClassicGroup.validateOffsetCommit`,
   `ConsumerGroup.validateOffsetCommit`.
 needs: [wire_calls, leaderships, committed_offsets]
-evaluated: select count(*) as evaluated from responses
-kept: true
+rules: true
 cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
 - permitted: '{rule}'
   when: verdict = 'permitted'
   cause: >-
     {api} version {version} to broker {broker}: expected {expected}, got {got}, as coordinators
     before Kafka 4.0 do
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
 */
 with due as (
   select *, rule in ('unknown topic id', 'unknown partition') as is_of_topic,

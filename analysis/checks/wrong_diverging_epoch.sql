@@ -8,20 +8,7 @@ evaluates: every partition of a Fetch with a last fetched epoch that a leader di
   because of its epoch.
 source: KIP-595, Fetch; `Partition.readRecords`.
 needs: [wire_calls, leaderships]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with ruled as (
   select *,

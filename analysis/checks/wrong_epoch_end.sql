@@ -10,20 +10,7 @@ evaluates: every partition of an OffsetForLeaderEpoch that a leader did not refu
 source: KIP-101 and KIP-279, OffsetsForLeaderEpoch; `LeaderEpochFileCache.endOffsetFor`;
   KAFKA-19902, step 6.
 needs: [wire_calls, leaderships]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with responses as (
   select {{ response }},

@@ -10,20 +10,7 @@ evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with
   exception of its error in the client library.
 source: KIP-320, Leader Fetch Handling, API Changes; `Partition.checkCurrentLeaderEpoch`.
 needs: [wire_calls, leaderships]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with compared as (
   select *,

@@ -9,20 +9,7 @@ evaluates: every partition of an OffsetFetch with a response whose topic id, if 
   known.
 source: KIP-320, OffsetFetch; KIP-447, OffsetFetch; `OffsetMetadataManager.fetchOffsets`.
 needs: [wire_calls, leaderships, committed_offsets]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with fetches as (
   select *, is_stable and coalesce(is_open, false) as must_wait,

@@ -11,20 +11,7 @@ evaluates: >-
   the candidate's is about none: it is an INVALID_REQUEST of any epoch.
 source: KIP-595; `KafkaRaftClient.handleFetchRequest` and the handlers of the other requests.
 needs: [wire_calls, metadata_batches]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with calls as (
   select *, {{ error_in_words() }} as error from quorum_calls

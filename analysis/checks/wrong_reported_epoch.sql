@@ -10,20 +10,7 @@ evaluates: every partition that a Metadata response has a leader of, every one o
 source: KIP-320, Metadata, ListOffsets and API Changes; `Partition.fetchOffsetForTimestamp`.
 needs: [wire_calls, leaderships]
 optional: [replica_records]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- undecided: '{rule}'
-  when: verdict = 'undecided'
-  cause: >-
-    {api} version {version} to broker {broker}: what it has to return is not known exactly, got
-    {got}
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 with leaders as (
   select distinct topic, partition, leader_epoch as epoch, leader, true as is_of_leader

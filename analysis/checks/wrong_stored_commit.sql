@@ -8,15 +8,7 @@ evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a respo
 source: KIP-320, OffsetCommit and TxnOffsetCommit, Offset Schema Changes; KIP-1319, Persisting
   topic IDs; `OffsetCommitValue`.
 needs: [wire_calls, committed_offsets]
-evaluated: select count(*) as evaluated from responses
-kept: true
-cases:
-- violation: '{rule}'
-  when: verdict = 'violation'
-  cause: '{api} version {version} to broker {broker}: expected {expected}, got {got}'
-evidence: worker, seq, broker, api, version, expected, got
-place:
-  at: at_micros
+rules: true
 */
 {% macro stored_in_words(offset, epoch, producer, producer_epoch) -%}
 format_string('offset %s, epoch %s, producer %s with epoch %s',

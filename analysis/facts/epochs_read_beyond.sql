@@ -23,13 +23,14 @@ entries as (
   select topic, partition, explode(epochs) as entry from epoch_starts
 ),
 ended as (
-  select topic, partition, d.leader_epoch, delivered_to, min(entry.start_offset) as ends,
-    min_by(entry.leader_epoch, entry.start_offset) as next_epoch
+  select topic, partition, d.leader_epoch, delivered_to,
+    min(struct(entry.start_offset, entry.leader_epoch)) as next
   from delivered as d join entries using (topic, partition)
   where entry.leader_epoch > d.leader_epoch
   group by all
 )
-select ended.topic, ended.partition, leader_epoch, broker, until_micros, ends, next_epoch
+select ended.topic, ended.partition, leader_epoch, broker, until_micros,
+  next.start_offset as ends, next.leader_epoch as next_epoch
 from ended join leader_epochs as led
   on (led.topic, led.partition, led.epoch) = (ended.topic, ended.partition, ended.leader_epoch)
-where delivered_to >= ends
+where delivered_to >= next.start_offset

@@ -18,7 +18,7 @@ with deleted as (
 had as (
   select topic, partition, value, count(distinct group) as groups_had
   from sliced_polls
-  left semi join planned_groups using (group)
+  left semi join planned_readers using (group, topic)
   left semi join deleted using (topic, partition, value)
   group by all
 )

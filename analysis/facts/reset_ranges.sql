@@ -24,9 +24,9 @@ columns: |
   covers_from bigint
   is_jump boolean: a seek, or a reset by a policy that leads past records which the log has
 */
-{% set reset_key = "group, topic, partition, member, at_micros, to_offset, cause, policy" %}
+{% set reset_key = "group, topic, partition, member, at_micros, to_offset, cause" %}
 with led as (
-  select {{ reset_key }}, max(from_offset) as from_offset, max(from_epoch) as from_epoch
+  select {{ reset_key }}, policy, max(from_offset) as from_offset, max(from_epoch) as from_epoch
   from {{ of_present_topic("client_resets", "at_micros") }}
   where to_offset is not null
   group by all

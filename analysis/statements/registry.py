@@ -87,8 +87,9 @@ class CheckHeader(Description, kw_only=True, frozen=True):
         needs: tables that must have rows; without any there is nothing to judge.
         evaluated: SQL of one row with that count, by the tables and steps of the statement.
         cases: what it finds, in order: of each row the first case that holds.
-        is_kept: whether its rows are computed once, since a verdict counts them by rules too. Then
-            `evaluated` reads nothing else, by the name `responses`.
+        is_by_rules: whether its rows are responses with a rule of the protocol, and the verdict on
+            it. They are computed once, since a verdict counts them by rules too. What all such
+            checks have in common is in `_by_rules`; `cases` are then further ones.
         exercised: the table or fact whose rows are the cases in which the check could have failed;
             empty if it could in all that it evaluates.
         evidence: the columns that go into the JSON evidence, separated by commas; a case may have
@@ -102,15 +103,20 @@ class CheckHeader(Description, kw_only=True, frozen=True):
     """
 
     needs: tuple[str, ...]
-    evaluated: str
-    cases: list[CaseHeader]
-    is_kept: bool = msgspec.field(default=False, name="kept")
+    evaluated: str = ""
+    cases: list[CaseHeader] = []
+    is_by_rules: bool = msgspec.field(default=False, name="rules")
     exercised: str = ""
     evidence: str = ""
     summary: str = ""
     place: dict[str, str] = {}
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a header without what only a check by rules need not have."""
+        if not (self.evaluated or self.is_by_rules):
+            raise ValueError("evaluated is missing")
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,7 @@ class CheckDefinition:
     def evaluated(self) -> str:
         """The statement of how much there was to judge."""
         counted = expanded(self.header.evaluated, self.source.path)
-        if self.header.is_kept:
+        if self.header.is_by_rules:
             return f"with responses as (select * from {self.name}) {counted}"
         return parts_of(self.source)[0] + counted
 
@@ -208,7 +214,7 @@ class CheckDefinition:
         Raises:
             TableError: a table is missing or unreadable.
         """
-        if self.header.is_kept:
+        if self.header.is_by_rules:
             trace.with_rows(self.rows)
         summary = self._asked(self.summary, trace) if self.summary else None
         return CheckOutcome(
@@ -224,7 +230,7 @@ class CheckDefinition:
     def _about_rows(self, final: str, *more: str) -> str:
         """A statement about the rows of the check's own."""
         steps, own = parts_of(self.source)
-        if self.header.is_kept:
+        if self.header.is_by_rules:
             steps, own = "", f"select * from {self.name}"
         # A comment may be between the steps and the last SELECT.
         begun = f"{steps.rstrip()}\n," if steps else "with"
@@ -236,6 +242,33 @@ def in_order(ids: str) -> tuple[str, int, str]:
     first = ids.split(",", maxsplit=1)[0]
     digits = "".join(letter for letter in first if letter.isdigit())
     return first[0], int(digits), first[1:].removeprefix(digits)
+
+
+def _header(source: Source) -> CheckHeader:
+    header = source.header_as(CheckHeader)
+    return _by_rules(header) if header.is_by_rules else header
+
+
+def _by_rules(header: CheckHeader) -> CheckHeader:
+    """The header of a check by rules, with what all of these have in common."""
+    call = "{api} version {version} to broker {broker}"
+    unknown = CaseHeader(
+        f"{call}: what it has to return is not known exactly, got {{got}}",
+        undecided="{rule}",
+        when="verdict = 'undecided'",
+    )
+    wrong = CaseHeader(
+        f"{call}: expected {{expected}}, got {{got}}",
+        violation="{rule}",
+        when="verdict = 'violation'",
+    )
+    return msgspec.structs.replace(
+        header,
+        evaluated="select count(*) as evaluated from responses",
+        cases=[*([unknown] if header.undecided else []), wrong, *header.cases],
+        evidence="worker, seq, broker, api, version, expected, got",
+        place={"at": "at_micros"},
+    )
 
 
 def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
@@ -311,10 +344,7 @@ def _columns(source: Source, name: str) -> tuple[str, ...]:
 CHECKS: dict[Check, CheckDefinition] = {
     one.name: one
     for one in sorted(
-        (
-            CheckDefinition(source, source.header_as(CheckHeader))
-            for source in sources("checks").values()
-        ),
+        (CheckDefinition(source, _header(source)) for source in sources("checks").values()),
         key=lambda one: in_order(one.id),
     )
 }

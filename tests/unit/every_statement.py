@@ -27,7 +27,7 @@ def statements() -> dict[str, str]:
         found |= {f"{check}: findings": one.findings, f"{check}: evaluated": one.evaluated}
         if one.summary:
             found[f"{check}: summary"] = one.summary
-        if one.header.is_kept:
+        if one.header.is_by_rules:
             found[f"{check}: rows"] = one.rows.text
     return found
 

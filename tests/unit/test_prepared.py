@@ -16,7 +16,7 @@ from analysis.statements.trace import Trace
 from contract.errors import StatementError
 from tests.unit.every_statement import declared_schemas, planted, statements
 
-KEPT = {check: one.rows for check, one in CHECKS.items() if one.header.is_kept}
+KEPT = {check: one.rows for check, one in CHECKS.items() if one.header.is_by_rules}
 NUMBERS = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
 
 

@@ -37,6 +37,16 @@ def output_holds_and_offsets_are_nowhere(h: History) -> None:
 
 
 @asks(
+    "They are stored nowhere; another member of the group commits another partition afterwards.",
+    source=TOGETHER + "; compaction removes what a later commit of the partition replaces",
+    expects={"output_without_offsets": VIOLATION},
+)
+def another_partition_is_committed_later(h: History) -> None:
+    _pipeline(h, output="commit", offsets=None)
+    h.commit(5, 0, at=50.0, topic="in", partition=1, member="2", brokers=(1, 2))
+
+
+@asks(
     "A transaction's output and offsets were both committed.",
     source=TOGETHER,
     expects={

@@ -51,6 +51,44 @@ def commits_alternate_in_the_new_generation(h: History) -> None:
 
 
 @asks(
+    "Member 1's commit is stored after member 2 was assigned the partition, and answered after"
+    " member 3 was.",
+    source=FENCED,
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def commit_is_answered_after_a_third_assignment(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 29, at=6.0)
+    joined(h, 0, at=20.0, member="2", generation=2)
+    h.commit(30, 0, at=25.0, brokers=(1, 2), generation=1)
+    h.rows["commits"][-1]["committed_micros"] = h.at(40.0)
+    left(h, 0, at=29.0, member="2", generation=2)
+    joined(h, 0, at=30.0, member="3", generation=3)
+
+
+@asks(
+    "Two members were assigned the partition since. One of them had committed the same offset.",
+    source=FENCED + "; which of both commits is stored is not known",
+    expects={"commit_from_old_generation": UNDECIDED},
+)
+def one_of_two_owners_committed_the_same(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    h.polled(0, 29, at=6.0)
+    joined(h, 0, at=20.0, member="3", generation=2)
+    left(h, 0, at=29.0, member="3", generation=2)
+    joined(h, 0, at=30.0, member="2", generation=3)
+    h.polled(0, 29, at=31.0, member="2")
+    h.commit(30, 0, at=40.0, member="2", brokers=(1, 2), generation=3)
+    h.commit(30, 0, at=40.02, generation=1, stored=False)
+
+
+@asks(
     "Member 1 is assigned the partition again before it commits again.",
     source="KIP-429: a partition may come back to a member",
     expects={"commit_from_old_generation": NONE, "double_ownership": NONE},

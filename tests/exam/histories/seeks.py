@@ -55,6 +55,24 @@ def application_seeks_forward(h: History) -> None:
 
 
 @asks(
+    "The client returns 0 to 29, then 50 to 69, and the application seeks to 80.",
+    source=SEEK + ", from what had been returned",
+    expects={"skipped_record": VIOLATION, "poll_skip": VIOLATION},
+)
+def seek_excuses_no_earlier_skip(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 29, at=6.0)
+    h.polled(50, 69, at=10.0)
+    h.changed("sought", at=20.0, position=80)
+    h.polled(80, 99, at=30.0)
+    h.commit(100, 0, at=40.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
     "It seeks to 60, and the client returns records from 70 on.",
     source=SEEK,
     expects={"skipped_record": VIOLATION},
