@@ -1,6 +1,9 @@
-"""For all tests: no timed asserts, hypothesis's deadline among them; and who runs what."""
+"""For all tests: the program, no timed asserts, hypothesis's deadline among them; who runs what."""
 
 import signal
+import subprocess
+import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As of what a script starts in the background. What tests start would ignore it too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).resolve().parents[1]
 SPARK, DOCKER = "spark", "docker"
 FIRST = (
@@ -71,3 +75,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> InUnits:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place_of(item.nodeid))
+
+
+@pytest.fixture
+def fencepost(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Fencepost:
+    """The program, called in this process: to load it for each test would take minutes."""
+    from harness.__main__ import main  # noqa: PLC0415 - few tests call it
+
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        monkeypatch.setattr(sys, "argv", ["fencepost", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code or 0
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
+
+    return call

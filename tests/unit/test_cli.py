@@ -5,37 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from contract.builds import released
-from harness.__main__ import main
 from harness.commands import judging, run
 from harness.session.ducktape_session import DucktapeSession
+from tests.conftest import Fencepost
 
 ROOT = Path(__file__).resolve().parents[2]
-Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
 COMPARED = ("--scenario", "baseline", "--runs", "4")
-
-
-@pytest.fixture
-def fencepost(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Fencepost:
-    """The program, called in this process: to load it for each test would take minutes."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        monkeypatch.setattr(sys, "argv", ["fencepost", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code or 0
-        assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, *capfd.readouterr())
-
-    return call
 
 
 def as_process(*arguments: str) -> "subprocess.CompletedProcess[str]":

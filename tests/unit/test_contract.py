@@ -3,8 +3,8 @@
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -32,7 +32,6 @@ from contract.outcomes import (
 from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
 from contract.uris import local_folder, place
 from contract.values import is_intact, make_value
-from contract.verdicts import RunVerdict
 from contract.waiting import limited, wait_until
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
@@ -176,49 +175,25 @@ def test_a_line_that_only_looks_like_a_refusal_is_passed_over(
 # A description of a form that this release does not know is refused by name.
 
 
-NIGHT = made(
-    Night,
-    schema=SCHEMA + 1,
-    suite="smoke",
-    suite_sha256="0",
-    cluster="embedded",
-    seed=1,
-    started_micros=1,
-)
-UNKNOWN = "has schema 2, and this release knows schema 1 only: use the release that wrote it"
+OLDER: dict[str, tuple[msgspec.Struct, Callable[[Path], object]]] = {
+    MANIFEST_FILE: (
+        made(Manifest),
+        lambda folder: read_described(folder / MANIFEST_FILE, Manifest),
+    ),
+    NIGHT_FILE: (made(Night), read_night),
+    COMPARISON_FILE: (made(Comparison), read_comparison),
+    "report/verdict.json": (verdict_of({}), lambda folder: _verdict(RunFolder(folder))),
+}
 
 
-def written(file: Path, content: Any) -> Path:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(msgspec.json.encode(content))
-    return file
-
-
-def test_a_manifest_of_another_form(tmp_path: Path) -> None:
-    file = written(tmp_path / MANIFEST_FILE, Manifest(schema=SCHEMA + 1, files={}))
-    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
-        read_described(file, Manifest)
-
-
-def test_a_night_of_another_form(tmp_path: Path) -> None:
-    file = written(tmp_path / NIGHT_FILE, NIGHT)
-    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
-        read_night(tmp_path)
-
-
-def test_a_verdict_of_another_form(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path)
-    verdict = changed(verdict_of({}, verdict=RunVerdict.PASS), schema=SCHEMA + 1)
-    written(folder.report / "verdict.json", verdict)
-    with pytest.raises(RunFolderError, match=UNKNOWN):
-        _verdict(folder)
-
-
-def test_a_comparison_of_another_form(tmp_path: Path) -> None:
-    comparison = Comparison(schema=SCHEMA + 1, scenario="s", parameters={}, builds={}, sides={})
-    file = written(tmp_path / COMPARISON_FILE, comparison)
-    with pytest.raises(RunFolderError, match=f"{file} {UNKNOWN}"):
-        read_comparison(tmp_path)
+@pytest.mark.parametrize("name", OLDER)
+def test_a_description_of_another_form_is_refused(tmp_path: Path, name: str) -> None:
+    content, read = OLDER[name]
+    file = run_folder(tmp_path).path / name
+    file.write_bytes(msgspec.json.encode(changed(content, schema=SCHEMA + 1)))
+    unknown = "has schema 2, and this release knows schema 1 only: use the release that wrote it"
+    with pytest.raises(RunFolderError, match=f"{file} {unknown}"):
+        read(tmp_path)
 
 
 @pytest.mark.parametrize("key", ["seed", "started_micros"])

@@ -3,8 +3,6 @@
 import errno
 import os
 import stat
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,26 +11,13 @@ from analysis.report import standalone as page_as_file
 from contract.errors import StorageError, UsageError
 from contract.nights import SESSION_FILE
 from contract.run_folder import PLAN_FILE, require_new_file
-from harness.__main__ import main
 from simulator.history import COUNT_MAX, EVENTS_MAX
+from tests.conftest import Fencepost
 
-Fencepost = Callable[..., tuple[int, str]]
 
-
-@pytest.fixture
-def fencepost(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
-) -> Fencepost:
-    """Calls the program in a folder of its own; returns its code and its errors."""
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["fencepost", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return int(ended.value.code or 0), capfd.readouterr().err
-
-    return call
 
 
 @pytest.fixture
@@ -143,9 +128,9 @@ def test_a_page_that_can_not_be_written_is_told_in_words(
     ],
 )
 def test_an_empty_name_is_refused(arguments: list[str], fencepost: Fencepost) -> None:
-    code, said = fencepost(*arguments)
-    assert code == 64, said
-    assert len(said.splitlines()) == 1
+    ended = fencepost(*arguments)
+    assert ended.returncode == 64, ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("where", ["", "tables", "new/store", "report"])
@@ -155,8 +140,9 @@ def test_nothing_new_is_made_in_a_run(where: str, run: Path, fencepost: Fencepos
         ["analyze", str(run), "--store", place],
         ["generate", str(run / "generated" / where), "--events", "1500"],
     ):
-        code, said = fencepost(*arguments)
-        assert (code, "is in the folder of the run" in said) == (64, True), said
+        ended = fencepost(*arguments)
+        assert ended.returncode == 64
+        assert "is in the folder of the run" in ended.stderr
     assert sorted(one.name for one in run.iterdir()) == [PLAN_FILE, "report", "tables"]
 
 
@@ -165,9 +151,9 @@ def test_a_store_that_can_not_be_written_is_refused_before_all_else(
 ) -> None:
     (tmp_path / "file").write_text("")
     for store in ("file", "file/store"):
-        code, said = fencepost("analyze", str(run), "--store", store)
-        assert code == 64
-        assert said.startswith(f"error: --store {store} can't be written (")
+        ended = fencepost("analyze", str(run), "--store", store)
+        assert ended.returncode == 64
+        assert ended.stderr.startswith(f"error: --store {store} can't be written (")
     assert not (tmp_path / "store").exists()
 
 
@@ -186,7 +172,7 @@ def test_a_store_that_can_not_be_written_is_refused_before_all_else(
 def test_a_refused_history_leaves_no_folder(
     options: list[str], fencepost: Fencepost, tmp_path: Path
 ) -> None:
-    code, said = fencepost("generate", "new/folder", *options)
-    assert code == 64
-    assert len(said.splitlines()) == 1
+    ended = fencepost("generate", "new/folder", *options)
+    assert ended.returncode == 64
+    assert len(ended.stderr.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []

@@ -2,7 +2,6 @@
 
 import io
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,17 @@ from contract.encodable import as_json as encoded
 from contract.encodable import encodable
 from contract.errors import UsageError
 from contract.program import say
-from contract.run_folder import Plan, RunFolder
+from contract.run_folder import RunFolder
 from contract.stages import Stage
 from contract.terminal import Terminal, shown
 from contract.uris import as_word
-from harness.__main__ import main
 from harness.clients.history import HistoryWriter
 from harness.commands import judging, nightly, reports
 from harness.session.account import Failed, report
 from harness.story.phases import PREFIX, Phases
 from simulator.history import Request, description, universes_of, write_history
+from tests.conftest import Fencepost
+from tests.descriptions import plan_of
 
 # A name that begins with a dash is a name, for the program and for each of its children.
 
@@ -57,23 +57,17 @@ def children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]
     return commands
 
 
-def fencepost(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["fencepost", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
-
-
 @pytest.mark.parametrize("name", DASHES)
 def test_names_follow_the_end_of_the_options(
-    name: str, children: list[list[str]], monkeypatch: pytest.MonkeyPatch
+    name: str, children: list[list[str]], fencepost: Fencepost
 ) -> None:
     page = Path(name, "report", "index.html")
     page.parent.mkdir(parents=True)
     page.touch()
     judging.analyse_in_own_process([Path(name)], master="local[1]", conf=["spark.a=b"])
-    assert fencepost(monkeypatch, "explain", "--all", "--json", "--", name, "lost_record:1") == 0
-    assert fencepost(monkeypatch, "open", "--standalone", f"{name}.html", "--", name) == 0
+    for call in (("explain", "--all", "--json"), ("open", "--standalone", f"{name}.html")):
+        finding = ["lost_record:1"] if call[0] == "explain" else []
+        assert fencepost(*call, "--", name, *finding).returncode == 0
     nightly._compare(Path(name), is_verbose=True, as_json=True)  # noqa: SLF001 - needs two builds
     after = [command[command.index("--") + 1 :] for command in children]
     assert after == [
@@ -95,13 +89,14 @@ def test_a_command_that_is_printed_names_it_as_a_path(name: str) -> None:
 def test_it_is_looked_for(
     name: str,
     command: str,
+    fencepost: Fencepost,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-    capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert fencepost(monkeypatch, command, "--", name) == 64
-    assert f"no run at or below {name}:" in capfd.readouterr().err
+    ended = fencepost(command, "--", name)
+    assert ended.returncode == 64
+    assert f"no run at or below {name}:" in ended.stderr
 
 
 # Runs in folders whose names are no text, or would be orders to a terminal, have reports.
@@ -184,16 +179,7 @@ def test_only_what_has_no_code_is_escaped() -> None:
 def test_a_run_folder_and_a_history_take_any_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = Plan(
-        scenario="own",
-        question=HALVES,
-        parameters={"a": HALVES},
-        topics=[],
-        groups=[],
-        must_judge=[],
-        expects=[],
-    )
-    RunFolder(tmp_path).write_plan(plan)
+    RunFolder(tmp_path).write_plan(plan_of(question=HALVES, parameters={"a": HALVES}))
     assert RunFolder(tmp_path).plan().question == ESCAPED
     history = HistoryWriter(tmp_path / "driver.jsonl")
     Phases(history).enter(Stage.HELD, HALVES)
