@@ -1,34 +1,33 @@
 """The made parts of docs/arbiter.md and arbiter-runs.md, from figures that are kept."""
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.report.figures import with_noun
 from bench import figures
 from bench.figures import rendered
+from contract.clients import Client
 from contract.errors import UsageError
-from contract.markdown import anchor
-from contract.outcomes import Manner
-from studies.arbiter.figures import Figures, Ran, figures_of
-from studies.arbiter.predictions import (
-    committed,
-    differences,
-    predictions,
-    resumption,
-    said,
-    said_commit,
-    said_epoch,
-)
+from contract.outcomes import ResetPolicy
+from contract.verdicts import Engine
+from studies.arbiter import tables
+from studies.arbiter.cells import BUILDS, ON_EACH_BUILD, table
+from studies.arbiter.figures import Figures, figures_of
+from studies.arbiter.predictions import differences
 from studies.arbiter.race import race_rows
-from studies.arbiter.rows import HAZARDS, RACE, Row, stories_of
-from studies.arbiter.sections import Cell, Section, sections
+from studies.arbiter.rows import HAZARDS, RACE, RELEASED, Row, stories_of
+from studies.hunt import page as hunt
 
 _NAME = "arbiter"
-_RUNS_PAGE = "arbiter-runs.md"
-_PREDICTIONS = "../studies/arbiter/predictions.yml"
 _TEMPLATES = Path(__file__).parent
-_LINKS = 4
-"""As many runs of a sentence have a link of their own."""
+_OPTIONS = {
+    "option-1": "Option 1 (the position takes the leader of the metadata)",
+    "option-2": "Option 2 (the metadata's epoch at the commit)",
+    "option-3": "Option 3 (the larger epoch)",
+    "options-1-and-3": "Options 1 and 3 together (pull request #22558)",
+}
+_PROTOCOLS = {Client.JAVA: "classic", Client.JAVA_CONSUMER: "KIP-848"}
 
 
 def keep(folders: Sequence[Path]) -> Path:
@@ -49,67 +48,48 @@ def kept() -> Figures:
     return figures.kept(_NAME, Figures)
 
 
-def part() -> str:
-    """The part of docs/arbiter.md that is made."""
-    return shown(one for one in _sections() if not one.is_detail)
-
-
-def part_of_runs() -> str:
-    """The part of docs/arbiter-runs.md that is made."""
-    details = shown(one for one in _sections() if one.is_detail)
-    return f"{details}\n\n{shown_runs(kept().runs)}"
-
-
-@cache
-def _sections() -> list[Section]:
-    return list(sections(kept()))
-
-
-def shown(some: Iterator[Section]) -> str:
-    """Sections as Markdown; figures lead to their runs."""
-    return rendered(_TEMPLATES / "sections.md.j2", sections=list(some), cell=_cell, links=_links)
-
-
-def shown_runs(runs: Sequence[Ran]) -> str:
-    """Every run as Markdown: how to repeat it, and the outcome of each group."""
+def part(of: Figures | None = None) -> str:
+    """The part of docs/arbiter.md that is made, by default of the figures that are kept."""
+    shown = of or kept()
+    rows = shown.rows
+    of_table = {(row.kafka, row.build, row.topic, row.group) for row in table()}
+    judged = {
+        (row.kafka, row.build, row.hazard, row.group) for row in rows if "-pairs-" in row.story
+    }
     return rendered(
-        _TEMPLATES / "runs.md.j2", runs=[(run, list(map(_group, run.rows))) for run in runs]
+        _TEMPLATES / "arbiter.md.j2",
+        tables=tables,
+        with_noun=with_noun,
+        skipping=_skipping,
+        figures=shown,
+        rows=rows,
+        released=[row for row in tables.plain(rows) if row.build == RELEASED],
+        bare=[row for row in tables.bare(rows) if row.hazard == "truncated/above"],
+        options=_OPTIONS,
+        protocols=_PROTOCOLS,
+        builds=BUILDS,
+        on_each_build=ON_EACH_BUILD,
+        hunted=hunt.counted(hunt.kept()),
+        differences=differences(rows),
+        races=[run for run in shown.runs if not run.hazard],
+        engines=Counter(Engine(run.judged_by) for run in shown.runs),
+        of_table=of_table,
+        ran=of_table & judged,
     )
 
 
-def _group(row: Row) -> Sequence[object]:
-    known = predictions()
-    epochs, wanted = committed(row, known), resumption(row, known)
-    commits = "" if row.manner == Manner.EXTERNAL else said_commit(epochs)
-    predicted = "; ".join(filter(None, (commits, said(wanted))))
-    return (
-        row.hazard.partition("/")[2],
-        row.client,
-        row.manner,
-        row.style,
-        row.reset,
-        said_epoch(row.committed_epoch),
-        f"**{said(row)}**" if differences([row]) else said(row),
-        f"[{predicted}]({_PREDICTIONS}#L{wanted.line})",
+def part_of_runs(of: Figures | None = None) -> str:
+    """The part of docs/arbiter-runs.md that is made."""
+    shown = of or kept()
+    return rendered(
+        _TEMPLATES / "runs.md.j2",
+        tables=tables,
+        figures=shown,
+        rows=shown.rows,
+        resets=list(ResetPolicy),
+        released=RELEASED,
     )
 
 
-def _cell(one: Cell) -> str:
-    if one.line:
-        return f"[{one.text}]({_PREDICTIONS}#L{one.line})"
-    return f"[{one.text}]({_run(one.stories[0])})" if one.stories else one.text
-
-
-def _links(sentence: Cell) -> Iterator[str]:
-    """Yield what shows a sentence: a line, some of its runs, and where all are."""
-    if sentence.source:
-        is_code = sentence.source.startswith("https:")
-        yield f"[{'source' if is_code else sentence.source}]({sentence.source})"
-    for number, story in enumerate(sentence.stories[:_LINKS], start=1):
-        yield f"[{'run' if number == 1 else number}]({_run(story)})"
-    if len(sentence.stories) > _LINKS:
-        yield f"[all {len(sentence.stories)}]({_RUNS_PAGE}#every-run)"
-
-
-def _run(story: str) -> str:
-    return f"{_RUNS_PAGE}#{anchor(story)}"
+def _skipping(rows: Sequence[Row]) -> str:
+    return f"{sum(bool(row.never_delivered) for row in rows)} of {with_noun(len(rows), 'group')}"

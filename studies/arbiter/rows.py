@@ -57,12 +57,23 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     exception: str | None
 
     @property
+    def cause(self) -> str:
+        """The hazard, without the topic."""
+        return self.hazard.partition("/")[0]
+
+    @property
+    def group(self) -> str:
+        """The name of its group."""
+        topic = self.hazard.partition("/")[2]
+        return f"{topic}.{self.client}.{self.manner}.{self.style}.{self.reset}"
+
+    @property
     def keys(self) -> dict[str, str]:
         """What predictions fit by."""
         return {
             "kafka": self.kafka,
             "build": self.build,
-            "hazard": self.hazard.partition("/")[0],
+            "hazard": self.cause,
             "topic": self.hazard,
             "style": self.style,
             "manner": self.manner,

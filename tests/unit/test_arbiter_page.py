@@ -10,11 +10,10 @@ from contract.markdown import anchor
 from contract.outcomes import CommitEpoch
 from contract.verdicts import Engine, Judging
 from studies.arbiter.figures import Figures, Outcome, Ran, figures_of
-from studies.arbiter.page import kept, part, part_of_runs, shown, shown_runs
+from studies.arbiter.page import kept, part, part_of_runs
 from studies.arbiter.predictions import FILE
 from studies.arbiter.race import Ahead, RaceRow
 from studies.arbiter.rows import Row, Story
-from studies.arbiter.sections import sections
 from tests import arbiter_rows
 
 LOST = replace(arbiter_rows.LOST, story="4.3.1-released-truncated-1900")
@@ -74,13 +73,10 @@ def figures(*rows: Row) -> Figures:
     return replace(raced, runs=[*runs, ran(AHEAD.story, [])])
 
 
-def page_of(*rows: Row, only: slice = slice(None)) -> str:
-    """The sections without links, except those to predictions."""
-    text = shown(iter(list(sections(figures(*rows)))[only]))
+def page_of(*rows: Row) -> str:
+    """The pages without links, except those to predictions."""
+    text = part(figures(*rows)) + part_of_runs(figures(*rows))
     return re.sub(r"\[([^\]]*)\]\(arbiter-runs[^)]*\)", r"\1", text)
-
-
-BRIEF = slice(1)
 
 
 def test_figures_of_runs_have_their_groups_and_what_was_raced(tmp_path: Path) -> None:
@@ -123,25 +119,22 @@ def test_the_first_table_has_a_column_for_each_choice() -> None:
 
 def test_every_group_is_shown_with_its_prediction() -> None:
     otherwise = replace(LOST, resumed_at=150, never_delivered=50)
-    page = shown_runs(figures(otherwise, INFLATED).runs)
+    page = part_of_runs(figures(otherwise, INFLATED))
     assert f"### {INFLATED.story}" in page
     assert f"run --full --only {LOST.story}" in page
     assert "| **resumes at 150, skips 50** | [commits epoch 1; resumes at 100](" in page
 
 
 def test_each_sentence_of_the_answer_has_a_run_or_a_line() -> None:
-    brief = next(sections(figures(LOST, INFLATED)))
-    assert len(brief.sentences) > 3
-    assert all(one.stories or one.source for one in brief.sentences)
-    for line in shown(iter([brief])).splitlines():
-        if line.startswith("- "):
-            assert re.search(
-                r"\]\((https://github|arbiter-runs\.md#|hunt\.md)\S+?\)\)$|hunt\.md\)\)$", line
-            )
+    brief = part(figures(LOST, INFLATED)).partition("\nA newer epoch")[0]
+    sentences = [line for line in brief.splitlines() if line.startswith("- ")]
+    assert len(sentences) > 3
+    shown_by = re.compile(r"\]\((https://github|arbiter-runs\.md#)\S+?\)\)$|hunt\.md\)\)$")
+    assert [line for line in sentences if not shown_by.search(line)] == []
 
 
 def test_the_answer_counts_what_each_choice_skipped() -> None:
-    page = page_of(LOST, INFLATED, only=BRIEF)
+    page = page_of(LOST, INFLATED)
     assert "the batch before its position: 1 of 1 group with plain commits did" in page
     assert "than the record's in 1 of 1 group; 1 of 1 group skipped records (100 in all)." in page
     assert "| option-2 | 1 | 1 of 1 groups | 1 of 1 group (100 in all) | not run |" in page
@@ -153,9 +146,9 @@ def test_a_commit_of_nothing_is_counted_where_the_client_chose_what_to_commit() 
     lost_with_the_topic = replace(
         empty, hazard="recreated/kept", story="4.3.1-released-recreated-1900"
     )
-    page = page_of(LOST, empty, read_out, lost_with_the_topic, only=BRIEF)
+    page = page_of(LOST, empty, read_out, lost_with_the_topic)
     assert "commits nothing, and reports no error: 1 of 2 groups" in page
-    assert "commits nothing" not in page_of(LOST, only=BRIEF)
+    assert "commits nothing" not in page_of(LOST)
 
 
 def test_the_pages_that_are_kept_name_runs_and_predictions() -> None:
