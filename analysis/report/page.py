@@ -83,11 +83,11 @@ def write_report(facts: RunFacts, verdict: Verdict) -> None:
     """Write `report/index.html`, and beside it or above what several pages share."""
     folder = facts.folder
     file = folder.report / "index.html"
-    figure = timeline(folder, verdict)
+    figure = timeline(facts, verdict)
     pictures = Pictures(
         timeline=figure,
         plotly=script_tag(file, shared_script(folder)) if figure else "",
-        trees=log_trees(folder, verdict),
+        trees=log_trees(facts, verdict),
     )
     replace_text(file, page(facts, verdict, pictures))
 

@@ -12,14 +12,29 @@ import pytest
 from pages_of import changed, finding, result, run_folder, verdict_of, with_tables
 
 from analysis.report.log_tree import log_trees
-from analysis.report.log_tree.commits import Commit, commits_of
-from analysis.report.log_tree.model import Segment, Tree, tree_of
-from analysis.report.log_tree.scale import PLACES_MAX, offsets_of, scale_of, simplified
-from analysis.report.log_tree.sentences import branch_in_words, commit_in_words, why
-from analysis.report.log_tree.trees import COMMITS_MAX, TREES_MAX
+from analysis.report.log_tree.drawing import (
+    COMMITS_MAX,
+    PLACES_MAX,
+    TREES_MAX,
+    offsets_of,
+    scale_of,
+    simplified,
+)
+from analysis.report.log_tree.model import (
+    Commit,
+    Segment,
+    Tree,
+    branch_in_words,
+    commit_in_words,
+    commits_of,
+    tree_of,
+    why,
+)
+from analysis.report.run_facts import RunFacts
 from analysis.report.timeline.source import Partition, Source
 from contract.findings import FINDINGS
 from contract.run_folder import RunFolder, TopicPlan
+from contract.tables import TABLES as CONTRACT
 from contract.verdicts import Finding, Resumption, Verdict
 
 SECOND = 1_000_000
@@ -89,7 +104,8 @@ TABLES: dict[str, list[Row]] = {
 
 
 def made(path: Path, **tables: list[Row]) -> RunFolder:
-    return with_tables(run_folder(path), **TABLES | tables)
+    others: dict[str, list[Row]] = {name: [] for name in CONTRACT}
+    return with_tables(run_folder(path), **others | TABLES | tables)
 
 
 def verdict(*rows: Resumption, findings: list[Finding] | None = None) -> Verdict:
@@ -97,13 +113,8 @@ def verdict(*rows: Resumption, findings: list[Finding] | None = None) -> Verdict
     return changed(verdict_of(checks), resumption=list(rows))
 
 
-def unclean(epoch: int) -> Finding:
-    evidence = {"leader_epoch": epoch}
-    return finding("unclean_election_unconfigured", kind="configured", evidence=evidence)
-
-
-def tree(folder: RunFolder, where: Partition = T0, findings: list[Finding] | None = None) -> Tree:
-    found = tree_of(Source(folder, verdict(findings=findings)), where)
+def tree(folder: RunFolder) -> Tree:
+    found = tree_of(Source(RunFacts(folder), verdict()), T0)
     assert found is not None
     return found
 
@@ -161,16 +172,16 @@ def test_a_replica_that_is_only_behind_is_no_branch(tmp_path: Path) -> None:
 
 def test_a_partition_without_epochs_has_no_tree(tmp_path: Path) -> None:
     folder = made(tmp_path, epoch_checkpoints=[])
-    assert tree_of(Source(folder, verdict()), T0) is None
+    assert tree_of(Source(RunFacts(folder), verdict()), T0) is None
 
 
-def test_an_election_is_unclean_if_the_judge_found_it_so(tmp_path: Path) -> None:
-    """A reassignment may elect a leader from outside of the ISR: `elections` says what it was."""
-    (found,) = [
-        one for one in tree(made(tmp_path), findings=[unclean(3)]).leaderships if one.is_unclean
-    ]
-    assert found.epoch == 3
-    assert not any(one.is_unclean for one in tree(made(tmp_path)).leaderships)
+def test_an_election_is_unclean_as_the_fact_of_elections_has_it(tmp_path: Path) -> None:
+    """A reassignment may elect a leader from outside of the ISR."""
+    found = [one for one in tree(made(tmp_path / "a")).leaderships if one.is_unclean]
+    assert [one.epoch for one in found] == [3]
+    states = [*TABLES["leaderships"][:3], {**lead(2, 3, 4, [2]), "replicas": [2]}]
+    moved = tree(made(tmp_path / "b", leaderships=states))
+    assert not any(one.is_unclean for one in moved.leaderships)
 
 
 def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:
@@ -183,7 +194,7 @@ def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) 
 def test_groups_that_committed_and_continued_in_the_same_way_are_one_row(tmp_path: Path) -> None:
     rows = [resumed("a"), resumed("b", commit_epoch="max"), resumed("c", resumed_at=200)]
     folder = made(tmp_path)
-    source = Source(folder, verdict(*rows))
+    source = Source(RunFacts(folder), verdict(*rows))
     found = commits_of(source, tree(folder))
     assert [one.groups for one in found] == [("a", "b"), ("c",)]
     assert commit_in_words(found[0]) == (
@@ -198,7 +209,7 @@ def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> N
         for offset in (40, 30)
     ]
     folder = made(tmp_path, committed_offsets=stored)
-    (only,) = commits_of(Source(folder, verdict()), tree(folder))
+    (only,) = commits_of(Source(RunFacts(folder), verdict()), tree(folder))
     assert commit_in_words(only) == "group java.g: commit (40, epoch 0)"
 
 
@@ -230,9 +241,9 @@ def test_each_row_says_what_the_epoch_of_the_commit_shows(
     tmp_path: Path, fields: dict[str, Any], told: str
 ) -> None:
     folder = made(tmp_path)
-    (only,) = commits_of(Source(folder, verdict(resumed(**fields))), tree(folder))
+    (only,) = commits_of(Source(RunFacts(folder), verdict(resumed(**fields))), tree(folder))
     assert why(only, tree(folder)) == told
-    (drawn,) = log_trees(folder, verdict(resumed(**fields)))
+    (drawn,) = log_trees(RunFacts(folder), verdict(resumed(**fields)))
     assert told in " ".join(texts(drawn.svg))
 
 
@@ -242,17 +253,16 @@ def test_skipped_offsets_come_from_every_finding_not_from_the_examples(tmp_path:
     row = {**msgspec.to_builtins(skip), "number": 11, "evidence": "{}"}
     pq.write_table(pa.Table.from_pylist([row], schema=FINDINGS), folder.report / "findings.parquet")
     lost = resumed(resumed_at=200, never_delivered=100)
-    (only,) = commits_of(Source(folder, verdict(lost)), tree(folder))
+    (only,) = commits_of(Source(RunFacts(folder), verdict(lost)), tree(folder))
     assert only.skipped == (100, 199)
-    (drawn,) = log_trees(folder, verdict(lost))
+    (drawn,) = log_trees(RunFacts(folder), verdict(lost))
     assert "never delivered: 100 to 199" in drawn.svg
 
 
 def test_the_picture_changes_with_the_tables(tmp_path: Path) -> None:
-    elected = verdict(resumed(), findings=[unclean(3)])
-    (before,) = log_trees(made(tmp_path / "a"), elected)
+    (before,) = log_trees(RunFacts(made(tmp_path / "a")), verdict(resumed()))
     (after,) = log_trees(
-        made(tmp_path / "b", cut_batches=[batch(1, 100, 179, 1)]), verdict(resumed())
+        RunFacts(made(tmp_path / "b", cut_batches=[batch(1, 100, 179, 1)])), verdict(resumed())
     )
     told = "epoch 1: offsets 100 to {} at least, truncated by broker 1"
     assert told.format(199) in " ".join(texts(before.svg))
@@ -267,24 +277,24 @@ def test_records_below_the_log_start_are_shown_as_deleted(tmp_path: Path) -> Non
         epoch_checkpoints=starts(2, e1=60, e3=100),
         log_starts=[bounds(2, 60, 350)],
     )
-    (drawn,) = log_trees(folder, verdict(resumed(committed_offset=20)))
+    (drawn,) = log_trees(RunFacts(folder), verdict(resumed(committed_offset=20)))
     assert "below the log start 60" in drawn.svg
     assert "The log starts at 60: offsets 20 to 59 are deleted." in texts(drawn.svg)
 
 
 def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -> None:
     quiet = made(tmp_path, truncations=[], cut_batches=[])
-    assert log_trees(quiet, verdict()) == []
-    assert len(log_trees(quiet, verdict(findings=[finding()]))) == 1
-    assert log_trees(quiet, verdict(findings=[finding("duplicate_delivery")])) == []
+    assert log_trees(RunFacts(quiet), verdict()) == []
+    assert len(log_trees(RunFacts(quiet), verdict(findings=[finding()]))) == 1
+    assert log_trees(RunFacts(quiet), verdict(findings=[finding("duplicate_delivery")])) == []
     one_epoch = made(tmp_path, epoch_checkpoints=starts(2, e0=0), truncations=[], cut_batches=[])
-    assert log_trees(one_epoch, verdict(findings=[finding()])) == []
+    assert log_trees(RunFacts(one_epoch), verdict(findings=[finding()])) == []
 
 
 def test_texts_are_escaped_and_the_picture_has_a_title_and_a_description(tmp_path: Path) -> None:
     evil = '</svg><img src=x onerror="alert(1)">'
     folder = made(tmp_path)
-    (drawn,) = log_trees(folder, verdict(resumed(evil, exception=evil, resumed_at=None)))
+    (drawn,) = log_trees(RunFacts(folder), verdict(resumed(evil, exception=evil, resumed_at=None)))
     assert "<img" not in drawn.svg
     root = ET.fromstring(drawn.svg)  # noqa: S314 - made here
     named = re.split(r"\s+", root.attrib["aria-labelledby"])
@@ -319,16 +329,16 @@ def test_places_keep_the_order_of_offsets_and_leave_room_for_labels() -> None:
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     rows = [resumed(f"g{number}", committed_offset=100 + number) for number in range(9)]
-    (drawn,) = log_trees(made(tmp_path / "a"), verdict(*rows))
+    (drawn,) = log_trees(RunFacts(made(tmp_path / "a")), verdict(*rows))
     assert f"{9 - COMMITS_MAX} other kinds of commits are not drawn." in texts(drawn.svg)
     folder = run_folder(tmp_path / "b")
     topic = TopicPlan(topic="t", partitions=5, replication=2, min_insync=1, unclean_election=False)
     folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
     tables = {
         name: [row | {"partition": number} for row in some for number in range(5)]
-        for name, some in TABLES.items()
+        for name, some in ({name: [] for name in CONTRACT} | TABLES).items()
     }
-    trees = log_trees(with_tables(folder, **tables), verdict())
+    trees = log_trees(RunFacts(with_tables(folder, **tables)), verdict())
     assert (len(trees), trees[-1].left) == (TREES_MAX, 5 - TREES_MAX)
 
 

@@ -1,9 +1,9 @@
 """The lanes of a timeline are computed from tables: a changed table changes them."""
 
+from math import sin
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from pages_of import PERMITTED, finding, run_folder, sent, with_tables
 from timeline_rows import (
@@ -25,8 +25,8 @@ from timeline_rows import (
     verdict,
 )
 
+from analysis.report.run_facts import RunFacts
 from analysis.report.timeline import timeline
-from analysis.report.timeline.thinning import changes_only, latest, thinned
 
 
 def test_each_lane_that_has_something_is_there(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_lanes_without_rows_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_run_without_tables_has_no_timeline(tmp_path: Path) -> None:
-    assert timeline(run_folder(tmp_path), verdict()) == ""
+    assert timeline(RunFacts(run_folder(tmp_path)), verdict()) == ""
 
 
 def test_a_table_of_an_earlier_release_counts_as_missing(tmp_path: Path) -> None:
@@ -262,22 +262,21 @@ def test_a_finding_without_a_time_stands_at_a_delivery(
     assert lane["marks"][0]["x"] == [at - 10]
 
 
-def test_thinning_keeps_what_a_line_looks_like() -> None:
-    x = np.arange(10_000.0)
-    y = np.sin(x / 500)
-    y[4_321], y[7_000] = 9.0, -9.0
-    few_x, few_y = thinned(x, y, 100)
-    assert len(few_x) <= 100
-    assert (few_x[0], few_x[-1]) == (0, 9_999)
-    assert (few_y.max(), few_y.min()) == (9, -9)
-    assert list(few_x) == sorted(few_x)
+def test_a_long_line_keeps_what_it_looks_like(tmp_path: Path) -> None:
+    ends = [1_000 + round(500 * sin(at / 200)) for at in range(4_000)]
+    ends[1_721], ends[2_800] = 9_000, 1
+    rows = [{**sample(end, 0), "at_micros": at * 7_000} for at, end in enumerate(ends)]
+    lane = lanes(made(tmp_path, samples=rows))["t-0: offsets"]
+    line = mark(lane, name="high watermark of broker 1")
+    assert len(line["x"]) <= 64
+    assert (line["x"][0], line["x"][-1]) == (-10, 17.993)
+    assert {9_000, 1} <= set(line["y"])
+    assert line["x"] == sorted(line["x"])
 
 
-def test_a_step_line_needs_only_its_changes_and_its_end() -> None:
-    x, y = changes_only(np.arange(6.0), np.array([1.0, 1, 1, 5, 5, 5]))
-    assert (list(x), list(y)) == ([0, 3, 5], [1, 5, 5])
-
-
-def test_the_value_of_a_step_line_is_that_of_its_last_point() -> None:
-    at = latest(np.array([1.0, 3.0]), np.array([10.0, 30.0]), np.array([0.0, 2.0, 9.0]))
-    assert np.array_equal(at, [np.nan, 10, 30], equal_nan=True)
+def test_a_step_line_needs_only_its_changes_and_its_end(tmp_path: Path) -> None:
+    rows = [sample(end, at) for at, end in enumerate((1, 1, 1, 5, 5, 5))]
+    line = mark(
+        lanes(made(tmp_path, samples=rows))["t-0: offsets"], name="high watermark of broker 1"
+    )
+    assert (line["x"], line["y"]) == ([-10, -7, -5], [1, 5, 5])

@@ -24,10 +24,8 @@ from timeline_rows import (
 from analysis.report.log_tree import log_trees
 from analysis.report.plotly_script import script_tag, shared_script
 from analysis.report.run_facts import RunFacts
-from analysis.report.story import origin
 from analysis.report.timeline import timeline
-from analysis.report.timeline.columns import NEEDED
-from analysis.report.timeline.selection import POINTS_MAX, SUBJECTS_MAX, select
+from analysis.report.timeline.fragment import POINTS_MAX, SUBJECTS_MAX, select
 from analysis.report.timeline.source import Source
 from contract.run_folder import RunFolder, TopicPlan
 from contract.tables import TABLES as CONTRACT
@@ -39,7 +37,7 @@ def test_partitions_and_groups_of_findings_are_shown_and_others_by_a_click(tmp_p
     both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
     folder = made(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
     found = finding(topic="other", partition=0, group="librdkafka.g")
-    chosen = select(Source(folder, verdict(found))).choices
+    chosen = select(Source(RunFacts(folder), verdict(found))).choices
     assert chosen == {
         "partitions": [("other-0", "partition other-0", True), ("t-0", "partition t-0", False)],
         "groups": [
@@ -59,10 +57,10 @@ def test_texts_of_a_run_are_escaped_twice(tmp_path: Path) -> None:
         sends=[sent(0, 9, producer=evil)],
         committed_offsets=[stored(10, 0, 4, group=evil)],
     )
-    html = timeline(folder, verdict(finding(group=evil, cause=evil)))
+    html = timeline(RunFacts(folder), verdict(finding(group=evil, cause=evil)))
     assert "<img" not in html
     assert html.count("</script>") == 2
-    names = [row for lane in data(folder, finding(group=evil))["lanes"] for row in lane["rows"]]
+    names = [lane["title"] for lane in data(folder, finding(group=evil))["lanes"]]
     assert any("&lt;/script&gt;" in name for name in names)
 
 
@@ -86,12 +84,12 @@ def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None
         committed_offsets=[stored(step, step, step) | at for _, step, at in rows],
     )
     last = finding(partition=partitions - 1)
-    chosen = select(Source(folder, verdict(last)))
+    chosen = select(Source(RunFacts(folder), verdict(last)))
     assert chosen.drawn <= POINTS_MAX
     assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
     assert chosen.choices["partitions"][0] == ("t-79", "partition t-79", True)
     assert chosen.notes == ["The timeline has 60 of 80 partitions, those of findings first."]
-    assert len(timeline(folder, verdict(last))) < 1_000_000
+    assert len(timeline(RunFacts(folder), verdict(last))) < 1_000_000
 
 
 @pytest.mark.parametrize("value", [None, -(2**60), 2**60])
@@ -113,21 +111,13 @@ def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -
         "broker_states": [state | {"metadata_offset": 1, "at_micros": SECOND}],
     }
     tables = TABLES | more
-    assert tables.keys() == NEEDED.keys()
     damaged = {name: [*rows, *_damaged(name, rows[0], value)] for name, rows in tables.items()}
     folder = made(tmp_path, **damaged)
     found = finding(group="java.g", at=None)
-    assert "fp-plot" in timeline(folder, verdict(found))
-    assert len(log_trees(folder, verdict(found))) == 1
-
-
-@pytest.mark.parametrize("faults", [TABLES["faults"], []], ids=["fault", "none"])
-def test_stories_and_the_timeline_count_from_the_same_moment(
-    tmp_path: Path, faults: list[Row]
-) -> None:
-    folder = made(tmp_path, faults=faults)
-    told, drawn = origin(RunFacts(folder)), Source(folder, verdict())
-    assert (told.at_micros, told.name) == (drawn.zero_micros, drawn.origin)
+    facts = RunFacts(folder)
+    assert facts.trace.unreadable
+    assert "<svg" not in timeline(facts, verdict(found))
+    assert log_trees(facts, verdict(found)) == []
 
 
 def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
@@ -185,7 +175,7 @@ TOLD = """
 def written(folder: RunFolder, *findings: Finding) -> Path:
     page = folder.report / "index.html"
     script = script_tag(page, shared_script(folder))
-    figure = timeline(folder, verdict(*findings))
+    figure = timeline(RunFacts(folder), verdict(*findings))
     page.write_text(PAGE.format(script=script, figure=figure, story=STORY + LINK))
     return page
 

@@ -7,8 +7,10 @@ from typing import Any
 import msgspec
 from pages_of import phase, result, run_folder, sent, verdict_of, with_tables
 
+from analysis.report.run_facts import RunFacts
 from analysis.report.timeline import timeline
 from contract.run_folder import RunFolder
+from contract.tables import TABLES as CONTRACT
 from contract.verdicts import Finding, Verdict
 
 SECOND = 1_000_000
@@ -40,7 +42,7 @@ def fault(*seconds: int | None, name: str = "kill") -> Row:
 
 def poll(first: int, last: int, at: int, group: str = "java.g", **fields: Any) -> Row:
     span = {"first_offset": first, "last_offset": last, "polled_micros": at * SECOND}
-    return {**HERE, "group": group, "member": f"{group}#1", **span, **fields}
+    return {**HERE, "group": group, "member": f"{group}#1", "seq": at, **span, **fields}
 
 
 def stored(offset: int, epoch: int, at: int, group: str = "java.g") -> Row:
@@ -76,7 +78,8 @@ TABLES: dict[str, list[Row]] = {
 
 
 def made(path: Path, **changed: list[Row]) -> RunFolder:
-    return with_tables(run_folder(path), **TABLES | changed)
+    others: dict[str, list[Row]] = {name: [] for name in CONTRACT}
+    return with_tables(run_folder(path), **others | TABLES | changed)
 
 
 def verdict(*findings: Finding) -> Verdict:
@@ -89,9 +92,8 @@ def lanes(folder: RunFolder, *findings: Finding) -> dict[str, Row]:
 
 
 def data(folder: RunFolder, *findings: Finding) -> Any:
-    found = re.search(
-        r'class="fp-data">(.*?)</script>', timeline(folder, verdict(*findings)), re.DOTALL
-    )
+    html = timeline(RunFacts(folder), verdict(*findings))
+    found = re.search(r'class="fp-data">(.*?)</script>', html, re.DOTALL)
     assert found is not None
     return msgspec.json.decode(found[1])
 

@@ -1,25 +1,202 @@
-"""The tree as SVG. Every text of the run is escaped."""
+"""Trees of logs as inline SVG. Every text of the run is escaped.
 
+Offsets stand across the width in order, and long spans are shortened.
+"""
+
+import math
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 
-from analysis.report.log_tree.commits import Commit
-from analysis.report.log_tree.model import Branch, Segment, Tree
-from analysis.report.log_tree.scale import Scale, offsets_of, scale_of, simplified
-from analysis.report.log_tree.sentences import (
+from markupsafe import Markup
+
+from analysis.report.log_tree.model import (
+    Branch,
+    Commit,
+    Segment,
+    Tree,
     branch_in_words,
     commit_in_words,
+    commits_of,
     described,
     epoch_name,
     leaders_in_words,
+    tree_of,
     why,
 )
+from analysis.report.run_facts import RunFacts
 from analysis.report.timeline.lanes import RED, SERIES
+from analysis.report.timeline.source import Partition, Source
+from contract.checks import Check
+from contract.verdicts import Verdict
 
+EPOCH_CHECKS = frozenset(
+    {
+        Check.SKIPPED_RECORD,
+        Check.LOST_RECORD,
+        Check.RESURRECTED_RECORD,
+        Check.START_MISMATCH,
+        Check.COMMIT_BEYOND_LOG,
+        Check.COMMIT_EXPIRED,
+        Check.COMMITTED_EPOCH_STALE,
+        Check.COMMITTED_EPOCH_AHEAD,
+        Check.COMMITTED_EPOCH_EXPIRED,
+        Check.COMMITTED_EPOCH_UNKNOWN,
+        Check.ORPHAN_COMMIT,
+        Check.TRUNCATION_DETECTED,
+        Check.TRUNCATION_UNDETECTED,
+        Check.FALSE_TRUNCATION,
+        Check.DIVERGENCE_MISMATCH,
+        Check.OVER_TRUNCATION,
+        Check.RESET,
+        Check.UNJUSTIFIED_RESET,
+        Check.SILENT_REVALIDATION,
+        Check.LOG_DIVERGENCE,
+        Check.LEADER_COMPLETENESS,
+        Check.EPOCH_CACHE_MISMATCH,
+        Check.RETENTION_OVERREACH,
+        Check.UNCLEAN_ELECTION_UNCONFIGURED,
+    }
+)
+"""Checks whose findings the epochs of the log explain."""
+TREES_MAX = 3
+COMMITS_MAX = 6
+BRANCHES_MAX = 4
+_CHANGED = "select topic, partition from truncations union select topic, partition from cut_batches"
+PLACES_MAX = 14
+_STEP_MIN = 60
 _WIDTH, _LEFT, _RIGHT = 960, 24, 936
 _BOX = 34
 _LETTER = 6.6
 """About the width of a letter of 12 px."""
+
+
+@dataclass(frozen=True)
+class LogTree:
+    """The picture of one partition.
+
+    Attributes:
+        topic: of the partition.
+        partition: its number.
+        svg: an element to be put into a page; every text of the run is escaped.
+        left: the number of further partitions that findings or truncations concern.
+    """
+
+    topic: str
+    partition: int
+    svg: Markup
+    left: int = 0
+
+
+def log_trees(facts: RunFacts, verdict: Verdict) -> list[LogTree]:
+    """The partitions whose log branched or whose findings need its epochs, at most `TREES_MAX`."""
+    source = Source(facts, verdict)
+    trees = sorted(_concerned(source), key=lambda tree: not tree.branches)
+    left = max(0, len(trees) - TREES_MAX)
+    return [
+        LogTree(tree.where.topic, tree.where.number, _drawn(source, tree, number), left)
+        for number, tree in enumerate(trees[:TREES_MAX], start=1)
+    ]
+
+
+def _concerned(source: Source) -> Iterator[Tree]:
+    """Those with a branch, or a finding of `EPOCH_CHECKS` and several epochs or a moved start."""
+    found = {
+        Partition.of(one.finding) for one in source.findings if one.finding.check in EPOCH_CHECKS
+    }
+    changed = {Partition(row["topic"], row["partition"]) for row in source.rows(_CHANGED)}
+    for where in source.partitions:
+        tree = tree_of(source, where) if where in changed | found else None
+        if tree is not None and (
+            tree.branches or (where in found and (len(tree.main) > 1 or tree.log_start))
+        ):
+            yield tree
+
+
+def _drawn(source: Source, tree: Tree, number: int) -> Markup:
+    commits = commits_of(source, tree)
+    notes = []
+    if len(commits) > COMMITS_MAX:
+        notes.append(f"{len(commits) - COMMITS_MAX} other kinds of commits are not drawn.")
+    if len(tree.branches) > BRANCHES_MAX:
+        notes.append(f"{len(tree.branches) - BRANCHES_MAX} other branches are not drawn.")
+    svg = svg_of(
+        tree.with_branches(BRANCHES_MAX), commits[:COMMITS_MAX], number=number, notes=notes
+    )
+    return Markup(svg)  # noqa: S704 - each text in it is escaped
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where offsets stand.
+
+    Attributes:
+        offsets: those with a label, ascending.
+        places: theirs, from the left.
+    """
+
+    offsets: tuple[int, ...]
+    places: tuple[float, ...]
+
+    def x(self, offset: float) -> float:
+        """The place of an offset; between two labels, in proportion."""
+        if offset <= self.offsets[0]:
+            return self.places[0]
+        if offset >= self.offsets[-1]:
+            return self.places[-1]
+        after = bisect_right(self.offsets, offset)
+        begin, end = self.offsets[after - 1], self.offsets[after]
+        part = (offset - begin) / (end - begin)
+        return self.places[after - 1] + part * (self.places[after] - self.places[after - 1])
+
+
+def scale_of(offsets: set[int], left: float, right: float) -> Scale:
+    """Each span between two offsets gets a least width, and more the longer it is."""
+    ordered = sorted(offsets)
+    if len(ordered) == 1:
+        ordered = [ordered[0], ordered[0] + 1]
+    weights = [math.log1p(end - begin) for begin, end in pairwise(ordered)]
+    step = min(_STEP_MIN, (right - left) / len(weights))
+    rest = (right - left) - step * len(weights)
+    places = [left]
+    for weight in weights:
+        places.append(places[-1] + step + rest * weight / sum(weights))
+    return Scale(tuple(ordered), tuple(places))
+
+
+def offsets_of(tree: Tree, main: tuple[Segment, ...], commits: list[Commit]) -> set[int]:
+    """The offsets that get a label."""
+    ends = [one.end for branch in tree.branches for one in branch.segments]
+    commit_ends = [one.resumed_at for one in commits]
+    return {
+        *(one.begin for one in main),
+        *(one.begin for branch in tree.branches for one in branch.segments),
+        *(one.offset for one in commits),
+        *(one for one in [*ends, *commit_ends] if one is not None),
+        tree.log_start,
+        tree.log_end,
+    }
+
+
+def simplified(tree: Tree, commits: list[Commit]) -> tuple[Segment, ...]:
+    """The surviving log's segments: neighbors are joined until all places fit.
+
+    Those without a fork and without a commit at their ends are joined first.
+    """
+    main = list(tree.main)
+    marked = offsets_of(tree, (), commits)
+    while len(offsets_of(tree, tuple(main), commits)) > PLACES_MAX:
+        free = [place for place in range(1, len(main)) if main[place].begin not in marked]
+        if not free:
+            break
+        place = free[0]
+        first, second = main[place - 1], main[place]
+        main[place - 1 : place + 1] = [
+            Segment(first.epoch, first.begin, second.end, second.last_epoch)
+        ]
+    return tuple(main)
 
 
 class _Canvas:

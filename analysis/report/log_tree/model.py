@@ -1,14 +1,28 @@
-"""The branches of a partition's log, by epoch checkpoints, truncations and removed batches."""
+"""A partition's log as a tree of leader epochs, the commits of groups on it, and both in words.
 
-from collections.abc import Iterable
+Which branches a log has, and who led, are the facts `branches_of_logs` and `leaders_of_log`.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
 
-import msgspec
-
-from analysis.report.timeline.rows import rows_of
+from analysis.statements.trace import Row
 from analysis.report.timeline.source import Partition, Source
 from contract.checks import Check
+from contract.verdicts import Resumption
+
+LEADERS_MAX = 12
+_NO_EPOCH = -1
+_LOGS = "select * from drawn_logs"
+_SEGMENTS = "select * from segments_of_logs order by epoch, begins"
+_BRANCHES = "select * from branches_of_logs order by broker, branch, epoch, begins"
+_LEADERS = "select * from leaders_of_log order by metadata_offset"
+_STORED = """
+select *, row_number() over (
+  partition by group, topic, partition order by offsets_offset desc) as nth
+from committed_offsets
+where not is_tombstone and offset is not null"""
 
 
 @dataclass(frozen=True)
@@ -106,148 +120,269 @@ class Tree:
 
 def tree_of(source: Source, where: Partition) -> Tree | None:
     """The tree of a partition; None where no replica's epochs are known."""
-    unclean = _unclean_epochs(source, where)
-    leads = _leaderships(rows_of(source.of_partition("leaderships", where)), unclean)
-    bounds = {row["broker"]: row for row in rows_of(source.of_partition("log_starts", where))}
-    epochs = _epochs(rows_of(source.of_partition("epoch_checkpoints", where)), bounds)
-    broker = _survivor(leads, epochs, bounds)
-    if broker is None:
-        return None
-    main = epochs[broker]
-    tree = Tree(
-        where=where,
-        broker=broker,
-        main=main,
-        log_start=bounds[broker]["log_start_offset"],
-        log_end=bounds[broker]["log_end_offset"],
-        branches=(),
-        leaderships=tuple(leads),
-    )
-    branches = [*_removed(source, tree), *_diverged(tree, epochs)]
-    return replace(tree, branches=tuple(sorted(branches, key=lambda one: one.fork)))
+    for log in source.of_partition(_LOGS, where):
+        own = [
+            row for row in source.of_partition(_SEGMENTS, where) if row["broker"] == log["broker"]
+        ]
+        return Tree(
+            where=where,
+            broker=log["broker"],
+            main=_segments(own),
+            log_start=log["log_start"],
+            log_end=log["log_end"],
+            branches=tuple(_branches(source, where)),
+            leaderships=tuple(
+                Leadership(row["epoch"], row["leader"], row["is_unclean"])
+                for row in source.of_partition(_LEADERS, where)
+            ),
+        )
+    return None
 
 
-def _unclean_epochs(source: Source, where: Partition) -> set[int]:
-    """The epochs whose election the judge found to be unclean."""
-    found = source.found_of(Check.UNCLEAN_ELECTION_UNCONFIGURED)
-    here = found[(found["topic"] == where.topic) & (found["partition"] == where.number)]
-    return {msgspec.json.decode(one)["leader_epoch"] for one in here["evidence"]}
+def _segments(rows: list[Row]) -> tuple[Segment, ...]:
+    return tuple(Segment(row["epoch"], row["begins"], row["ends"], row["epoch"]) for row in rows)
 
 
-def _leaderships(rows: list[dict[str, Any]], unclean: set[int]) -> list[Leadership]:
-    """The first state of each epoch.
+def _branches(source: Source, where: Partition) -> list[Branch]:
+    """By their fork; equal ones of several brokers are one."""
+    found: dict[tuple[bool, tuple[Segment, ...]], list[Row]] = {}
+    rows = source.of_partition(_BRANCHES, where)
+    for _, some in groupby(rows, lambda row: (row["broker"], row["branch"])):
+        parts = list(some)
+        found.setdefault((parts[0]["is_truncated"], _segments(parts)), []).append(parts[0])
+    branches = []
+    for (is_truncated, segments), held in found.items():
+        brokers = tuple(sorted({row["broker"] for row in held}))
+        times = [source.seconds(row["at_micros"]) for row in held if row["at_micros"] is not None]
+        branches.append(Branch(segments, brokers, is_truncated, min(times, default=None)))
+    return sorted(branches, key=lambda one: (one.fork, not one.is_truncated))
 
-    Of several topics that had one name, those of the last one count: it has the logs of the end.
+
+# Commits of groups on a partition, and where the groups continued; equal ones are one row.
+
+
+@dataclass(frozen=True)
+class Commit:
+    """The last commit of some groups, and where they continued.
+
+    Attributes:
+        offset: the committed position.
+        epoch: None where the commit has none.
+        groups: with this commit and this continuation.
+        styles: the clients of these groups, and how they choose the epoch.
+        resumed_at: the first position afterwards; None where the group did not continue.
+        exception: that the client raised instead.
+        never_delivered: records of the surviving log below that position; 0 where none are known.
+        redelivered: records that were delivered more than once.
+        record_epoch: of the last record that was polled before the commit; None if not known.
+        skipped: the offsets (inclusive) that were never delivered; None where not known.
     """
-    found: list[Leadership] = []
-    before: dict[str, Any] | None = None
-    ordered = sorted(rows, key=lambda row: row["metadata_offset"])
-    last = ordered[-1]["topic_id"] if ordered else None
-    for row in (one for one in ordered if one["topic_id"] == last):
-        if before is None or row["leader_epoch"] != before["leader_epoch"]:
-            epoch = row["leader_epoch"]
-            found.append(Leadership(epoch, row["leader"], epoch in unclean))
-        before = row
-    return found
+
+    offset: int
+    epoch: int | None
+    groups: tuple[str, ...]
+    styles: tuple[tuple[str, str], ...]
+    resumed_at: int | None
+    exception: str | None
+    never_delivered: int
+    redelivered: int
+    record_epoch: int | None
+    skipped: tuple[int, int] | None
+
+    @property
+    def names(self) -> str:
+        """The groups in words."""
+        if len(self.groups) == 1:
+            return f"group {self.groups[0]}"
+        by_client: dict[str, list[str]] = {}
+        for client, style in self.styles:
+            by_client.setdefault(client, []).append(style)
+        told = [f"{client}: {', '.join(styles)}" for client, styles in by_client.items()]
+        return f"{len(self.groups)} groups ({'; '.join(told)})"
 
 
-def _epochs(
-    rows: list[dict[str, Any]], bounds: dict[int, dict[str, Any]]
-) -> dict[int, tuple[Segment, ...]]:
-    """The segments of each replica at the end."""
-    found: dict[int, tuple[Segment, ...]] = {}
-    for broker, bound in bounds.items():
-        own = sorted(
-            (row["leader_epoch"], row["start_offset"]) for row in rows if row["broker"] == broker
+def commits_of(source: Source, tree: Tree) -> list[Commit]:
+    """Those of the partition; those with records that were never delivered first."""
+    rows = [*_resumed(source, tree)]
+    known = {row.group for row in rows}
+    rows += [row for row in _stored(source, tree) if row.group not in known]
+    skipped = _skipped(source, tree)
+    equal: dict[tuple[object, ...], list[Resumption]] = {}
+    for row in rows:
+        key = (
+            row.committed_offset,
+            row.committed_epoch,
+            row.resumed_at,
+            row.exception,
+            row.never_delivered,
+            row.redelivered,
+            row.record_epoch,
         )
-        ends = [*(start for _, start in own), bound["log_end_offset"]][1:]
-        found[broker] = tuple(
-            Segment(epoch, start, end, epoch)
-            for (epoch, start), end in zip(own, ends, strict=False)
-            if end > start
-        )
-    return {broker: segments for broker, segments in found.items() if segments}
-
-
-def _survivor(
-    leads: list[Leadership],
-    epochs: dict[int, tuple[Segment, ...]],
-    bounds: dict[int, dict[str, Any]],
-) -> int | None:
-    led = [one.leader for one in leads if one.leader in epochs]
-    if led:
-        return led[-1]
-    return max(epochs, key=lambda broker: bounds[broker]["log_end_offset"], default=None)
-
-
-def _removed(source: Source, tree: Tree) -> list[Branch]:
-    """What was truncated: as far as it was kept before, else from where on."""
-    truncations = rows_of(source.of_partition("truncations", tree.where))
-    kept: dict[int, list[dict[str, Any]]] = {}
-    for row in rows_of(source.of_partition("cut_batches", tree.where)):
-        kept.setdefault(row["broker"], []).append(row)
-    found: dict[tuple[Segment, ...], Branch] = {}
-    for broker, batches in sorted(kept.items()):
-        segments = _joined(batches)
-        own = [row for row in truncations if row["broker"] == broker]
-        at = max(
-            (row["at_micros"] for row in own if row["to_offset"] <= segments[0].begin), default=None
-        )
-        _put(found, segments, broker, None if at is None else source.seconds(at))
-    for row in truncations:
-        if row["broker"] not in kept and row["to_offset"] < tree.log_end:
-            epoch = _epoch_before(tree, row["to_offset"])
-            segment = Segment(epoch, row["to_offset"], None, epoch)
-            _put(found, (segment,), row["broker"], source.seconds(row["at_micros"]))
-    return list(found.values())
-
-
-def _put(
-    found: dict[tuple[Segment, ...], Branch],
-    segments: tuple[Segment, ...],
-    broker: int,
-    at: float | None,
-) -> None:
-    """Add a truncated branch; equal ones of several brokers are one."""
-    earlier = found.get(segments)
-    brokers = (broker,) if earlier is None else tuple(sorted({*earlier.brokers, broker}))
-    before = None if earlier is None else earlier.at_seconds
-    times = [one for one in (at, before) if one is not None]
-    found[segments] = Branch(
-        segments, brokers, is_truncated=True, at_seconds=min(times, default=None)
+        equal.setdefault(key, []).append(row)
+    found = [_commit(some, skipped) for some in equal.values()]
+    return sorted(
+        found, key=lambda one: (-one.never_delivered, -len(one.groups), one.offset, one.groups)
     )
 
 
-def _epoch_before(tree: Tree, offset: int) -> int:
-    epoch = tree.epoch_at(offset - 1)
-    return tree.main[0].epoch if epoch is None else epoch
+def _resumed(source: Source, tree: Tree) -> Iterator[Resumption]:
+    for row in source.verdict.resumption:
+        if (row.topic, row.partition) == tree.where and row.committed_offset is not None:
+            yield row
 
 
-def _joined(batches: Iterable[dict[str, Any]]) -> tuple[Segment, ...]:
-    """Removed batches as one segment an epoch."""
-    spans: dict[int, tuple[int, int]] = {}
-    for row in batches:
-        epoch, begin, end = row["leader_epoch"], row["base_offset"], row["last_offset"] + 1
-        earlier = spans.get(epoch, (begin, end))
-        spans[epoch] = (min(begin, earlier[0]), max(end, earlier[1]))
-    return tuple(Segment(epoch, *span, epoch) for epoch, span in sorted(spans.items()))
+def _stored(source: Source, tree: Tree) -> Iterator[Resumption]:
+    """The last stored commit of each group, which may not have continued since."""
+    styles = {group.group: group for group in source.plan.groups}
+    for row in source.of_partition(_STORED, tree.where):
+        plan = styles.get(row["group"])
+        if row["nth"] == 1 and plan is not None and row["marker"] != "abort":
+            yield Resumption(
+                group=row["group"],
+                client=plan.client,
+                commit_epoch=plan.commit_epoch,
+                reset=plan.reset,
+                committed_offset=row["offset"],
+                committed_epoch=row["committed_epoch"],
+                resumed_at=None,
+                redelivered=None,
+                never_delivered=None,
+                exception=None,
+            )
 
 
-def _diverged(tree: Tree, epochs: dict[int, tuple[Segment, ...]]) -> list[Branch]:
-    """What other replicas have at the end in other epochs than the surviving log."""
-    found: dict[tuple[Segment, ...], Branch] = {}
-    for broker, segments in sorted(epochs.items()):
-        other = tuple(part for one in segments for part in _beyond(tree, one))
-        if other:
-            brokers = (*found[other].brokers, broker) if other in found else (broker,)
-            found[other] = Branch(other, brokers, is_truncated=False)
-    return list(found.values())
+def _skipped(source: Source, tree: Tree) -> dict[str, tuple[int, int]]:
+    """The offsets that a group was never delivered, by group: those of its first finding."""
+    first: dict[str, Row] = {}
+    for row in source.found_of(Check.SKIPPED_RECORD):
+        if row["group"] is not None:
+            first.setdefault(row["group"], row)
+    return {
+        group: (row["offset_first"], row["offset_last"])
+        for group, row in first.items()
+        if (row["topic"], row["partition"]) == tree.where and row["offset_last"] is not None
+    }
 
 
-def _beyond(tree: Tree, segment: Segment) -> list[Segment]:
-    """The part of a segment that the surviving log has in another epoch, or not at all."""
-    end = tree.log_end if segment.end is None else segment.end
-    own = next((one for one in tree.main if one.epoch == segment.epoch), None)
-    shared = segment.begin if own is None else tree.end_of(segment.epoch)
-    begin = max(segment.begin, shared, tree.log_start)
-    return [replace(segment, begin=begin)] if begin < end else []
+def _commit(rows: list[Resumption], skipped: dict[str, tuple[int, int]]) -> Commit:
+    first = rows[0]
+    spans = [skipped[row.group] for row in rows if row.group in skipped]
+    never = first.never_delivered or 0
+    return Commit(
+        offset=first.committed_offset or 0,
+        epoch=None if first.committed_epoch in (None, _NO_EPOCH) else first.committed_epoch,
+        groups=tuple(sorted(row.group for row in rows)),
+        styles=tuple(sorted({(row.client, row.commit_epoch) for row in rows})),
+        resumed_at=first.resumed_at,
+        exception=first.exception,
+        never_delivered=never,
+        redelivered=first.redelivered or 0,
+        record_epoch=first.record_epoch,
+        skipped=spans[0] if spans and never else None,
+    )
+
+
+# Words.
+
+
+def epoch_name(segment: Segment) -> str:
+    """E.g. `epoch 3`, or `epochs 3 to 7`."""
+    if segment.last_epoch == segment.epoch:
+        return f"epoch {segment.epoch}"
+    return f"epochs {segment.epoch} to {segment.last_epoch}"
+
+
+def brokers_in_words(brokers: tuple[int, ...]) -> str:
+    """E.g. `broker 1`, or `brokers 1 and 2`."""
+    if len(brokers) == 1:
+        return f"broker {brokers[0]}"
+    listed = ", ".join(str(broker) for broker in brokers[:-1])
+    return f"brokers {listed} and {brokers[-1]}"
+
+
+def branch_in_words(branch: Branch) -> str:
+    """Which records it has, and what happened to them.
+
+    A branch is known from a copy before the truncation: the broker may have appended since.
+    """
+    last = branch.segments[-1]
+    names = ", ".join(epoch_name(one) for one in branch.segments)
+    who = brokers_in_words(branch.brokers)
+    if last.end is None:
+        told = f"truncated from offset {branch.fork} on by {who}"
+        return told + _at(branch) + "; what was removed is not known"
+    span = f"{names}: offsets {branch.fork} to {last.end - 1}"
+    if branch.is_truncated:
+        return f"{span} at least, truncated by {who}{_at(branch)}"
+    return f"{span}, still on {who} at the end"
+
+
+def _at(branch: Branch) -> str:
+    return "" if branch.at_seconds is None else f" at {branch.at_seconds:+.3f} s"
+
+
+def commit_in_words(commit: Commit) -> str:
+    """The commit, and where its groups continued."""
+    epoch = "no epoch" if commit.epoch is None else f"epoch {commit.epoch}"
+    told = f"{commit.names}: commit ({commit.offset}, {epoch})"
+    if commit.exception is not None:
+        return f"{told}, then {commit.exception}"
+    if commit.resumed_at is None:
+        return told
+    told += f", resumes at {commit.resumed_at}"
+    if commit.never_delivered:
+        told += f": {commit.never_delivered:,} records are never delivered"
+    if commit.redelivered:
+        told += f", {commit.redelivered:,} redelivered"
+    return told
+
+
+def why(commit: Commit, tree: Tree) -> str:
+    """How the commit's epoch compares with the surviving log (KIP-320)."""
+    if commit.offset < tree.log_start:
+        return (
+            f"The log starts at {tree.log_start}: offsets {commit.offset} to "
+            f"{tree.log_start - 1} are deleted."
+        )
+    if commit.epoch is None:
+        return "A commit without an epoch cannot be compared with the log."
+    if commit.epoch > tree.main[-1].last_epoch:
+        return f"The surviving log has no epoch as high as {commit.epoch}."
+    end = tree.end_of(commit.epoch)
+    if commit.offset > end:
+        return (
+            f"Epoch {commit.epoch} ends at {end} in the surviving log: the commit is "
+            f"{commit.offset - end:,} records beyond it."
+        )
+    told = f"Epoch {commit.epoch} reaches to {end} in the surviving log: the commit is within it."
+    if commit.record_epoch is not None and 0 <= commit.record_epoch < commit.epoch:
+        told += f" The last record that was polled has epoch {commit.record_epoch}."
+    return told
+
+
+def leaders_in_words(tree: Tree) -> str:
+    """Who led each epoch."""
+    shown = tree.leaderships[-LEADERS_MAX:]
+    left = len(tree.leaderships) - len(shown)
+    told = [
+        f"{one.epoch} "
+        + ("none" if one.leader < 0 else f"broker {one.leader}")
+        + (" (unclean election)" if one.is_unclean else "")
+        for one in shown
+    ]
+    return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(told)
+
+
+def described(tree: Tree, commits: list[Commit]) -> str:
+    """The whole picture in sentences, for those who do not see it."""
+    main = ", ".join(f"{epoch_name(one)} from offset {one.begin}" for one in tree.main)
+    told = [
+        (
+            f"The surviving log, on broker {tree.broker}, has offsets {tree.log_start} to "
+            f"{tree.log_end} (exclusive): {main}."
+        ),
+        *(f"A branch at offset {one.fork}: {branch_in_words(one)}." for one in tree.branches),
+        *(f"{commit_in_words(one)}. {why(one, tree)}" for one in commits),
+        f"{leaders_in_words(tree)}.",
+    ]
+    return " ".join(told)

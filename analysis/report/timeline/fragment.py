@@ -1,20 +1,39 @@
-"""The timeline as a piece of a page: its data, the choice of lanes, and the script that draws."""
+"""The timeline as a piece of a page: its data, the choice of lanes, and the script that draws.
 
-from collections.abc import Iterator
+All lanes of the run are drawn, and those of as many partitions and groups as fit.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.report.timeline.rows import rows_of
-from analysis.report.timeline.selection import Selection, select
+from analysis.report.run_facts import RunFacts
+from analysis.report.timeline.lanes import Lane
 from analysis.report.timeline.source import Source
-from contract.run_folder import RunFolder
+from analysis.report.timeline.subjects import (
+    lanes_of_group,
+    lanes_of_partition,
+    lanes_of_producers,
+    lanes_of_run,
+)
 from contract.terminal import shown
 from contract.verdicts import Verdict
 
+_T = TypeVar("_T")
+_PROVED = "select * from faults where proved_micros is not null order by proved_micros"
+POINTS_MAX = 20_000
+"""Of all lanes together, shown or not."""
+SUBJECTS_MAX = 60
+"""Of the partitions, and of the groups, that have lanes."""
+_POINTS_OF_SUBJECTS = 8_000
+_POINTS_OF_SUBJECT_MAX = 800
+_SHOWN_PARTITIONS, _SHOWN_GROUPS = 4, 4
+_SHOWN_WITHOUT_FINDINGS = 2
 _MARGIN = 0.01
 _MISSING = (
     "The timeline needs the script of plotly beside this page. `fencepost open --standalone` makes "
@@ -23,12 +42,32 @@ _MISSING = (
 _ZOOM = "Drag to zoom in, double-click to zoom out. A click on a finding opens its story."
 
 
-def timeline(folder: RunFolder, verdict: Verdict) -> str:
+@dataclass
+class Selection:
+    """The lanes of a timeline.
+
+    Attributes:
+        lanes: in their order.
+        choices: for each kind of subject (name, subject, whether it is shown at first).
+        notes: sentences about what is left out.
+    """
+
+    lanes: list[Lane] = field(default_factory=list)
+    choices: dict[str, list[tuple[str, str, bool]]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def drawn(self) -> int:
+        """The number of points of all lanes."""
+        return sum(lane.drawn for lane in self.lanes)
+
+
+def timeline(facts: RunFacts, verdict: Verdict) -> str:
     """The timeline as HTML, without plotly's own script; empty where there is nothing to draw.
 
     Every text of the run is escaped.
     """
-    source = Source(folder, verdict)
+    source = Source(facts, verdict)
     chosen = select(source)
     if not chosen.lanes:
         return ""
@@ -40,8 +79,8 @@ def timeline(folder: RunFolder, verdict: Verdict) -> str:
         lstrip_blocks=True,
     )
     return environment.get_template("timeline.html.j2").render(
-        origin=source.origin,
-        zero=_time_of_day(source.zero_micros),
+        origin=facts.origin,
+        zero=_time_of_day(facts.zero_micros),
         zoom=_ZOOM,
         notes=chosen.notes,
         choices=chosen.choices,
@@ -62,8 +101,8 @@ def _data(source: Source, chosen: Selection) -> str:
     begin, end = source.span
     margin = _MARGIN * (end - begin)
     content = {
-        "zero_ms": source.zero_micros / 1000,
-        "axis": f"seconds since {source.origin}",
+        "zero_ms": source.facts.zero_micros / 1000,
+        "axis": f"seconds since {source.facts.origin}",
         "range": [round(begin - margin, 3), round(end + margin, 3)],
         "tick": round((end - begin) / 800, 4),
         "bands": list(_bands(source)),
@@ -90,11 +129,9 @@ def _shown(content: Any) -> Any:
 
 def _bands(source: Source) -> Iterator[tuple[float, float]]:
     """The spans in which the effect of any fault holds, joined where they overlap."""
-    faults = source.frame("faults").dropna(subset=["proved_micros"])
     last: tuple[float, float] | None = None
-    for row in rows_of(faults.sort_values("proved_micros")):
-        begin, heal = source.seconds(row["proved_micros"]), row["heal_began_micros"]
-        end = source.span[1] if heal is None else source.seconds(heal)
+    for row in source.rows(_PROVED):
+        begin, end = source.seconds(row["proved_micros"]), source.end(row["heal_began_micros"])
         if last is not None and begin <= last[1]:
             last = (last[0], max(last[1], end))
             continue
@@ -112,3 +149,58 @@ def _told(chosen: Selection) -> str:
     }
     titles = [one.title for one in chosen.lanes if not one.subject or one.subject in shown]
     return f"Timeline with {len(titles)} lanes: {'; '.join(titles)}"
+
+
+def select(source: Source) -> Selection:
+    """The lanes of a run; those of partitions and groups with findings are shown at first."""
+    chosen = Selection([*lanes_of_run(source), *lanes_of_producers(source)])
+    _add(
+        chosen,
+        _Kind("partition", source.partitions, source.partitions_found, _SHOWN_PARTITIONS),
+        lambda where, points: lanes_of_partition(source, where, points),
+    )
+    _add(
+        chosen,
+        _Kind("group", source.groups, source.groups_found, _SHOWN_GROUPS),
+        lambda group, _: lanes_of_group(source, group),
+    )
+    return chosen
+
+
+@dataclass(frozen=True)
+class _Kind(Generic[_T]):
+    """Partitions or groups: all of them, how many of the first have findings, how many to show."""
+
+    name: str
+    subjects: Sequence[_T]
+    found: int
+    shown_max: int
+
+
+def _add(chosen: Selection, kind: _Kind[_T], lanes_of: Callable[[_T, int], Iterator[Lane]]) -> None:
+    subjects = kind.subjects[:SUBJECTS_MAX]
+    each = min(_POINTS_OF_SUBJECT_MAX, _POINTS_OF_SUBJECTS // max(1, len(subjects)))
+    wanted = min(kind.found or _SHOWN_WITHOUT_FINDINGS, kind.shown_max)
+    choices: list[tuple[str, str, bool]] = []
+    for subject in subjects:
+        lanes = list(lanes_of(subject, each))
+        if not lanes or chosen.drawn + sum(lane.drawn for lane in lanes) > POINTS_MAX:
+            continue
+        chosen.lanes += lanes
+        choices.append((str(subject), lanes[0].subject, len(choices) < wanted))
+    if choices:
+        chosen.choices[f"{kind.name}s"] = choices
+    _note(chosen, kind, len(choices))
+
+
+def _note(chosen: Selection, kind: _Kind[_T], with_lanes: int) -> None:
+    shown = min(kind.found, kind.shown_max)
+    if kind.found > shown:
+        chosen.notes.append(
+            f"Findings name {kind.found} {kind.name}s; {shown} of them are shown at first."
+        )
+    if len(kind.subjects) > SUBJECTS_MAX:
+        chosen.notes.append(
+            f"The timeline has {with_lanes} of {len(kind.subjects):,} {kind.name}s, "
+            "those of findings first."
+        )

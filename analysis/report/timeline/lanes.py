@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from analysis.report.timeline.thinning import Numbers
-
 BLUE, SKY, ORANGE, GREEN = "#3b7dd8", "#8fbcf0", "#d9822b", "#2e9e5b"
 RED, VIOLET, TEAL, GREY = "#d64545", "#9063cd", "#1f9e9e", "#8c959f"
 SERIES = (BLUE, ORANGE, GREEN, VIOLET, TEAL, "#c2528b", "#a08a1f", GREY)
@@ -89,9 +87,9 @@ class Lane:
                 }
             )
 
-    def line(self, xs: Numbers, ys: Numbers, *, name: str, color: str) -> None:
+    def line(self, xs: Sequence[float], ys: Sequence[float], *, name: str, color: str) -> None:
         """Draw a value that holds until the next one."""
-        if len(xs):
+        if xs:
             self.marks.append(
                 {
                     "kind": "line",

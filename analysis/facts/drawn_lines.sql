@@ -1,0 +1,40 @@
+/*
+about: |
+  Points of `offsets_over_time` whose drawing looks like that of all of them: those at which an
+  offset changes, and of these, where there are more than 64, of each of 16 bins of time the first
+  and the last, the lowest and the highest.
+subject: drawn
+kept: false
+like: offsets_over_time
+*/
+{% set line = "topic, partition, group, line" %}
+with compared as (
+  select *, lag(offset) over in_order as before, lead(at_micros) over in_order as next_micros
+  from offsets_over_time
+  where at_micros is not null
+  window in_order as (partition by {{ line }} order by at_micros, offset)
+),
+changes as (
+  select *, count(*) over (partition by {{ line }}) as points,
+    min(at_micros) over (partition by {{ line }}) as first_micros,
+    max(at_micros) over (partition by {{ line }}) as last_micros
+  from compared
+  where before is null or next_micros is null or offset != before
+),
+binned as (
+  select *, least(15, floor(
+    16 * (at_micros - first_micros) / greatest(1, last_micros - first_micros))) as bin
+  from changes
+),
+ranked as (
+  select *,
+    row_number() over (partition by {{ line }}, bin order by at_micros, offset) as rank_first,
+    row_number() over (partition by {{ line }}, bin order by at_micros desc, offset desc)
+      as rank_last,
+    row_number() over (partition by {{ line }}, bin order by offset, at_micros) as rank_low,
+    row_number() over (partition by {{ line }}, bin order by offset desc, at_micros) as rank_high
+  from binned
+)
+select {{ line }}, at_micros, offset
+from ranked
+where points <= 64 or 1 in (rank_first, rank_last, rank_low, rank_high)
