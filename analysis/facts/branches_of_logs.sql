@@ -49,7 +49,7 @@ unknown as (
 placed as (
   select u.*, coalesce(max(epoch) filter (where begins < to_offset and ends >= to_offset),
       min_by(epoch, begins)) as epoch
-  from unknown as u join main as m using (topic, partition)
+  from unknown as u join main using (topic, partition)
   group by u.topic, u.partition, u.broker, to_offset, at_micros
 ),
 diverged as (

@@ -30,7 +30,7 @@ events as (
   from positions left semi join read using (group, topic, partition)
   union all
   select read.group, topic, partition, at_micros, 0, offset, null
-  from read join offsets_over_time as o using (topic, partition)
+  from read join offsets_over_time using (topic, partition)
   where line = 'log end as last seen'
   union all
   select group, topic, partition, at_micros, 1, null, null from read cross join moments

@@ -78,6 +78,7 @@ from responses
 where at_micros is not null
 union all
 select number, at_micros, 'delivery', member,
-  format_string('receives %s of epoch %s, %s', {{ counted("record") }}, leader_epoch, {{ offsets }}),
+  format_string('receives %s of epoch %s, %s', {{ counted("record") }}, leader_epoch,
+    {{ offsets }}),
   worker, seq
 from delivered
