@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from analysis.statements.trace import Row
 from analysis.report.timeline.source import Partition, Source
+from analysis.statements.trace import Row
 from contract.checks import Check
 from contract.verdicts import Resumption
 

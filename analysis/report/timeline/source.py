@@ -10,9 +10,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.statements.trace import Row
 from analysis.report.run_facts import RunFacts
 from analysis.report.stories import anchor
+from analysis.statements.trace import Row
 from contract.findings import FINDINGS_FILE
 from contract.regular_files import open_regular
 from contract.verdicts import Finding, FindingVerdict, Verdict

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 
-from analysis.statements.trace import Row
 from analysis.report.timeline.lanes import (
     BLUE,
     GREEN,
@@ -20,6 +19,7 @@ from analysis.report.timeline.lanes import (
     Point,
 )
 from analysis.report.timeline.source import Numbered, Partition, Source
+from analysis.statements.trace import Row
 from contract.faults import target_of
 from contract.outcomes import Outcome
 from contract.stages import Stage
