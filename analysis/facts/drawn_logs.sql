@@ -3,7 +3,6 @@ about: |
   The replica that stands for the surviving log of a partition: that of the last leader that has
   epochs, else the longest one.
 subject: drawn
-optional: [leaderships]
 columns: |
   topic string
   partition int
