@@ -203,22 +203,13 @@ class WireCommits:
 
         return self._accepted(ask, request)
 
-    def _accepted(self, ask: Any, request: WireRequest) -> dict[str, Any]:
+    def _accepted(self, ask: Callable[[], WireResult], request: WireRequest) -> dict[str, Any]:
         """Return the response that has no error, once the coordinator is ready."""
-        last: dict[str, Any] = {}
-
-        def probe() -> dict[str, Any] | None:
-            response = ask().response or {}
-            last.update(response)
-            return response if response.get("errorCode", -1) == 0 else None
-
-        found: dict[str, Any] = self._observer.await_that(
-            probe,
+        return self._observer.await_value(
+            lambda: ask().response,
+            lambda response: response.get("errorCode") == _NO_ERROR,
             what=f"{request.api} to be accepted",
-            timeout_seconds=_STATE_SECONDS,
-            last_seen=lambda: last,
         )
-        return found
 
 
 def _errors(result: WireResult) -> set[int]:

@@ -54,6 +54,29 @@ class Observer:
         with self.awaiting(what):
             return wait_until(probe, what=what, **options)
 
+    def await_value(
+        self,
+        read: Callable[[], T | None],
+        reached: Callable[[T], bool],
+        *,
+        what: str,
+        timeout_seconds: float = _STATE_SECONDS,
+    ) -> T:
+        """Wait until what is read fulfils a condition, and return it; None fulfils none.
+
+        Raises:
+            WaitTimeoutError: it did not; shows what was read last.
+        """
+        last: list[T | None] = [None]
+
+        def probe() -> T | None:
+            last[0] = value = read()
+            return value if value is not None and reached(value) else None
+
+        return self.await_that(
+            probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
+        )
+
     @contextmanager
     def awaiting(self, what: str) -> Iterator[None]:
         """Record the duration of a block that waits for a state of the cluster."""
@@ -246,14 +269,11 @@ class Observer:
         Raises:
             WaitTimeoutError: it did not; shows the last view.
         """
-        last: list[PartitionState | None] = [None]
-
-        def probe() -> PartitionState | None:
-            last[0] = self.partition(topic, partition)
-            return last[0] if last[0] is not None and reached(last[0]) else None
-
-        return self.await_that(
-            probe, what=what, timeout_seconds=timeout_seconds, last_seen=lambda: last[0]
+        return self.await_value(
+            lambda: self.partition(topic, partition),
+            reached,
+            what=what,
+            timeout_seconds=timeout_seconds,
         )
 
     def await_states(

@@ -22,7 +22,6 @@ from contract.errors import AnalysisError, InterruptError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.python import python
 from contract.terminal import Terminal
-from contract.uris import local_folder
 from contract.verdicts import RunVerdict
 from harness.commands.judging import (
     EarlyAnalysis,
@@ -31,6 +30,7 @@ from harness.commands.judging import (
     options_of,
 )
 from harness.commands.options import (
+    RESULTS,
     AsJson,
     ClientJars,
     ClientVersion,
@@ -39,6 +39,8 @@ from harness.commands.options import (
     Verbose,
     choice_of,
     fetched,
+    folder_option,
+    seed_option,
 )
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
@@ -73,18 +75,10 @@ def nightly(  # noqa: PLR0913 - the options of a command
         str, typer.Option(help="Name of a suite in scenarios/suites, or path of a .yml file.")
     ] = DEFAULT_SUITE,
     cluster: Cluster = PoolKind.EMBEDDED,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of the whole night; drawn and printed if not given.", min=0),
-    ] = None,
+    seed: Annotated[int | None, seed_option("the whole night")] = None,
     results: Annotated[
-        Path,
-        typer.Option(
-            help="Results folder; nights are below its `nightly/`.",
-            parser=local_folder,
-            metavar="FOLDER",
-        ),
-    ] = Path("results"),
+        Path, folder_option("Results folder; nights are below its `nightly/`.")
+    ] = RESULTS,
     fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
@@ -258,18 +252,10 @@ def compare(  # noqa: PLR0913 - the options of a command
         ),
     ] = None,
     cluster: Cluster = PoolKind.EMBEDDED,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all runs; drawn and printed if not given.", min=0),
-    ] = None,
+    seed: Annotated[int | None, seed_option("all runs")] = None,
     results: Annotated[
-        Path,
-        typer.Option(
-            help="Results folder; comparisons are below its `compare/`.",
-            parser=local_folder,
-            metavar="FOLDER",
-        ),
-    ] = Path("results"),
+        Path, folder_option("Results folder; comparisons are below its `compare/`.")
+    ] = RESULTS,
     is_fresh: Annotated[
         bool, typer.Option("--fresh", help="Start a new one, even if one is unfinished.")
     ] = False,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,16 +16,27 @@ from contract.uris import local_folder
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
 
+
+def folder_option(help_text: str) -> Any:
+    """Return an option that names a folder of this machine."""
+    return typer.Option(help=help_text, parser=local_folder, metavar="FOLDER")
+
+
+def seed_option(of: str) -> Any:
+    """Return the option of a seed."""
+    return typer.Option(help=f"Seed of {of}; drawn and printed if not given.", min=0)
+
+
+RESULTS = Path("results")
+Results = Annotated[Path, folder_option("Results folder.")]
 Kafka = Annotated[
     str | None,
     typer.Option(help="Kafka version of brokers and clients.", show_default=DEFAULT_KAFKA),
 ]
 KafkaDir = Annotated[
     Path | None,
-    typer.Option(
-        help="An unpacked Kafka distribution, or a folder of a build's jars, for the brokers.",
-        parser=local_folder,
-        metavar="FOLDER",
+    folder_option(
+        "An unpacked Kafka distribution, or a folder of a build's jars, for the brokers."
     ),
 ]
 ClientVersion = Annotated[

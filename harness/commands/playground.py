@@ -15,9 +15,9 @@ from contract.errors import InterruptError, NodeError, NotLandedError, UsageErro
 from contract.held import is_held
 from contract.python import environment, python
 from contract.terminal import Terminal
-from contract.uris import local_folder
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
+from harness.commands.options import RESULTS, Cluster, folder_option
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
@@ -42,21 +42,13 @@ _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
 
-Results = Annotated[
-    Path,
-    typer.Option(
-        help="Results folder; the playground is below it.", parser=local_folder, metavar="FOLDER"
-    ),
-]
-_RESULTS = Path("results")
+Results = Annotated[Path, folder_option("Results folder; the playground is below it.")]
 
 
 def playground(
-    cluster: Annotated[
-        PoolKind, typer.Option(help="Pool of nodes: namespaces, containers, or plain folders.")
-    ] = PoolKind.EMBEDDED,
+    cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
-    results: Results = _RESULTS,
+    results: Results = RESULTS,
     *,
     stop: Annotated[bool, typer.Option("--stop", help="End the running playground.")] = False,
 ) -> None:
@@ -81,7 +73,7 @@ def fault(
     hold: Annotated[
         str | None, typer.Option("--for", help="Heal after this time, e.g. 20s; else see `heal`.")
     ] = None,
-    results: Results = _RESULTS,
+    results: Results = RESULTS,
 ) -> None:
     """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
     seconds = None if hold is None else parse_seconds(hold)
@@ -107,7 +99,7 @@ def fault(
         raise NotLandedError(lacking)
 
 
-def heal(results: Results = _RESULTS) -> None:
+def heal(results: Results = RESULTS) -> None:
     """Heal all faults of the playground, and show its partitions."""
     _heal(find(results))
 
@@ -115,7 +107,7 @@ def heal(results: Results = _RESULTS) -> None:
 def shell(
     node: Annotated[str, typer.Argument(help="A node's name or its server's id.")],
     command: Annotated[list[str] | None, typer.Argument(help="The command; bash if none.")] = None,
-    results: Results = _RESULTS,
+    results: Results = RESULTS,
 ) -> None:
     """Open a shell on a node of the playground, or run a command there."""
     found = find(results)

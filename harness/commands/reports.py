@@ -15,7 +15,7 @@ from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
 from contract.uris import as_word, local_folder
-from harness.commands.options import AsJson
+from harness.commands.options import RESULTS, AsJson, Results
 
 _PAGE = Path("report") / "index.html"
 _NIGHTS = "nightly"
@@ -33,9 +33,7 @@ def open_page(
         ),
     ] = None,
     *,
-    results: Annotated[
-        Path, typer.Option(help="Results folder.", parser=local_folder, metavar="FOLDER")
-    ] = Path("results"),
+    results: Results = RESULTS,
     standalone: Annotated[
         Path | None,
         typer.Option(

@@ -27,7 +27,7 @@ from contract.regular_files import storage_error
 from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.spark import require_options
 from contract.terminal import Terminal
-from contract.uris import as_word, local_folder, place
+from contract.uris import as_word, place
 from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
@@ -37,15 +37,18 @@ from harness.commands.judging import (
     options_of,
 )
 from harness.commands.options import (
+    RESULTS,
     AsJson,
     ClientJars,
     ClientVersion,
     Cluster,
     Kafka,
     KafkaDir,
+    Results,
     Verbose,
     choice_of,
     fetched,
+    seed_option,
 )
 from harness.commands.requirements import (
     parameters_of,
@@ -68,13 +71,8 @@ def run(  # noqa: PLR0913 - the options of a command
     names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
     cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Kafka = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of all random choices; drawn and printed if not given.", min=0),
-    ] = None,
-    results: Annotated[
-        Path, typer.Option(help="Results folder.", parser=local_folder, metavar="FOLDER")
-    ] = Path("results"),
+    seed: Annotated[int | None, seed_option("all random choices")] = None,
+    results: Results = RESULTS,
     parameters: Annotated[
         str | None,
         typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),

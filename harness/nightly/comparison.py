@@ -15,10 +15,8 @@ from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator
-from contract.verdicts import RunVerdict
-from harness.invocation import rerun_command
 from harness.nightly.state import Wanted
-from harness.nightly.suite import Suite
+from harness.nightly.suite import Entry, Suite, planned
 
 _FORM = "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, joined by commas"
 
@@ -66,13 +64,19 @@ class WantedComparison(Wanted):
         """Return the runs: A B, B A, A B, ...; both of a pair have the same seed."""
         random = generator(seed)
         seen: Counter[str] = Counter()
+        entry = Entry(scenario=self.scenario, parameters=dict(self.parameters or {}))
         runs: list[PlannedRun] = []
         for pair in range(self.pairs):
             run_seed = random.getrandbits(SEED_BITS)
             for side in (Side.A, Side.B) if pair % 2 == 0 else (Side.B, Side.A):
                 build = (self.builds or {})[side]
                 on = with_note(build.kafka, build.note)
-                runs.append(self._planned(f"{pair + 1:03}-{side}", build, run_seed, seen[on]))
+                name = f"{pair + 1:03}-{side}"
+                runs.append(
+                    planned(
+                        name, entry, build, cluster=self.cluster, seed=run_seed, repeat=seen[on]
+                    )
+                )
                 seen[on] += 1
         return runs
 
@@ -87,23 +91,6 @@ class WantedComparison(Wanted):
                 for side, build in (self.builds or {}).items()
             },
             sides={run.id: Side(run.id.rpartition("-")[2]) for run in runs},
-        )
-
-    def _planned(self, name: str, build: Build, seed: int, repeat: int) -> PlannedRun:
-        parameters = dict(self.parameters or {})
-        return PlannedRun(
-            id=name,
-            scenario=self.scenario,
-            parameters=parameters,
-            kafka=build.kafka,
-            seed=seed,
-            repeat=repeat,
-            expect=RunVerdict.PASS,
-            rerun=rerun_command(
-                self.scenario, parameters, cluster=self.cluster, choice=build.choice, seed=seed
-            ),
-            choice=build.choice if build.choice.is_own else None,
-            build=build.note,
         )
 
 

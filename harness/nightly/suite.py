@@ -14,7 +14,7 @@ import yaml
 
 from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
-from contract.builds import Choice
+from contract.builds import Build, Choice
 from contract.errors import UsageError
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator
@@ -179,28 +179,33 @@ def plan_runs(
             for run_seed in entry.seeds or drawn:
                 parameters = json.dumps(entry.parameters, sort_keys=True)
                 sort = (entry.scenario, parameters, build.kafka, build.note)
+                name = _run_id(len(runs) + 1, entry.scenario, build.kafka)
                 runs.append(
-                    PlannedRun(
-                        id=_run_id(len(runs) + 1, entry.scenario, build.kafka),
-                        scenario=entry.scenario,
-                        parameters=entry.parameters,
-                        kafka=build.kafka,
-                        seed=run_seed,
-                        repeat=seen[sort],
-                        expect=RunVerdict(entry.expect),
-                        rerun=rerun_command(
-                            entry.scenario,
-                            entry.parameters,
-                            cluster=cluster,
-                            choice=choice,
-                            seed=run_seed,
-                        ),
-                        choice=choice if choice.is_own else None,
-                        build=build.note,
-                    )
+                    planned(name, entry, build, cluster=cluster, seed=run_seed, repeat=seen[sort])
                 )
                 seen[sort] += 1
     return runs
+
+
+def planned(
+    name: str, entry: Entry, build: Build, *, cluster: str, seed: int, repeat: int
+) -> PlannedRun:
+    """Return a run of an entry on a build."""
+    choice = build.choice
+    return PlannedRun(
+        id=name,
+        scenario=entry.scenario,
+        parameters=entry.parameters,
+        kafka=build.kafka,
+        seed=seed,
+        repeat=repeat,
+        expect=RunVerdict(entry.expect),
+        rerun=rerun_command(
+            entry.scenario, entry.parameters, cluster=cluster, choice=choice, seed=seed
+        ),
+        choice=choice if choice.is_own else None,
+        build=build.note,
+    )
 
 
 def choice_of(run: PlannedRun) -> Choice:

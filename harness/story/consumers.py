@@ -197,21 +197,16 @@ class Groups:
         Raises:
             WaitTimeoutError: it is not; shows the last view.
         """
-        last: list[GroupView | None] = [None]
 
-        def probe() -> GroupView | None:
-            last[0] = view = self._observer.worker.call(ObserverRole.describe_group(group))
-            if view is None:
-                return None
+        def is_stable(view: GroupView) -> bool:
             assigned = [member for member in view.members if member.partitions]
-            is_so = view.state == _STABLE and len(view.members) == len(assigned) == count
-            return view if is_so else None
+            return view.state == _STABLE and len(view.members) == len(assigned) == count
 
-        return self._observer.await_that(
-            probe,
+        return self._observer.await_value(
+            lambda: self._observer.worker.call(ObserverRole.describe_group(group)),
+            is_stable,
             what=f"{group} to be stable with {count} members",
             timeout_seconds=timeout_seconds,
-            last_seen=lambda: last[0],
         )
 
     def committed(self, group: str) -> dict[str, int]:
@@ -226,17 +221,11 @@ class Groups:
         Raises:
             WaitTimeoutError: it has not; shows its committed offsets.
         """
-        last: dict[str, int] = {}
-
-        def probe() -> bool:
-            last.update(self.committed(group))
-            return all(last.get(partition, -1) > offset for partition, offset in before.items())
-
-        self._observer.await_that(
-            probe,
+        self._observer.await_value(
+            lambda: self.committed(group),
+            lambda now: all(now.get(partition, -1) > at for partition, at in before.items()),
             what=f"{group} to commit beyond {before}",
             timeout_seconds=timeout_seconds,
-            last_seen=lambda: last,
         )
 
 

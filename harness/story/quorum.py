@@ -12,7 +12,7 @@ from harness.clients.views import QuorumState
 from harness.story.wire import Wire
 from harness.wire.requests import WireRequest, add_voter, alter_quota, remove_voter
 
-_STATE_SECONDS = 60
+_DIVERGED_SECONDS = 10
 _SAMPLE_INTERVAL_MS = 250
 _UNANSWERED_SECONDS = 0.3
 _CHANGE_SECONDS = 40.0
@@ -79,15 +79,10 @@ class Quorum:
         Raises:
             WaitTimeoutError: none does.
         """
-
-        def probe() -> QuorumState | None:
-            newest = self._newest()
-            return newest if newest is not None and newest.leader_epoch > above else None
-
-        return self._observer.await_that(
-            probe,
+        return self._observer.await_value(
+            self._newest,
+            lambda newest: newest.leader_epoch > above,
             what=f"a leader of the quorum in an epoch above {above}, with a high watermark",
-            timeout_seconds=_STATE_SECONDS,
         )
 
     def await_turns(self, voters: Iterable[int], *, above: int) -> Turns:
@@ -119,15 +114,10 @@ class Quorum:
         Raises:
             WaitTimeoutError: it is not.
         """
-
-        def probe() -> QuorumState | None:
-            newest = self._newest()
-            return newest if newest is not None and newest.high_watermark > beyond else None
-
-        return self._observer.await_that(
-            probe,
+        return self._observer.await_value(
+            self._newest,
+            lambda newest: newest.high_watermark > beyond,
             what=f"metadata beyond offset {beyond} to be committed",
-            timeout_seconds=_STATE_SECONDS,
         )
 
     def write(self, controller: int) -> None:
@@ -149,20 +139,16 @@ class Quorum:
         """
         for _ in range(_WRITES):
             self.write(leader)
-        last: list[QuorumState | None] = [None]
 
-        def probe() -> QuorumState | None:
-            last[0] = state = self.seen_by(leader)
-            if state is None:
-                return None
+        def is_beyond(state: QuorumState) -> bool:
             others = [end for voter, end in state.log_ends.items() if voter != leader]
-            return state if state.log_ends[leader] > max(others) + 1 else None
+            return state.log_ends[leader] > max(others) + 1
 
-        return self._observer.await_that(
-            probe,
+        return self._observer.await_value(
+            lambda: self.seen_by(leader),
+            is_beyond,
             what=f"the log of controller {leader} to end beyond those of the other voters",
-            timeout_seconds=_STATE_SECONDS / 6,
-            last_seen=lambda: last[0],
+            timeout_seconds=_DIVERGED_SECONDS,
         )
 
     def await_agreement(self) -> QuorumState:
@@ -172,23 +158,19 @@ class Quorum:
             NodeError: a controller has ended; shows the end of its log.
             WaitTimeoutError: some have not.
         """
-        goal: list[int] = []
-        last: list[QuorumState | None] = [None]
+        committed: list[int] = []
 
-        def probe() -> QuorumState | None:
+        def newest() -> QuorumState | None:
             for controller in self.controllers:
                 self._observer.kafka.require_running(controller)
-            last[0] = state = self._newest()
-            if state is None:
-                return None
-            goal.append(state.high_watermark)
-            return state if min(state.log_ends.values()) >= goal[0] else None
+            return self._newest()
 
-        return self._observer.await_that(
-            probe,
-            what="all voters to have the metadata that is committed",
-            timeout_seconds=_STATE_SECONDS,
-            last_seen=lambda: last[0],
+        def is_agreed(state: QuorumState) -> bool:
+            committed.append(state.high_watermark)
+            return min(state.log_ends.values()) >= committed[0]
+
+        return self._observer.await_value(
+            newest, is_agreed, what="all voters to have the metadata that is committed"
         )
 
     def add_voter(self, controller: int) -> QuorumState:
@@ -221,12 +203,8 @@ class Quorum:
             raise WorkerError(f"controller {leader} refused {request.api}: {result}")
 
     def _await_voters(self, are_met: Callable[[set[int]], bool], what: str) -> QuorumState:
-        def probe() -> QuorumState | None:
-            newest = self._newest()
-            return newest if newest is not None and are_met(set(newest.log_ends)) else None
-
-        return self._observer.await_that(
-            probe, what=f"controller {what}", timeout_seconds=_STATE_SECONDS
+        return self._observer.await_value(
+            self._newest, lambda state: are_met(set(state.log_ends)), what=f"controller {what}"
         )
 
     def _newest(self) -> QuorumState | None:
