@@ -35,7 +35,6 @@ _QUOTA = 1_000_000_000.0
 _CHANGE_MS = 30_000
 NOBODY = 9999
 """The replica id of no server."""
-_FIRST_WITH_REPLICA_STATE = 15
 
 
 class Login(msgspec.Struct, frozen=True, kw_only=True):
@@ -420,7 +419,8 @@ def fetch_metadata(
     replica: int | None = None,
 ) -> WireRequest:
     """A Fetch of the metadata log which returns at once; a consumer's, or a replica's."""
-    asked = fetch(
+    request = fetch if replica is None else of_replica(fetch, replica)
+    return request(
         topic=METADATA_LOG,
         topic_id=METADATA_LOG_ID,
         version=version,
@@ -428,14 +428,6 @@ def fetch_metadata(
         current_leader_epoch=current_leader_epoch,
         last_fetched_epoch=last_fetched_epoch,
     )
-    if replica is None:
-        return asked
-    fields = {name: value for name, value in asked.fields.items() if name != "replicaId"}
-    if version < _FIRST_WITH_REPLICA_STATE:
-        fields["replicaId"] = replica
-    else:
-        fields["replicaState"] = {"replicaId": replica, "replicaEpoch": -1}
-    return WireRequest(api="FETCH", version=version, fields=fields)
 
 
 def vote(*, version: int, epoch: int, candidate: int) -> WireRequest:
