@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -24,11 +24,11 @@ from harness.commands.requirements import (
     require_runs,
 )
 from harness.faults.language import FORMS, VERBS
+from harness.playground.serve import Orders
 from harness.playground.state import (
     FILE,
     KEEPER,
     LOG,
-    Order,
     Playground,
     find,
     forget_ended,
@@ -80,12 +80,12 @@ def fault(
     found = find(results)
     try:
         with _console.status(f"{verb} {target}"):
-            injected = tell(found, Order(do="fault", verb=verb, target=target))
+            injected = tell(found, Orders.fault(verb, target))
     except KeyboardInterrupt:
         raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
-    _console.print(f"{injected['fault']} {injected['target']}: landed={injected['landed']}")
-    _console.print_json(data=injected["evidence"])
-    lacking = "" if injected["landed"] else "the fault did not land: its evidence lacks its effect"
+    _console.print(f"{injected.fault} {injected.target}: landed={injected.landed}")
+    _console.print_json(data=injected.evidence)
+    lacking = "" if injected.landed else "the fault did not land: its evidence lacks its effect"
     if lacking and seconds is None:
         raise NotLandedError(f"{lacking}; heal it: fencepost heal")
     if seconds is not None:
@@ -206,16 +206,16 @@ def _introduce(found: Playground) -> None:
 
 def _heal(found: Playground) -> None:
     with _console.status("healing"):
-        tell(found, Order(do="heal"))
-        status: dict[str, Any] = tell(found, Order(do="status"))
+        tell(found, Orders.heal())
+        status = tell(found, Orders.status())
     table = Table("partition", "leader", "epoch", "ISR", "log end", box=None, pad_edge=False)
-    for state in filter(None, status["partitions"]):
+    for state in filter(None, status.partitions):
         table.add_row(
-            f"{state['topic']}-{state['partition']}",
-            str(state["leader"]),
-            str(state["leader_epoch"]),
-            str(state["isr"]),
-            str(state["log_end_offset"]),
+            f"{state.topic}-{state.partition}",
+            str(state.leader),
+            str(state.leader_epoch),
+            str(state.isr),
+            str(state.log_end_offset),
         )
     _console.print("healed")
     _console.print(table)
@@ -223,7 +223,7 @@ def _heal(found: Playground) -> None:
 
 def _stop(results: Path) -> None:
     found = find(results)
-    tell(found, Order(do="stop"))
+    tell(found, Orders.stop())
     with _console.status("stopping"):
         wait_until(
             lambda: not is_held(results / KEEPER),

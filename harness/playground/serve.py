@@ -15,13 +15,76 @@ import msgspec
 from contract.encodable import as_json
 from contract.errors import FencepostError, NodeError, UsageError
 from contract.program import unexpected
+from harness.clients.command import Line, command, command_named
+from harness.clients.views import PartitionState
 from harness.faults.language import parse_fault
-from harness.playground.state import Answer, Order, failed
+from harness.playground.state import Answer, failed
 from harness.story.run import Run
 
 _CLIENT_SECONDS = 10.0
 """For a client to send its order, and to take its answer."""
 _ORDER_BYTES = 100_000
+
+
+class Injected(msgspec.Struct, frozen=True, kw_only=True):
+    """A fault that was injected, by its verb."""
+
+    fault: str
+    target: str
+    landed: bool
+    evidence: dict[str, Any]
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The paused brokers, the servers that are down, and the partitions as far as they are seen."""
+
+    paused: list[int]
+    down: list[int]
+    partitions: list[PartitionState | None]
+
+
+class Orders:
+    """What a playground can be told to do, by `tell`."""
+
+    def __init__(self, run: Run) -> None:
+        """Act on the cluster of a run."""
+        self._run = run
+
+    @command
+    def fault(self, verb: str, target: str) -> Injected:
+        """Inject a fault, which holds until `heal`."""
+        held = self._run.inject(parse_fault(verb, target))
+        return Injected(
+            fault=held.fault.verb,
+            target=str(held.fault.target),
+            landed=held.evidence.landed,
+            evidence=dict(held.evidence.facts),
+        )
+
+    @command
+    def heal(self) -> None:
+        """Heal all faults, and wait until all replicas are in sync."""
+        self._run.settle()
+
+    @command
+    def status(self) -> Status:
+        """Return what is paused, down and led."""
+        kafka = self._run.kafka
+        topics = self._run.plan.topics
+        views = [(topic, self._run.observer.partitions(topic.topic)) for topic in topics]
+        return Status(
+            paused=[i for i in kafka.topology.broker_ids if kafka.host(i).is_paused],
+            down=[i for i in kafka.topology.server_ids if not kafka.is_running(i)],
+            partitions=[seen.get(one) for topic, seen in views for one in range(topic.partitions)],
+        )
+
+    @command
+    def stop(self) -> str:
+        """End the playground once this is answered."""
+        return "stopping"
+
+
+_STOP = Orders.stop().command.name
 
 
 def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
@@ -30,8 +93,8 @@ def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
         server.bind(str(path))
         server.listen()
         ready()
-        order = Order(do="start")
-        while order.do != "stop":
+        orders, do = Orders(run), ""
+        while do != _STOP:
             connection, _ = server.accept()
             # The client may have ended: what it ordered is done, and its answer has no reader.
             with suppress(OSError), connection:
@@ -42,50 +105,24 @@ def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
                     except UsageError as error:
                         answer = failed(error)
                     else:
-                        answer = _answer(run, order)
+                        answer, do = _answer(orders, order), order.do
                     line.write(as_json(answer) + b"\n")
 
 
-def _read(line: bytes) -> Order:
+def _read(line: bytes) -> Line:
     try:
-        return msgspec.json.decode(line, type=Order)
+        return msgspec.json.decode(line, type=Line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"this is no order to a playground: {error}") from None
 
 
-def _answer(run: Run, order: Order) -> Answer:
+def _answer(orders: Orders, line: Line) -> Answer:
+    order = command_named(line.do, Orders)
+    if order is None:
+        return failed(UsageError(f"unknown order {line.do!r}"))
     try:
-        return Answer(result=_carry_out(run, order))
+        return Answer(result=order.carried_out(orders, line.arguments))
     except FencepostError as error:
         return failed(error)
     except Exception as error:  # noqa: BLE001 - it is the client's answer, and the cluster stays
         return failed(NodeError(unexpected(error)))
-
-
-def _carry_out(run: Run, order: Order) -> Any:
-    match order.do:
-        case "fault":
-            held = run.inject(parse_fault(order.verb, order.target))
-            return {
-                "fault": held.fault.verb,
-                "target": str(held.fault.target),
-                "landed": held.evidence.landed,
-                "evidence": held.evidence.facts,
-            }
-        case "heal":
-            return run.settle()
-        case "status":
-            return {
-                "paused": [i for i in run.kafka.topology.broker_ids if run.kafka.host(i).is_paused],
-                "down": [i for i in run.kafka.topology.server_ids if not run.kafka.is_running(i)],
-                "partitions": [
-                    msgspec.to_builtins(seen.get(partition))
-                    for topic in run.plan.topics
-                    for seen in [run.observer.partitions(topic.topic)]
-                    for partition in range(topic.partitions)
-                ],
-            }
-        case "stop":
-            return "stopping"
-        case _:
-            raise UsageError(f"unknown order {order.do!r}")

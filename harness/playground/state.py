@@ -5,7 +5,7 @@ import shutil
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import psutil
@@ -14,6 +14,7 @@ from cluster.refusal import error_named
 from contract.errors import FencepostError, NodeError, UsageError
 from contract.held import HeldName, is_held
 from contract.regular_files import read_file, replace_file
+from harness.clients.command import Call
 
 FOLDER = Path(".playground")
 FILE = FOLDER / "state.json"
@@ -23,6 +24,8 @@ SOCKET_FOLDER = "FENCEPOST_SOCKET_FOLDER"
 KEEPER = FOLDER / "keeper.lock"
 """A file that the playground's process holds until it ends."""
 _PROGRAM = "harness.playground.keep"
+
+T = TypeVar("T")
 
 
 class Server(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,14 +49,6 @@ class Playground(msgspec.Struct, frozen=True, kw_only=True):
     jars: str
     servers: list[Server]
     socket: str
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """An order to a playground: `fault` (verb, target), `heal`, `status` or `stop`."""
-
-    do: str
-    verb: str = ""
-    target: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,8 +119,8 @@ def keeper(results: Path) -> psutil.Process | None:
     return None
 
 
-def tell(playground: Playground, order: Order) -> Any:
-    """Send an order and return its result.
+def tell(playground: Playground, order: Call[T]) -> T:
+    """Send an order of `harness.playground.serve.Orders` and return its result.
 
     Raises:
         NodeError: the playground has ended.
@@ -134,7 +129,7 @@ def tell(playground: Playground, order: Order) -> Any:
     with socket.socket(socket.AF_UNIX) as line:
         try:
             line.connect(playground.socket)
-            line.sendall(msgspec.json.encode(order) + b"\n")
+            line.sendall(order.line(0).encode() + b"\n")
             with line.makefile("rb") as answers:
                 said = answers.readline()
         except OSError as error:
@@ -144,7 +139,7 @@ def tell(playground: Playground, order: Order) -> Any:
     answer = msgspec.json.decode(said, type=Answer)
     if answer.error is not None:
         raise error_named(answer.error, answer.message)
-    return answer.result
+    return order.result(answer.result)
 
 
 def failed(error: FencepostError) -> Answer:

@@ -6,14 +6,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from cluster.nodes.sandbox import sandbox_problem
 from contract.waiting import wait_until
-from harness.playground.state import FILE, Order, find, keeper, tell
+from harness.clients.views import PartitionState
+from harness.playground.serve import Orders
+from harness.playground.state import FILE, find, keeper, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,8 +39,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(swept, cwd=ROOT, check=True)
 
 
-def partition(results: Path, index: int = 0) -> dict[str, Any]:
-    state: dict[str, Any] = tell(find(results), Order(do="status"))["partitions"][index]
+def partition(results: Path, index: int = 0) -> PartitionState:
+    state = tell(find(results), Orders.status()).partitions[index]
+    assert state is not None
     return state
 
 
@@ -50,12 +52,12 @@ def test_a_fault_on_the_leader_moves_the_leadership(results: Path, verb: str) ->
     assert injected.returncode == 0, injected.stderr
     assert "landed=True" in injected.stdout
     during = partition(results)
-    assert during["leader"] != before["leader"]
-    assert during["leader_epoch"] > before["leader_epoch"]
-    assert before["leader"] not in during["isr"]
+    assert during.leader != before.leader
+    assert during.leader_epoch > before.leader_epoch
+    assert before.leader not in during.isr
     healed = fencepost("heal", "--results", str(results))
     assert healed.returncode == 0, healed.stderr
-    assert partition(results)["isr"] == [1, 2, 3]
+    assert partition(results).isr == [1, 2, 3]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -68,16 +70,16 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
         wait_until(
             lambda: (
-                tell(find(results), Order(do="status"))["paused"] == [before["leader"]]
+                tell(find(results), Orders.status()).paused == [before.leader]
                 or one.poll() is not None
             ),
             what="the pause of the leader",
             timeout_seconds=60,
         )
         one.send_signal(number)
-    assert tell(find(results), Order(do="status"))["paused"] == [before["leader"]]
+    assert tell(find(results), Orders.status()).paused == [before.leader]
     assert fencepost("heal", "--results", str(results)).returncode == 0
-    assert partition(results)["isr"] == [1, 2, 3]
+    assert partition(results).isr == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_bounced_broker_is_back_under_another_process(results: Path) -> None:
     injected = fencepost("fault", "bounce", "follower:orders-0", "--results", str(results))
     assert "landed=True" in injected.stdout, injected.stderr
     assert fencepost("heal", "--results", str(results)).returncode == 0
-    assert partition(results)["isr"] == [1, 2, 3]
+    assert partition(results).isr == [1, 2, 3]
 
 
 def test_a_shell_runs_on_the_node(results: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import TypeVar, cast
 
 import msgspec
 import pytest
@@ -17,16 +17,16 @@ import pytest
 from cluster.nodes.pool import PoolKind
 from contract.errors import FaultError, FencepostError, NodeError, UsageError
 from contract.held import HeldName, is_held
+from harness.clients.command import Call
 from harness.commands import playground as commands
 from harness.commands.playground import _start, playground
 from harness.leftovers import end_playground
 from harness.playground import serve as serving
-from harness.playground.serve import serve
+from harness.playground.serve import Orders, Status, serve
 from harness.playground.state import (
     FILE,
     FOLDER,
     KEEPER,
-    Order,
     Playground,
     find,
     forget,
@@ -37,6 +37,8 @@ from harness.playground.state import (
 )
 from harness.story.run import Run
 from tests.made import made
+
+T = TypeVar("T")
 
 # A playground is known by its lock; what a killed one left in its files counts for nothing.
 
@@ -178,7 +180,7 @@ BAD_MESSAGES = {
     "deep": b"[" * 50_000 + b"\n",
     "endless": b" " * 300_000,
 }
-STATUS = {"paused": [], "down": [], "partitions": []}
+STATUS = Status(paused=[], down=[], partitions=[])
 
 
 class FakeRun:
@@ -215,11 +217,11 @@ class Served:
         self.thread.start()
         assert ready.wait(10)
 
-    def tell(self, do: str, **order: str) -> Any:
+    def tell(self, order: Call[T]) -> T:
         found = Playground(
             cluster="", kafka="", topic="", bootstrap="", jars="", servers=[], socket=str(self.path)
         )
-        return tell(found, Order(do=do, **order))
+        return tell(found, order)
 
     def connect(self) -> socket.socket:
         client = socket.socket(socket.AF_UNIX)
@@ -228,8 +230,8 @@ class Served:
         return client
 
     def ends_by_stop(self) -> bool:
-        assert self.tell("status") == STATUS
-        assert self.tell("stop") == "stopping"
+        assert self.tell(Orders.status()) == STATUS
+        assert self.tell(Orders.stop()) == "stopping"
         self.thread.join(10)
         return not self.thread.is_alive()
 
@@ -261,7 +263,7 @@ def test_a_client_that_ends_before_its_answer_ends_nothing_else(served: Served) 
     served.run.may_heal.clear()
     for _ in range(2):
         with served.connect() as client:
-            client.sendall(msgspec.json.encode(Order(do="heal")) + b"\n")
+            client.sendall(Orders.heal().line(0).encode() + b"\n")
     served.run.may_heal.set()
     assert served.ends_by_stop()
     assert served.run.heals == 2
@@ -289,9 +291,10 @@ def test_an_error_of_an_order_is_told_and_the_cluster_stays(
 ) -> None:
     served.run.error = raised
     with pytest.raises(told, match=text):
-        served.tell("heal")
+        served.tell(Orders.heal())
     with pytest.raises(UsageError, match="no verb"):
-        served.tell("fault", verb="shoot", target="all")
-    with pytest.raises(UsageError, match="unknown order"):
-        served.tell("sing")
+        served.tell(Orders.fault("shoot", "all"))
+    with served.connect() as client:
+        client.sendall(b'{"request": 0, "do": "sing", "arguments": {}}\n')
+        assert b"unknown order 'sing'" in client.makefile("rb").readline()
     assert served.ends_by_stop()

@@ -4,16 +4,18 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from contract.errors import FaultError, NotLandedError, TargetError, WorkerError
 from contract.waiting import wait_until
+from harness.clients.command import Call
 from harness.clients.views import PartitionState
 from harness.commands import playground
 from harness.faults import targets
 from harness.faults.fault import Field
 from harness.faults.language import parse_fault
-from harness.playground.state import Order
+from harness.playground.serve import Injected, Status
 
 LEADERLESS = 1
 
@@ -99,12 +101,12 @@ def test_what_is_not_there_now_is_another_error(target: str, running: list[int],
 
 
 def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = {"fault": "pause", "target": "broker:1", "landed": False, "evidence": {}}
+    answer = Injected(fault="pause", target="broker:1", landed=False, evidence={})
     ordered: list[str] = []
 
-    def tell(_: object, order: Order) -> object:
-        ordered.append(order.do)
-        return answer if order.do == "fault" else {"partitions": []}
+    def tell(_: object, order: Call[Any]) -> object:
+        ordered.append(order.what)
+        return answer if order.what == "fault" else Status(paused=[], down=[], partitions=[])
 
     monkeypatch.setattr(playground, "find", lambda _: None)
     monkeypatch.setattr(playground, "tell", tell)
@@ -114,5 +116,5 @@ def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> N
             playground.fault("pause", "broker:1", hold)
         assert told.value.exit_code == 2
         assert ordered == orders
-    answer["landed"] = True
+    answer = msgspec.structs.replace(answer, landed=True)
     playground.fault("pause", "broker:1", None)
