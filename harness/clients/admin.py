@@ -15,21 +15,23 @@ from contract.waiting import wait_until
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.worker import Role, WorkerPlan
-from harness.java.jvm import exception_name, java_class, java_list, java_properties
+from harness.java.jvm import (
+    exception_name,
+    java_class,
+    java_list,
+    java_properties,
+    kafka_consumer,
+)
 
 _TIMEOUT_MS = "20000"
 _REQUEST_TIMEOUT_MS = "10000"
 _COORDINATOR_TIMEOUT_MS, _COORDINATOR_ATTEMPTS = 5000, 6
 _ADMIN = "org.apache.kafka.clients.admin"
 _OF_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
-
-
 EXTRA_MEMBER = "fencepost-extra-member"
 """The extra member's client.id."""
-
 _STABLE = "Stable"
 _CONSUMER = "Consumer"
-_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _POLL_MS = 100
 
 
@@ -405,16 +407,11 @@ def _partition(topic: str, partition: int) -> Any:
 
 def _extra_member(group: str, view: GroupView, *, bootstrap: str) -> Any:
     protocol = {"group.protocol": "consumer"} if view.type == _CONSUMER else {}
-    return java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
-        java_properties(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": group,
-                "client.id": EXTRA_MEMBER,
-                "enable.auto.commit": "false",
-                "key.deserializer": _STRING_DESERIALIZER,
-                "value.deserializer": _STRING_DESERIALIZER,
-                **protocol,
-            }
-        )
+    return kafka_consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": EXTRA_MEMBER,
+            **protocol,
+        }
     )

@@ -26,9 +26,8 @@ from harness.clients.member import (
     Partition,
     chosen,
 )
-from harness.java.jvm import exception_name, java_class, java_properties, private_field
+from harness.java.jvm import exception_name, java_class, kafka_consumer, private_field
 
-_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
 _LISTENER = "org.apache.kafka.clients.consumer.ConsumerRebalanceListener"
@@ -52,10 +51,7 @@ class JavaMember(GroupMember):
         `KafkaConsumer.position` has no epoch, and may lie beyond records that are not delivered,
         such as aborted ones and markers: the last record's epoch is not the one that belongs to it.
         """
-        offsets = java_class("java.util.HashMap")()
-        for tp, at in self.processed().items():
-            offsets.put(_java_partition(tp), _java_offset(at))
-        return offsets, self._consumer.groupMetadata()
+        return _offsets(self.processed()), self._consumer.groupMetadata()
 
     def received(self, brokers: Iterable[int]) -> dict[int, int]:
         """Return the bytes received from brokers so far; may be called from any thread.
@@ -78,24 +74,19 @@ class JavaMember(GroupMember):
         return 0 if metric is None else int(metric.metricValue())
 
     def _open(self, bootstrap: str) -> None:
-        self._consumer = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
-            java_properties(
-                {
-                    "bootstrap.servers": bootstrap,
-                    "group.id": self.member.group,
-                    "client.id": self.member.member,
-                    "auto.offset.reset": self.member.reset,
-                    "isolation.level": self.member.isolation,
-                    "enable.auto.commit": "false",
-                    "default.api.timeout.ms": "30000",
-                    "request.timeout.ms": "10000",
-                    "key.deserializer": _STRING_DESERIALIZER,
-                    "value.deserializer": _STRING_DESERIALIZER,
-                    **(_CONSUMER_PROTOCOL if self.member.client == Client.JAVA_CONSUMER else {}),
-                    **self._settings(),
-                    **{name: str(value) for name, value in self.member.settings.items()},
-                }
-            )
+        self._consumer = kafka_consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": self.member.group,
+                "client.id": self.member.member,
+                "auto.offset.reset": self.member.reset,
+                "isolation.level": self.member.isolation,
+                "default.api.timeout.ms": "30000",
+                "request.timeout.ms": "10000",
+                **(_CONSUMER_PROTOCOL if self.member.client == Client.JAVA_CONSUMER else {}),
+                **self._settings(),
+                **{name: str(value) for name, value in self.member.settings.items()},
+            }
         )
         delegate = private_field(self._consumer, "delegate")
         self._subscriptions = private_field(delegate, "subscriptions")
@@ -139,10 +130,7 @@ class JavaMember(GroupMember):
             if is_plain:
                 self._consumer.commitSync()
             elif positions:
-                offsets = java_class("java.util.HashMap")()
-                for tp, at in positions.items():
-                    offsets.put(_java_partition(tp), _java_offset(at))
-                self._consumer.commitSync(offsets)
+                self._consumer.commitSync(_offsets(positions))
         except jpype.JException as error:
             return dict.fromkeys(positions, exception_name(error))
         return {}

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from contract.clients import Client
 from contract.errors import WorkerError
@@ -13,10 +12,9 @@ from contract.events import WireAnswer, WireCalled
 from contract.protocol import NO_API_KEY, NO_BROKER, OFFSETS_FOR_TIMES
 from harness.clients.history import HistoryWriter
 from harness.clients.member import Partition
-from harness.java.jvm import java_class, java_properties
+from harness.java.jvm import java_class, kafka_consumer
 
 _GROUP = "fencepost-time-lookup"
-_DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _SECONDS = 30
 
 
@@ -84,19 +82,12 @@ def look_up_times(
 
 @contextmanager
 def _java(partition: Partition, bootstrap: str, *, is_new_protocol: bool) -> Iterator[Lookup]:
-    settings = {
-        "bootstrap.servers": bootstrap,
-        "group.id": _GROUP,
-        "enable.auto.commit": "false",
-        "key.deserializer": _DESERIALIZER,
-        "value.deserializer": _DESERIALIZER,
-        **({"group.protocol": "consumer"} if is_new_protocol else {}),
-    }
+    settings = {"bootstrap.servers": bootstrap, "group.id": _GROUP}
+    if is_new_protocol:
+        settings["group.protocol"] = "consumer"
     asked = java_class("org.apache.kafka.common.TopicPartition")(*partition)
     timeout = java_class("java.time.Duration").ofSeconds(_SECONDS)
-    consumer: Any = java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
-        java_properties(settings)
-    )
+    consumer = kafka_consumer(settings)
 
     def look_up(timestamp_ms: int) -> Found:
         times = java_class("java.util.HashMap")()

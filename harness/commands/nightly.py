@@ -51,8 +51,7 @@ from harness.commands.requirements import (
 )
 from harness.invocation import session_of
 from harness.nightly.comparison import WantedComparison, parse_build, suite_of
-from harness.nightly.progress import NightProgress
-from harness.nightly.run import Ended, execute_in_ducktape, run_remaining
+from harness.nightly.run import Ended, NightProgress, execute_in_ducktape, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import choice_of as planned_choice
 from harness.nightly.suite import find_suite

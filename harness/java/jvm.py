@@ -9,6 +9,7 @@ import jpype
 from cluster.java import with_class_data
 from cluster.kafka.config import kafka_class_data, property_value
 
+_STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _LOG4J2 = """\
 status = error
 appender.file.type = File
@@ -113,6 +114,20 @@ def java_properties(settings: dict[str, str]) -> Any:
     for key, value in settings.items():
         properties.setProperty(key, value)
     return properties
+
+
+def kafka_consumer(settings: dict[str, str]) -> Any:
+    """Open a `KafkaConsumer` of strings; it commits nothing by itself, unless a setting says so."""
+    return java_class("org.apache.kafka.clients.consumer.KafkaConsumer")(
+        java_properties(
+            {
+                "enable.auto.commit": "false",
+                "key.deserializer": _STRING_DESERIALIZER,
+                "value.deserializer": _STRING_DESERIALIZER,
+                **settings,
+            }
+        )
+    )
 
 
 def kafka_version() -> str:

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from contract.builds import Choice
 from contract.errors import RunFolderError, UsageError
 from contract.nights import NIGHT_FILE, PlannedRun, RunStatus, read_night
-from harness.nightly.progress import remaining_seconds
-from harness.nightly.run import Ended, run_remaining
+from harness.nightly.run import Ended, remaining_seconds, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import Suite, find_suite, plan_runs, suite_names
 from harness.session.catalog import scenarios

@@ -27,7 +27,7 @@ from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
-from harness.nightly.progress import NightProgress
+from harness.nightly.run import NightProgress
 from harness.session.ducktape_session import salvage
 from tests.descriptions import description_of, plan_of
 from tests.made import made
