@@ -44,7 +44,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Orders:
-    """What a playground can be told to do, by `tell`."""
+    """What a playground does when `tell` asks for it."""
 
     def __init__(self, run: Run) -> None:
         """Act on the cluster of a run."""
