@@ -66,6 +66,6 @@ def test_every_check_has_its_figures_and_every_plant_its_check() -> None:
     assert set(PLANTS) <= {str(check) for check in CHECKS}
 
 
-def test_the_figures_that_are_kept_are_of_the_checks() -> None:
+def test_the_figures_that_are_kept_are_of_checks_that_there_are() -> None:
     kept = {(one.id, one.check) for one in bench.figures.kept("mutation", Mutation).checks}
-    assert kept == {(one.id, str(check)) for check, one in CHECKS.items()}
+    assert kept <= {(one.id, str(check)) for check, one in CHECKS.items()}
