@@ -391,21 +391,31 @@ class GroupMember(ABC):
 
     def _poll(self) -> int:
         batches = list(self._fetch())
-        self._note_assignment()
+        assigned = self._assignment()
+        # What the poll returned of a partition that is lost by now came before the loss: with
+        # KIP-848 a thread of the client's own may take it away once the poll has returned.
         for batch in batches:
-            self._history.write(
-                Polled,
-                group=self.member.group,
-                member=self.member.member,
-                topic=batch.partition[0],
-                partition=batch.partition[1],
-                offsets=batch.offsets,
-                epochs=batch.epochs,
-                values=batch.values,
-            )
-            self._last_epochs[batch.partition] = batch.epochs[-1]
-            self._processed[batch.partition] = batch.processed()
+            if batch.partition not in assigned:
+                self._record(batch)
+        self._note_assignment(assigned)
+        for batch in batches:
+            if batch.partition in assigned:
+                self._record(batch)
         return sum(len(batch.offsets) for batch in batches)
+
+    def _record(self, batch: Batch) -> None:
+        self._history.write(
+            Polled,
+            group=self.member.group,
+            member=self.member.member,
+            topic=batch.partition[0],
+            partition=batch.partition[1],
+            offsets=batch.offsets,
+            epochs=batch.epochs,
+            values=batch.values,
+        )
+        self._last_epochs[batch.partition] = batch.epochs[-1]
+        self._processed[batch.partition] = batch.processed()
 
     def _assigned_anew(self) -> None:
         """Note a new assignment; for clients that do not expose their generation, from any thread.
@@ -414,7 +424,7 @@ class GroupMember(ABC):
         """
         self._is_rebalanced = True
 
-    def _note_assignment(self) -> None:
+    def _note_assignment(self, assigned: set[Partition]) -> None:
         """Record what was assigned and revoked since the last poll.
 
         With the classic protocol's eager assignors, each generation of the group revokes all
@@ -422,7 +432,7 @@ class GroupMember(ABC):
         partition is assigned it again. One poll may do both, and leave the set unchanged.
         Source: `ConsumerCoordinator.onJoinPrepare`.
         """
-        assigned, generation = self._assignment(), self._generation()
+        generation = self._generation()
         is_newer = generation not in (NO_GENERATION, self._assigned_generation)
         is_anew = self._is_eager() and (is_newer or self._is_rebalanced)
         if assigned == self._last_assignment and not is_anew:

@@ -155,6 +155,23 @@ def test_a_rebalance_ends_what_a_client_without_a_generation_knows(tmp_path: Pat
     assert (row["offset"], row["committed_epoch"], row["outcome"]) == (3, -1, "ok")
 
 
+class LosingMember(ScriptedMember):
+    """A member that loses its partition right after its second poll has returned a record."""
+
+    def _assignment(self) -> set[Partition]:
+        return set() if self._at == 2 else super()._assignment()
+
+
+def test_a_record_came_before_the_loss_that_the_member_notices_after_the_poll(
+    tmp_path: Path,
+) -> None:
+    member = LosingMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    member.take(2, timeout_seconds=5)
+    events = [json.loads(line) for line in (tmp_path / "w.jsonl").read_text().splitlines()]
+    seen = [one["offsets"] if one["event"] == "Polled" else one["change"] for one in events]
+    assert seen == ["opened", "assigned", [0], [1], "revoked"]
+
+
 class ForgetfulMember(ScriptedMember):
     """A member whose client has no offset to commit."""
 
