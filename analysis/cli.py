@@ -20,7 +20,6 @@ from analysis.engine.settings import OF_URIS, settings_of
 from analysis.large import judge_by_sql
 from analysis.opening import open_session
 from analysis.report.commands import pasted
-from analysis.report.figures import with_noun
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.outputs import as_json as json_of
@@ -28,6 +27,7 @@ from analysis.report.outputs import write_night_outputs, write_session_outputs
 from analysis.report.run_output import outputs_of_night
 from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
+from analysis.report.words import with_noun
 from analysis.runs.remote import RemoteFolder
 from analysis.store import write_store
 from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of

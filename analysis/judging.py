@@ -113,14 +113,15 @@ def _judged(
         trace = load(spilled)
         with FindingsFile(making.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
+        facts = RunFacts(making, trace)
         verdict = msgspec.structs.replace(
-            verdict, answer=answer(making, verdict), follows=consequence(making, verdict)
+            verdict, answer=answer(facts, verdict), follows=consequence(facts, verdict)
         )
         require()
         seconds = round(time.monotonic() - began, 1)
         judging = msgspec.structs.replace(judging, seconds=seconds)
         verdict = msgspec.structs.replace(verdict, judging=judging)
-        _write(RunFacts(making, trace), verdict)
+        _write(facts, verdict)
         _put_into_place(making, folder)
     except Exception as error:
         if (full := storage_error(error, _ITS)) is not None:

@@ -11,7 +11,7 @@ import typer
 
 from analysis.comparison.cells import values_of
 from analysis.comparison.compare import StoryValues, compare_stories
-from analysis.report.shares import share
+from analysis.report.words import share
 from contract.comparisons import Comparison, Outcome, Result, Side, Story
 from contract.described import SCHEMA
 from contract.errors import UsageError

@@ -1,61 +1,85 @@
-"""The answer to a scenario's question, and what follows from it, with the figures of the run."""
+"""The answer to a scenario's question, and what follows from it, with the figures of the run.
+
+All figures of a text are the columns of one statement about the run's tables, its findings and its
+resumptions (`contract.answers`).
+"""
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from analysis.report.figures import Figures, with_noun
-from contract.answers import Figure, parts
+from analysis.report.run_facts import RunFacts
+from analysis.report.words import share, with_noun
+from analysis.statements.trace import Row
+from contract.answers import (
+    COUNTING,
+    DURING,
+    EVALUATED,
+    RESUMPTION,
+    Condition,
+    Count,
+    Figure,
+    parts,
+)
 from contract.consequence import Consequence
-from contract.errors import FencepostError
-from contract.run_folder import RunFolder
-from contract.verdicts import CheckVerdict, Verdict
+from contract.errors import FencepostError, TableError
+from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.regular_files import open_regular
+from contract.table_columns import Column
+from contract.tables import TABLES
+from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Resumption, Verdict
 
 UNFINISHED = "The scenario did not finish. Until then: "
 UNKNOWN = "Undecided: the sources of the answer are missing, or have gaps."
+VALUES_MAX = 4
 _CHECKS_MAX = 3
+_DECIDED = (str(FindingVerdict.VIOLATION), str(FindingVerdict.PERMITTED))
+_TIMES = ("answered_micros", "polled_micros", "committed_micros", "at_micros", "at")
 
 
-def answer(folder: RunFolder, verdict: Verdict) -> str:
+def answer(facts: RunFacts, verdict: Verdict) -> str:
     """The answer in plain text; a general one where the plan declares none.
 
     A figure that the run's files can't give is named as unknown.
     """
-    declared = folder.plan().answer
     try:
-        told = _written(list(parts(declared)), Figures(folder, verdict))
+        told = _written(facts, verdict, list(parts(facts.folder.plan().answer)))
     except FencepostError:
         told = ""
     told = told or general_answer(verdict)
-    return f"{UNFINISHED}{told}" if folder.run().error is not None else told
+    return f"{UNFINISHED}{told}" if facts.folder.run().error is not None else told
 
 
-def consequence(folder: RunFolder, verdict: Verdict) -> Consequence | None:
+def consequence(facts: RunFacts, verdict: Verdict) -> Consequence | None:
     """What follows from a run; None unless it finished and all figures are known."""
-    declared = folder.plan().follows
-    if declared is None or folder.run().error is not None:
+    declared = facts.folder.plan().follows
+    if declared is None or facts.folder.run().error is not None:
         return None
-    figures = Figures(folder, verdict)
     try:
-        pieces = list(parts(declared.sentence))
-        if not all(figures.is_known(one) for one in pieces if isinstance(one, Figure)):
-            return None
-        return msgspec.structs.replace(declared, sentence=_written(pieces, figures))
+        told = _written(facts, verdict, list(parts(declared.sentence)), needs_all=True)
     except FencepostError:
         return None
+    return msgspec.structs.replace(declared, sentence=told) if told else None
 
 
-def _written(pieces: list[str | Figure], figures: Figures) -> str:
-    counted = [one for one in pieces if isinstance(one, Figure)]
-    if counted and not any(figures.is_known(one) for one in counted):
+def _written(
+    facts: RunFacts, verdict: Verdict, pieces: list[str | Figure], *, needs_all: bool = False
+) -> str:
+    figures = [one for one in pieces if isinstance(one, Figure)]
+    values = Figures(facts, verdict, figures)
+    known = [values.is_known(one) for one in figures]
+    if needs_all and not all(known):
+        return ""
+    if figures and not any(known):
         return UNKNOWN
-    return _capitalized(
-        "".join(one if isinstance(one, str) else figures.written(one) for one in pieces)
-    )
-
-
-def _capitalized(text: str) -> str:
-    """A text whose sentences begin with a capital letter, whatever figure they begin with."""
+    text = "".join(one if isinstance(one, str) else values.written(one) for one in pieces)
+    # Sentences begin with a capital letter, whatever figure they begin with.
     return re.sub(r"(?:^|(?<=\. ))[a-z]", lambda match: match[0].upper(), text)
 
 
@@ -71,3 +95,266 @@ def general_answer(verdict: Verdict) -> str:
     more = f" and {len(found) - _CHECKS_MAX} more" if len(found) > _CHECKS_MAX else ""
     named = ", ".join(f"{name} ({asked[name].verdict})" for name in found[:_CHECKS_MAX])
     return f"{told}; the others: {named}{more}."
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a count is about: a name in statements, its columns, and what its rows must meet."""
+
+    name: str
+    columns: tuple[str, ...]
+    chosen: str = "true"
+
+
+class Figures:
+    """The figures of one text; one that its files can't give is unknown."""
+
+    def __init__(self, facts: RunFacts, verdict: Verdict, figures: Iterable[Figure]) -> None:
+        """Count all of them."""
+        self._facts = facts
+        self._verdict = verdict
+        counts = dict.fromkeys(one for figure in figures for one in (*figure.counts, *figure.of))
+        self._values: dict[Count, int | str | None] = dict.fromkeys(counts)
+        self._checks = sorted({one.source for one in counts if _is_check(one.source)})
+        named = {term.column for one in counts for term in one.conditions}
+        self._keys = sorted(named - self._groups.keys() - {DURING, *FINDINGS.names})
+        self._count(counts)
+
+    def is_known(self, figure: Figure) -> bool:
+        """Whether the run's files give it."""
+        return all(self._values[count] is not None for count in (*figure.counts, *figure.of))
+
+    def written(self, figure: Figure) -> str:
+        """A figure as text: a number, a number with its noun, a choice, a share, or values."""
+        values = [self._values[count] for count in figure.counts]
+        numbers = [value for value in values if isinstance(value, int)]
+        if figure.of:
+            cases = [value for one in figure.of if isinstance(value := self._values[one], int)]
+            if len(numbers) < len(values) or len(cases) < len(figure.of):
+                return _unknown(figure)
+            found, of = sum(numbers), sum(cases)
+            return f"{found:,} of {with_noun(of, figure.noun)} ({share(found, of)})"
+        if None in values:
+            return _unknown(figure)
+        if len(numbers) < len(values):
+            return ", ".join(str(value) for value in values)
+        if figure.choice is not None:
+            return figure.choice[0 if sum(numbers) else 1]
+        return with_noun(sum(numbers), figure.noun)
+
+    def _count(self, counts: Iterable[Count]) -> None:
+        """Ask for all counts that can be asked for, by one statement."""
+        columns: dict[Count, str] = {}
+        for count in counts:
+            try:
+                if count.measure == EVALUATED:
+                    self._values[count] = self._judged(count.source).evaluated
+                else:
+                    columns[count] = self._column(count)
+            except (TableError, KeyError):
+                continue
+        if columns:
+            named = (f"({text}) as figure_{at}" for at, text in enumerate(columns.values()))
+            (row,) = self._facts.rows(f"select {', '.join(named)}") or ({},)
+            for count, value in zip(columns, row.values(), strict=False):
+                is_listed = count.measure not in COUNTING
+                self._values[count] = _listed(value) if is_listed else int(value or 0)
+
+    def _column(self, count: Count) -> str:
+        """A count as a statement.
+
+        Raises:
+            KeyError: a column does not exist, or a check could not judge.
+            TableError: the table can't be used.
+        """
+        source = self._source(count.source)
+        measured = _measured(count.measure, source)
+        terms = [source.chosen, *(self._met(one, source) for one in count.conditions)]
+        if _is_check(count.source) and all(one.column != "verdict" for one in count.conditions):
+            terms.append(_is_in("verdict", _DECIDED))
+        # Its names are declared ones, and what a plan writes is in quotation marks.
+        return f"select {measured} from {source.name} where {' and '.join(terms)}"  # noqa: S608
+
+    def _source(self, name: str) -> _Source:
+        if name == RESUMPTION:
+            return _Source(self._resumptions, Resumption.__struct_fields__)
+        if name in TABLES:
+            if problem := self._facts.trace.problem(name):
+                raise TableError(problem)
+            return _Source(name, tuple(TABLES[name].names))
+        result = self._judged(name)
+        if sum(row["check"] == name for row in self._found) != result.findings:
+            raise KeyError(name)
+        return _Source(self._findings, (*FINDINGS.names, *self._keys), _is_in("check", (name,)))
+
+    def _judged(self, check: str) -> CheckResult:
+        """The result of a check.
+
+        Raises:
+            KeyError: the check could not judge.
+        """
+        result = self._verdict.checks[check]
+        is_unreliable = result.verdict is CheckVerdict.UNDECIDED and result.reason
+        if is_unreliable or result.verdict is CheckVerdict.NOT_EVALUABLE:
+            raise KeyError(check)
+        return result
+
+    def _met(self, condition: Condition, source: _Source) -> str:
+        """Whether a row meets a condition.
+
+        Raises:
+            KeyError: neither the rows nor their groups have the column.
+        """
+        if condition.column == DURING:
+            return self._during(condition.accepted, source)
+        if condition.column in source.columns:
+            return _compared(condition, f"`{condition.column}`")
+        groups = self._groups.get(condition.column)
+        if groups is None or "group" not in source.columns:
+            raise KeyError(condition.column)
+        of_group = " ".join(f"when {_quoted(one)} then {_quoted(value)}" for one, value in groups)
+        return _compared(condition, f"case `group` {of_group} end")
+
+    def _during(self, names: tuple[str, ...], source: _Source) -> str:
+        if problem := self._facts.trace.problem("phases"):
+            raise TableError(problem)
+        phases = self._facts.rows("select * from phases")
+        chosen = [row for row in phases if {row["stage"], row["doing"]} & set(names)]
+        at = next((name for name in _TIMES if name in source.columns), None)
+        if not chosen or at is None:
+            raise KeyError(DURING)
+        spans = (
+            f"`{at}` between {row['began_micros']} and {row['ended_micros']}" for row in chosen
+        )
+        return f"({' or '.join(spans)})"
+
+    @cached_property
+    def _groups(self) -> dict[str, list[tuple[str, str]]]:
+        """By property: each group with its value."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for group in self._facts.folder.plan().groups:
+            own = {"client": group.client, "reset": group.reset, "commit_epoch": group.commit_epoch}
+            for name, value in (group.labels | own).items():
+                found.setdefault(name, []).append((group.group, value))
+        return found
+
+    @cached_property
+    def _found(self) -> list[Row]:
+        """The findings of the checks that are counted, with the evidence that is asked for.
+
+        Raises:
+            TableError: the file of all findings is damaged.
+        """
+        file = self._facts.folder.report / FINDINGS_FILE
+        if file.exists():
+            try:
+                with open_regular(file) as content:
+                    chosen = [("check", "in", self._checks)]
+                    rows = pq.read_table(content, schema=FINDINGS, filters=chosen).to_pylist()
+            except (pa.ArrowException, OSError) as error:
+                raise TableError(f"{FINDINGS_FILE} can't be read: {error}") from error
+            evidence = [msgspec.json.decode(row["evidence"]) for row in rows]
+        else:
+            results = self._verdict.checks.items()
+            examples = [
+                one for check, result in results for one in result.examples if check in self._checks
+            ]
+            rows = [msgspec.structs.asdict(one) | {"number": None} for one in examples]
+            evidence = [one.evidence for one in examples]
+        return [
+            {key: _text(values.get(key)) for key in self._keys} | row | {"evidence": None}
+            for row, values in zip(rows, evidence, strict=True)
+        ]
+
+    @cached_property
+    def _findings(self) -> str:
+        kinds = {name: pa.string() for name in self._keys}
+        kinds |= dict(zip(FINDINGS.names, FINDINGS.types, strict=True))
+        return self._named(kinds, self._found)
+
+    @cached_property
+    def _resumptions(self) -> str:
+        fields = msgspec.structs.fields(Resumption)
+        kinds = {one.name: pa.int64() if "int" in str(one.type) else pa.string() for one in fields}
+        return self._named(kinds, [msgspec.structs.asdict(one) for one in self._verdict.resumption])
+
+    def _named(self, kinds: Mapping[str, pa.DataType], rows: list[Row]) -> str:
+        """The name of rows, as statements read them."""
+        return self._facts.named([Column(*one, null=True) for one in kinds.items()], rows)
+
+
+def _measured(measure: str, source: _Source) -> str:
+    """An aggregate.
+
+    Raises:
+        KeyError: it is of a column that does not exist.
+    """
+    if measure == "records":
+        return f"sum({_records(source.columns)})"
+    if measure == "groups":
+        return "count(distinct `group`)"
+    if measure == "partitions":
+        return "count(distinct struct(topic, partition))"
+    if measure in COUNTING:
+        return "count(*)"
+    if measure not in source.columns:
+        raise KeyError(measure)
+    return f"sort_array(collect_set(`{measure}`))"
+
+
+def _records(columns: tuple[str, ...]) -> str:
+    """The number of records of a row, which is a range of offsets or of sequence numbers."""
+    spans = [
+        f"{last} - {first} + 1"
+        for first, last in (
+            ("offset_first", "offset_last"),
+            ("first_offset", "last_offset"),
+            ("first_sequence", "last_sequence"),
+        )
+        if first in columns
+    ]
+    return f"coalesce({', '.join([*spans, '1'])})"
+
+
+def _compared(condition: Condition, value: str) -> str:
+    if condition.operator == ">":
+        return f"coalesce(cast({value} as double) > {int(condition.accepted[0])}, false)"
+    is_one = f"coalesce({_is_in(f'cast({value} as string)', condition.accepted)}, false)"
+    return f"not {is_one}" if condition.operator == "!=" else is_one
+
+
+def _is_in(value: str, accepted: Iterable[str]) -> str:
+    return f"{value} in ({', '.join(map(_quoted, accepted))})"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _unknown(figure: Figure) -> str:
+    if figure.choice is not None:
+        return "Undecided"
+    if any(count.measure not in COUNTING for count in figure.counts):
+        return "unknown"
+    return f"an unknown number of {figure.noun}s" if figure.noun else "an unknown number"
+
+
+def _is_check(source: str) -> bool:
+    return source not in TABLES and source != RESUMPTION
+
+
+def _text(value: Any) -> str | None:
+    """A value as a condition writes it."""
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _listed(values: list[Any] | None) -> str:
+    told = [f"{one:,}" if isinstance(one, int) else str(_text(one)) for one in values or []]
+    if not told:
+        return "none"
+    if len(told) > VALUES_MAX:
+        return f"{', '.join(told[:VALUES_MAX])} and {len(told) - VALUES_MAX} more"
+    return " and ".join([", ".join(told[:-1]), told[-1]] if told[:-1] else told)

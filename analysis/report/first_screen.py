@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.report.figures import with_noun
+from analysis.report.words import with_noun
 from contract.run_folder import RunDescription
 from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict, Verdict
 

@@ -10,11 +10,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from analysis.report.figures import with_noun
 from analysis.report.first_screen import expected_line
 from analysis.report.run_output import RunOutput
 from analysis.report.standings import Standing, in_words, numbers
 from analysis.report.stories import where
+from analysis.report.words import with_noun
 from contract.nights import Outcome
 from contract.run_folder import RunDescription
 from contract.tables import MICROS_PER_SECOND

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.report.durations import duration
-from analysis.report.figures import with_noun
 from analysis.report.first_screen import expected_line, reasons
 from analysis.report.run_output import RunOutput
 from analysis.report.stories import where
+from analysis.report.words import duration, with_noun
 from contract.markdown import plain, table_row
 from contract.nights import Outcome
 from contract.verdicts import UnexpectedFindings, Verdict

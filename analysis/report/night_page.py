@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from analysis.report.durations import duration
 from analysis.report.matrix import matrix, row_name
 from analysis.report.night_changes import changes, last_night
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
+from analysis.report.words import duration
 from contract.described import SCHEMA
 from contract.nights import (
     SUMMARY_FILE,

@@ -19,7 +19,7 @@ from analysis.report.standings import Standing
 from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
 from analysis.report.style_cells import columns, lines
 from analysis.report.timeline import timeline
-from analysis.report.times import times_of
+from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from contract.checks import Check
 from contract.regular_files import replace_text

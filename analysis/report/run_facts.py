@@ -3,15 +3,18 @@
 import os
 import tempfile
 import weakref
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 import psutil
 
 from analysis.runs.load import load_on_duckdb
+from analysis.statements.files import Fact
 from analysis.statements.trace import Row, Trace
 from contract.errors import TableError
 from contract.run_folder import RunFolder
+from contract.table_columns import Column
 from contract.tables import MICROS_PER_SECOND, TABLES
 
 
@@ -27,6 +30,7 @@ class RunFacts:
         """Ask a trace; without one, the tables in the folder are read when they are asked for."""
         self.folder = folder
         self._given = trace
+        self._named = 0
 
     @cached_property
     def trace(self) -> Trace:
@@ -46,6 +50,13 @@ class RunFacts:
             return self.trace.ask(text, optional=tuple(TABLES))
         except TableError:
             return []
+
+    def named(self, columns: Iterable[Column], rows: Iterable[Row]) -> str:
+        """A name by which statements read rows that are no fact."""
+        self._named += 1
+        name, content = f"rows_{self._named}", list(rows)
+        self.trace.with_rows(Fact("", name, "", tuple(columns), compute=lambda _: content))
+        return name
 
     @cached_property
     def _injected(self) -> int | None:

@@ -7,12 +7,11 @@ from typing import Any
 import msgspec
 
 from analysis.report.ducktape_page import NAME, name_ours
-from analysis.report.durations import duration
-from analysis.report.figures import with_noun
 from analysis.report.matrix import matrix
 from analysis.report.night_rows import Judged
 from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
+from analysis.report.words import duration, with_noun
 from contract.regular_files import printable, replace_file, replace_text
 from contract.run_folder import report_folder
 from contract.terminal import shown

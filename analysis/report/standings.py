@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Mapping
 
-from analysis.report.figures import with_noun
+from analysis.report.words import with_noun
 from contract.verdicts import (
     BY_SEVERITY,
     CheckResult,

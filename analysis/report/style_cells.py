@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from analysis.report.figures import with_noun
+from analysis.report.words import with_noun
 from analysis.verdict.resumption import IN_WORDS
 from contract.outcomes import CommitEpoch
 from contract.verdicts import StyleRow

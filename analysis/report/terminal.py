@@ -11,7 +11,7 @@ from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.standings import found_in_words
 from analysis.report.stories import where
-from analysis.report.times import times_of
+from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
 from contract.checks import Check

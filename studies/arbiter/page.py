@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.report.figures import with_noun
+from analysis.report.words import with_noun
 from bench import figures
 from bench.figures import rendered
 from contract.clients import Client

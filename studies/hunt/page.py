@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from analysis.report.figures import with_noun
-from analysis.report.shares import share
+from analysis.report.words import share, with_noun
 from bench import figures
 from bench.figures import rendered
 from studies.hunt.stories import NEAR_MISSES, GroupSum, Story

@@ -22,6 +22,7 @@ from pages_of import (
 )
 
 from analysis.report.answer import UNFINISHED, UNKNOWN, answer, consequence
+from analysis.report.run_facts import RunFacts
 from contract.answers import Figure, parts
 from contract.consequence import Consequence
 from contract.errors import UsageError
@@ -61,7 +62,7 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         sent(13, 13, outcome="failed", answered_micros=None),
     ]
     with_tables(folder, sends=rows, phases=[phase("a: b", 2_000_000, 4_000_000)])
-    return answer(folder, verdict)
+    return answer(RunFacts(folder), verdict)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_a_figure_is_counted(tmp_path: Path, text: str, told: str) -> None:
 
 def test_a_large_number_has_separators(tmp_path: Path) -> None:
     folder = with_tables(run_folder(tmp_path, answer="{sends.records}"), sends=[sent(1, 12_000)])
-    assert answer(folder, LOST) == "12,000"
+    assert answer(RunFacts(folder), LOST) == "12,000"
 
 
 def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
     none = verdict_of({"lost_record": result()})
     assert answered(tmp_path, text, none) == "No: 0 of 14 were lost."
     with_tables(RunFolder(tmp_path), sends=[sent(0, 99)])
-    assert answer(RunFolder(tmp_path), none) == "No: 0 of 100 were lost."
+    assert answer(RunFacts(RunFolder(tmp_path)), none) == "No: 0 of 100 were lost."
 
 
 def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
@@ -153,9 +154,9 @@ def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), folder.report / FINDINGS_FILE)
     verdict = verdict_of({"lost_record": result(examples[0], findings=2)})
-    assert answer(folder, verdict) == "3 records in 2"
+    assert answer(RunFacts(folder), verdict) == "3 records in 2"
     (folder.report / FINDINGS_FILE).write_bytes(b"damaged")
-    assert answer(folder, verdict) == UNKNOWN
+    assert answer(RunFacts(folder), verdict) == UNKNOWN
 
 
 def test_rows_are_chosen_by_the_properties_of_their_groups(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ SENTENCE = Consequence(
 
 def followed(tmp_path: Path, verdict: Verdict = LOST, **fields: Any) -> Consequence | None:
     folder = run_folder(tmp_path, follows=SENTENCE, **fields)
-    return consequence(with_tables(folder, sends=[sent(0, 9)]), verdict)
+    return consequence(RunFacts(with_tables(folder, sends=[sent(0, 9)])), verdict)
 
 
 def test_what_follows_has_the_figures_of_the_run(tmp_path: Path) -> None:
@@ -210,17 +211,17 @@ def test_nothing_follows_from_figures_that_are_not_known(
 
 
 def test_a_plan_that_declares_nothing_has_nothing_that_follows(tmp_path: Path) -> None:
-    assert consequence(run_folder(tmp_path), LOST) is None
+    assert consequence(RunFacts(run_folder(tmp_path)), LOST) is None
 
 
 def test_a_figure_that_is_not_one_leaves_nothing_that_follows(tmp_path: Path) -> None:
     wrong = msgspec.structs.replace(SENTENCE, sentence="{nonsense}")
-    assert consequence(run_folder(tmp_path, follows=wrong), LOST) is None
+    assert consequence(RunFacts(run_folder(tmp_path, follows=wrong)), LOST) is None
 
 
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, answer="{lost_record.rows}", error="boom")
-    assert answer(folder, LOST) == f"{UNFINISHED}1"
+    assert answer(RunFacts(folder), LOST) == f"{UNFINISHED}1"
 
 
 @pytest.mark.parametrize("text", ["", "{nonsense}", "{lost_record.rows?only one}"])

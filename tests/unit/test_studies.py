@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.report.shares import share, upper_bound
+from analysis.report.words import share, upper_bound
 from contract.errors import UsageError
 from contract.nights import NightRow
 from contract.protocol import RULES, Rule

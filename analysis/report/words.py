@@ -1,0 +1,82 @@
+"""Numbers, times and shares in words.
+
+The upper bound of a share says how often what was seen k times in n cases may occur. Source:
+Clopper and Pearson, The Use of Confidence or Fiducial Limits Illustrated in the Case of the
+Binomial (1934).
+"""
+
+import math
+from datetime import timedelta
+
+from contract.verdicts import Timing, Verdict
+
+CONFIDENCE = 0.95
+_STEPS = 200
+
+
+def with_noun(number: int, noun: str) -> str:
+    """E.g. `1 record`, `12,000 records`; without a noun the number alone."""
+    if not noun:
+        return f"{number:,}"
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float | None) -> str:
+    """A time as h:mm:ss; empty where it is not known."""
+    return "" if seconds is None else str(timedelta(seconds=round(seconds)))
+
+
+def times_of(verdict: Verdict) -> str:
+    """E.g. `starting 3.7 s, story 7.1 s (...), collecting 1.9 s, judging 2.6 s (DuckDB)`."""
+    known = [] if verdict.timing is None else [_of_cluster(verdict.timing)]
+    if (judging := verdict.judging) is not None:
+        known.append(f"judging {judging.seconds:.1f} s ({judging.engine})")
+    return ", ".join(known)
+
+
+def _of_cluster(timing: Timing) -> str:
+    story = f"story {timing.story:.1f} s"
+    if timing.awaited and not timing.forced:
+        story += f" ({timing.awaited:.1f} s of it waiting for the cluster, none for a timeout)"
+    elif timing.awaited:
+        times = timing.story / timing.awaited
+        story += f" ({times:.1f}x the {timing.awaited:.1f} s that the cluster took;"
+        story += f" {', '.join(timing.forced_by)} alone: {timing.forced:.1f} s)"
+    return f"starting {timing.starting:.1f} s, {story}, collecting {timing.collecting:.1f} s"
+
+
+def upper_bound(count: int, of: int) -> float:
+    """Return the exact one-sided 95 % upper bound of a share; 1 without a case.
+
+    It is the share with which so few would be seen in 1 of 20 samples. With a count of 0 that is
+    about 3 / of.
+    """
+    if not of or count >= of:
+        return 1.0
+    low, high = count / of, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        is_plausible = _at_most(count, of, middle) > 1 - CONFIDENCE
+        low, high = (middle, high) if is_plausible else (low, middle)
+    return high
+
+
+def share(count: int, of: int) -> str:
+    """Return a share's bound in words: `at most 0.3 %, with 95 % confidence if independent`."""
+    percent = 100 * upper_bound(count, of)
+    return f"at most {percent:.2g} %, with {CONFIDENCE:.0%} confidence if they were independent"
+
+
+def _at_most(count: int, of: int, probability: float) -> float:
+    """Return the probability of at most `count` events in `of` independent cases."""
+    if probability >= 1:
+        return 0.0
+    terms = (
+        math.lgamma(of + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(of - k + 1)
+        + k * math.log(probability)
+        + (of - k) * math.log1p(-probability)
+        for k in range(count + 1)
+    )
+    return math.fsum(math.exp(term) for term in terms) if probability > 0 else 1.0
