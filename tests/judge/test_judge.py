@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
@@ -102,50 +103,28 @@ def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMak
     assert told.verdict is RunVerdict.UNDECIDED
 
 
-def test_an_unexpected_violation_fails(make_trace: TraceMaker) -> None:
-    assert judge(make_trace(WENT_ON, checks=_SILENT)).verdict is RunVerdict.FAIL
-
-
-def test_an_expected_violation_passes(make_trace: TraceMaker) -> None:
-    expects = (Expectation(check=Check.SKIPPED_RECORD, groups=["g"]),)
-    trace = make_trace(WENT_ON, checks=_SILENT, expects=expects)
-    assert judge(trace).verdict is RunVerdict.PASS
-
-
-def test_an_expectation_that_nothing_meets_is_undecided(make_trace: TraceMaker) -> None:
-    expects = (Expectation(check=Check.SKIPPED_RECORD, groups=["g"]),)
-    trace = make_trace(WENT_BACK, checks=_SILENT, expects=expects)
-    assert judge(trace).verdict is RunVerdict.UNDECIDED
-
-
-def test_an_expectation_may_be_met_by_any_of_its_groups(make_trace: TraceMaker) -> None:
-    each = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"])
-    trace = make_trace(WENT_ON, checks=_SILENT, expects=(each,))
-    assert judge(trace).verdict is RunVerdict.UNDECIDED
-    either = Expectation(check=Check.SKIPPED_RECORD, groups=["g", "other"], in_each=False)
-    trace = make_trace(WENT_ON, checks=_SILENT, expects=(either,))
-    assert judge(trace).verdict is RunVerdict.PASS
-
-
-def test_an_expectation_of_other_groups_covers_nothing(make_trace: TraceMaker) -> None:
-    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], in_each=False)
-    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
-    assert judge(trace).verdict is RunVerdict.FAIL
-
-
-@pytest.mark.parametrize("history", [WENT_ON, WENT_BACK])
-def test_an_optional_expectation_passes_with_and_without_its_violation(
-    make_trace: TraceMaker, history: Rows
+@pytest.mark.parametrize(
+    ("history", "expected", "verdict"),
+    [
+        (WENT_ON, [], RunVerdict.FAIL),
+        (WENT_ON, [{"groups": ["g"]}], RunVerdict.PASS),
+        # Nothing meets it.
+        (WENT_BACK, [{"groups": ["g"]}], RunVerdict.UNDECIDED),
+        # In each of its groups, or in any.
+        (WENT_ON, [{"groups": ["g", "other"]}], RunVerdict.UNDECIDED),
+        (WENT_ON, [{"groups": ["g", "other"], "in_each": False}], RunVerdict.PASS),
+        # Of another group.
+        (WENT_ON, [{"groups": ["other"], "in_each": False}], RunVerdict.FAIL),
+        (WENT_ON, [{"groups": ["g"], "is_optional": True}], RunVerdict.PASS),
+        (WENT_BACK, [{"groups": ["g"], "is_optional": True}], RunVerdict.PASS),
+        (WENT_ON, [{"groups": ["other"], "is_optional": True}], RunVerdict.FAIL),
+    ],
+)
+def test_violations_that_are_expected_pass_and_no_others(
+    make_trace: TraceMaker, history: Rows, expected: list[dict[str, Any]], verdict: RunVerdict
 ) -> None:
-    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["g"], is_optional=True)
-    trace = make_trace(history, checks=_SILENT, expects=(expected,))
-    assert judge(trace).verdict is RunVerdict.PASS
-
-
-def test_an_optional_expectation_covers_no_other_group(make_trace: TraceMaker) -> None:
-    expected = Expectation(check=Check.SKIPPED_RECORD, groups=["other"], is_optional=True)
-    trace = make_trace(WENT_ON, checks=_SILENT, expects=(expected,))
-    assert judge(trace).verdict is RunVerdict.FAIL
+    expects = tuple(Expectation(check=Check.SKIPPED_RECORD, **one) for one in expected)
+    assert judge(make_trace(history, checks=_SILENT, expects=expects)).verdict is verdict
 
 
 def test_a_check_without_anything_to_judge_is_undecided(make_trace: TraceMaker) -> None:
@@ -277,15 +256,61 @@ def test_a_fault_that_did_not_land_leaves_no_pass(
     assert judge(make_trace(rows, checks=_SILENT)).verdict is verdict
 
 
-def test_resumption_of_a_group_that_went_on(make_trace: TraceMaker) -> None:
-    (row,) = judge(make_trace(WENT_ON, commit_epoch="max", checks=_RESUMED)).resumption
-    assert (row.committed_offset, row.committed_epoch, row.resumed_at) == (4, 1, 4)
-    assert (row.redelivered, row.never_delivered, row.exception) == (0, 2, None)
+def second_life(*events: Row) -> list[Row]:
+    """What the group's members tell: the first one is at 4, the second one as given."""
+    return [*WENT_BACK["group_events"][:2], changed("opened", life=2, at=450), *events]
 
 
-def test_resumption_of_a_group_that_went_back(make_trace: TraceMaker) -> None:
-    (row,) = judge(make_trace(WENT_BACK, checks=_RESUMED)).resumption
-    assert (row.resumed_at, row.redelivered, row.never_delivered) == (2, 0, 0)
+AT_THE_END = changed("caught_up", life=2, at=650, position=6)
+# Its last member was there before the truncation: what it read before counts for nothing.
+STOPPED_AND_READ_ON = {
+    **WENT_BACK,
+    "polls": [
+        *polled(0, 1),
+        *polled(2, 3, life=2, at=500),
+        *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600),
+    ],
+    "committed_offsets": [committed(2, 0), committed(4, 0, at=550)],
+    "group_events": second_life(changed("caught_up", life=2, at=510, position=4), AT_THE_END),
+}
+STALLED_AND_READ_ON = {
+    **WENT_BACK,
+    "group_events": second_life(changed("stalled", life=2, at=550, position=4), AT_THE_END),
+    "polls": [
+        *WENT_BACK["polls"][:4],
+        *polled(2, 3, epoch=1, producer="q", life=2, at=500),
+        *polled(4, 5, epoch=1, producer="q", life=2, at=600),
+    ],
+}
+RAISED = changed("failed", life=2, at=650, exception="LogTruncationException", divergent_offset=2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            WENT_ON,
+            {"committed_offset": 4, "committed_epoch": 1, "resumed_at": 4, "redelivered": 0}
+            | {"never_delivered": 2, "exception": None},
+        ),
+        (WENT_BACK, {"resumed_at": 2, "redelivered": 0, "never_delivered": 0}),
+        # The commit that stood when it was reopened.
+        (
+            {**WENT_BACK, "committed_offsets": [committed(4, 0), committed(6, 1, at=700)]},
+            {"committed_offset": 4},
+        ),
+        (STOPPED_AND_READ_ON, {"committed_offset": 4, "resumed_at": 2, "never_delivered": 0}),
+        (STALLED_AND_READ_ON, {"committed_offset": 4, "resumed_at": 2}),
+        (
+            {**WENT_ON, "group_events": second_life(RAISED)},
+            {"exception": "LogTruncationException (divergent offset 2)"}
+            | {"resumed_at": None, "never_delivered": None},
+        ),
+    ],
+)
+def test_how_a_group_resumed(make_trace: TraceMaker, rows: Rows, told: dict[str, Any]) -> None:
+    (row,) = judge(make_trace(rows, commit_epoch="max", checks=_RESUMED)).resumption
+    assert {name: getattr(row, name) for name in told} == told
 
 
 def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
@@ -302,65 +327,6 @@ def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
     assert known == (0, 0, 1, 1)
     (untold,) = judge(make_trace({**WENT_BACK, "commits": []}, checks=_RESUMED)).resumption
     assert untold.metadata_epoch is None
-
-
-def test_resumption_tells_the_commit_that_stood_when_it_was_reopened(
-    make_trace: TraceMaker,
-) -> None:
-    later = committed(6, 1, at=700)
-    rows = {**WENT_BACK, "committed_offsets": [committed(4, 0), later]}
-    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
-    assert row.committed_offset == 4
-
-
-def test_resumption_of_a_group_that_stopped_and_read_on(make_trace: TraceMaker) -> None:
-    """Its last member was there before the truncation: what it read before counts for nothing."""
-    rows = {
-        **WENT_BACK,
-        "polls": [
-            *polled(0, 1),
-            *polled(2, 3, life=2, at=500),
-            *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600),
-        ],
-        "committed_offsets": [committed(2, 0), committed(4, 0, at=550)],
-        "group_events": [
-            changed("opened", at=150),
-            changed("caught_up", at=210, position=2),
-            changed("opened", life=2, at=450),
-            changed("caught_up", life=2, at=510, position=4),
-            changed("caught_up", life=2, at=650, position=6),
-        ],
-    }
-    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
-    assert (row.committed_offset, row.resumed_at, row.never_delivered) == (4, 2, 0)
-
-
-def test_resumption_of_a_group_that_stalled_and_read_on(make_trace: TraceMaker) -> None:
-    rows = {
-        **WENT_BACK,
-        "group_events": [
-            *WENT_BACK["group_events"][:3],
-            changed("stalled", life=2, at=550, position=4),
-            changed("caught_up", life=2, at=650, position=6),
-        ],
-        "polls": [
-            *WENT_BACK["polls"][:4],
-            *polled(2, 3, epoch=1, producer="q", life=2, at=500),
-            *polled(4, 5, epoch=1, producer="q", life=2, at=600),
-        ],
-    }
-    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
-    assert (row.committed_offset, row.resumed_at) == (4, 2)
-
-
-def test_resumption_of_a_group_that_raised(make_trace: TraceMaker) -> None:
-    raised = changed(
-        "failed", life=2, at=650, exception="LogTruncationException", divergent_offset=2
-    )
-    rows = {**WENT_ON, "group_events": [*WENT_ON["group_events"][:3], raised]}
-    (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
-    assert row.exception == "LogTruncationException (divergent offset 2)"
-    assert (row.resumed_at, row.never_delivered) == (None, None)
 
 
 def described(trace: Trace, path: Path) -> RunFolder:
