@@ -1,6 +1,6 @@
 """Acknowledged commits that `__consumer_offsets` lacks: lost, compacted, or never asked for."""
 
-from tests.exam.history import NONE, UNDECIDED, VIOLATION, History, asks
+from tests.exam.history import NONE, UNDECIDED, History, asks
 from tests.exam.verbs import first_start, joined, left, plain
 
 COMPACTED = (
@@ -11,15 +11,6 @@ CONSUMED = (
     "SubscriptionState.allConsumed, called once commitSync() has begun; contract/outcomes.py: "
     "unknown"
 )
-
-
-@asks(
-    "A commit of 70 is acknowledged and stored nowhere; those of 50 before and 90 after it are.",
-    source=COMPACTED,
-    expects={"lost_commit": VIOLATION, "commit_mismatch": NONE, "commit_regressed": NONE},
-)
-def commit_between_stored_ones_is_nowhere(h: History) -> None:
-    _three_commits(h, stored=(50, 90))
 
 
 @asks(

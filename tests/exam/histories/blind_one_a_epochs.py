@@ -30,6 +30,7 @@ FOLLOWER = "KIP-101, KIP-279: a follower is cut to where the leader's log parts 
     "A group commits 50 with epoch 1 at 12 s; the epoch begins at 20 s, at that very offset.",
     source=ASSIGNED + "; " + LAST_EPOCH,
     expects={
+        "committed_epoch_stale": NONE,
         "committed_epoch_unknown": f"{VIOLATION}: not begun: the leader epoch began only after "
         "the commit",
         "committed_epoch_ahead": VIOLATION,
@@ -102,44 +103,6 @@ def log_start_at_the_start_of_the_next_epoch(h: History) -> None:
 )
 def log_start_one_below_the_next_epoch(h: History) -> None:
     _epoch_expires(h, start=49)
-
-
-@asks(
-    "A live member that commits no epochs reads on at 100 in a log that was cut to 50.",
-    source=EACH + ": the position has the epoch of its last record, whatever is committed",
-    expects={
-        "truncation_undetected": VIOLATION,
-        "skipped_record": VIOLATION,
-        "committed_epoch_missing": PERMITTED,
-    },
-)
-def live_member_without_committed_epochs_notices_nothing(h: History) -> None:
-    h.topic(unclean_election=True)
-    h.group(commit_epoch="none")
-    cut(h)
-    _reads_truncated(h, epoch=-1)
-    h.polled(100, 149, at=42.0, epoch=1, sequence=150)
-    h.commit(150, -1, at=44.0, record_epoch=1, brokers=(1, 2), generation=1)
-    left(h, 150, at=80.0, caught_up=True)
-
-
-@asks(
-    "A member that commits no epochs is opened again at 100 in a log that was cut to 50.",
-    source="OffsetAndMetadata(long): such a commit can't be validated; KAFKA-20507",
-    expects={
-        "truncation_undetected": PERMITTED,
-        "silent_revalidation": PERMITTED,
-        "skipped_record": PERMITTED,
-        "committed_epoch_missing": PERMITTED,
-        "start_mismatch": NONE,
-    },
-)
-def opened_again_without_a_committed_epoch(h: History) -> None:
-    h.topic(unclean_election=True)
-    h.group(commit_epoch="none")
-    cut(h)
-    _reads_truncated(h, epoch=-1)
-    _opened_again(h)
 
 
 @asks(
@@ -288,16 +251,6 @@ def _reads_truncated(h: History, *, epoch: int) -> None:
     h.polled(0, 49, at=6.0)
     h.polled(50, 99, at=13.0)
     h.commit(100, epoch, at=15.0, record_epoch=0, brokers=(1, 2), generation=1)
-
-
-def _opened_again(h: History) -> None:
-    """It is closed, and the next one reads 100 to 149 of epoch 1; none commits an epoch."""
-    left(h, 100, at=18.0)
-    joined(h, 100, at=44.0, member="2", generation=3)
-    h.polled(100, 149, at=46.0, epoch=1, member="2", sequence=150)
-    told = {"record_epoch": 1, "brokers": (1, 2), "generation": 3}
-    h.commit(150, -1, at=48.0, member="2", **told)
-    left(h, 150, at=80.0, member="2", generation=3, caught_up=True)
 
 
 def _two_truncations(h: History, *, notices: int) -> None:

@@ -5,7 +5,7 @@ fault elsewhere does not explain.
 """
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, cut, joined, left, moved, plain, watched
+from tests.exam.verbs import cluster, joined, left, moved, plain, watched
 
 COMMITTED = "Kafka's documentation, Replication: a committed record is on every replica of the ISR"
 KIP_101 = "KIP-101: a follower truncates to where its epoch ends in the leader's log"
@@ -83,32 +83,6 @@ def _kept(h: History, broker: int, first: int, last: int, *, at: float) -> None:
 
 
 @asks(
-    "An unclean election cost records; a later clean one costs others of the same partition.",
-    source=COMMITTED + "; a clean election may lose none, whatever an earlier one lost",
-    expects={
-        "lost_record": VIOLATION,
-        "leader_completeness": VIOLATION,
-        "high_watermark_regressed": VIOLATION,
-        "unclean_election_unconfigured": PERMITTED,
-    },
-)
-def clean_election_hides_behind_an_unclean_one(h: History) -> None:
-    h.topic(unclean_election=True)
-    cut(h)
-    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
-        h.rows[table] = []
-    h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(60)]
-    h.led(1, 2, at=60.0, isr=(1, 2), starts=140)
-    h.truncated(2, 140, at=61.0)
-    watched(h, 1, 140, times=(62.0,), epoch=2)
-    h.sent(140, 159, at=65.0, sequence=200)
-    watched(h, 1, 160, times=(70.0, 85.0), epoch=2)
-    for broker in (1, 2):
-        spans = ((0, 49, 0), (50, 139, 1), (140, 159, 2))
-        h.log(broker, *spans, sequences={50: 100, 140: 200}, high_watermark=160)
-
-
-@asks(
     "All replicas go, the eligible one comes back first and leads; what it lacks had acks=1.",
     source=KIP_966 + "; the high watermark stays while the ISR is below min.insync.replicas",
     expects={
@@ -144,6 +118,7 @@ def eligible_replica_leads_after_all_were_down(h: History) -> None:
     "An unclean election is allowed, and made while an eligible replica is in service.",
     source=KIP_966 + "; PartitionChangeBuilder.electAnyLeader",
     expects={
+        "fenced_in_isr": NONE,
         "eligible_leader_replicas": f"{VIOLATION}: passed over",
         "unclean_election_unconfigured": PERMITTED,
     },

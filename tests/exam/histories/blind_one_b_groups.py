@@ -299,35 +299,6 @@ def static_member_returns_in_its_generation(h: History) -> None:
 
 
 @asks(
-    "An administrator sets the offset of an empty group back; its next member reads again.",
-    source="Admin.alterConsumerGroupOffsets: a commit of no member, for a group without members",
-    expects={
-        "start_mismatch": NONE,
-        "commit_regressed": NOT_VIOLATION,
-        "duplicate_delivery": f"{PERMITTED}: redelivered: at-least-once delivery: the group "
-        "returned to an earlier position",
-        "nonmonotonic_poll": NONE,
-        "wrong_commit_error": NONE,
-    },
-)
-def administrator_sends_a_group_back(h: History) -> None:
-    h.topic()
-    h.group()
-    plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 79, at=6.0)
-    h.commit(80, 0, at=10.0, brokers=(1, 2), generation=1)
-    left(h, 80, at=20.0)
-    asked(h, COMMIT, 8, at=30.0, asked_offset=20, asked_epoch=-1, metadata="set")
-    stored(h, at=30.0, offset=20, epoch=-1, metadata="set")
-    h.rows["committed_offsets"][-1]["brokers"] = [h.broker(1), h.broker(2)]
-    joined(h, 20, at=40.0, member="2", generation=3)
-    h.polled(20, 99, at=41.0, member="2")
-    h.commit(100, 0, at=45.0, member="2", brokers=(1, 2), generation=3)
-    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
-
-
-@asks(
     "librdkafka reads records of an older epoch behind those of a newer one, and commits nothing.",
     source="confluent_kafka Consumer.commit; librdkafka rd_kafka_fetch_pos_cmp, the epoch first",
     expects={

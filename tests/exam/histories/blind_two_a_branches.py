@@ -250,8 +250,9 @@ def commit_has_the_epoch_of_the_marker_before_it(h: History) -> None:
     "It commits behind the marker with the epoch of the records before that.",
     source="CompletedFetch: the epoch of a position is that of the last batch, control or not",
     expects={
+        "committed_epoch_ahead": NONE,
         "committed_epoch_stale": f"{VIOLATION}: stale: the committed epoch is older than that "
-        "of the record before"
+        "of the record before",
     },
 )
 def commit_behind_a_marker_has_the_epoch_of_the_records(h: History) -> None:

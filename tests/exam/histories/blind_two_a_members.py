@@ -228,6 +228,8 @@ def administrator_takes_it_back_and_the_group_starts_ahead(h: History) -> None:
     "An administrator sets an empty group that had read all back to 20; it reads from there.",
     source=ADMIN,
     expects={
+        "nonmonotonic_poll": NONE,
+        "wrong_commit_error": NONE,
         "commit_regressed": NOT_VIOLATION,
         "duplicate_delivery": PERMITTED,
         "start_mismatch": NONE,

@@ -78,6 +78,7 @@ def eligible_replica_was_back_at_that_moment(h: History) -> None:
     "After an unclean election, a clean one loses other records, which were written in between.",
     source=CLEAN + "; the earlier unclean election had nothing of them to lose",
     expects={
+        "unclean_election_unconfigured": PERMITTED,
         "lost_record": VIOLATION,
         "leader_completeness": VIOLATION,
         "high_watermark_regressed": VIOLATION,

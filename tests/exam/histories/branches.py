@@ -28,21 +28,6 @@ def epoch_that_never_was(h: History) -> None:
 
 
 @asks(
-    "A commit at second 10 carries epoch 1, which begins at second 20.",
-    source="PartitionRegistration.merge: an epoch begins with a change of the leader",
-    expects={"committed_epoch_unknown": VIOLATION, "committed_epoch_stale": NONE},
-)
-def epoch_of_the_future(h: History) -> None:
-    h.topic()
-    h.group()
-    moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
-    h.commit(50, 1, at=10.0, record_epoch=0, cluster_epoch=0, brokers=(1, 2))
-    left(h, 50, at=80.0)
-
-
-@asks(
     "A commit with epoch 1 is 20 ms older, by its clock, than the election of epoch 1.",
     source="docs/findings.md, clock bound: times of different nodes are compared within 50 ms",
     expects={"committed_epoch_unknown": NOT_VIOLATION, "commit_beyond_processed": NONE},
@@ -174,21 +159,6 @@ def commit_at_the_divergence(h: History) -> None:
     joined(h, 50, at=50.0, member="2", generation=3)
     h.polled(50, 149, at=51.0, epoch=1, sequence=100, member="2")
     left(h, 150, at=80.0, member="2", generation=3, caught_up=True)
-
-
-@asks(
-    "A commit (100, no epoch) stands where an unclean election abandoned 50 to 99.",
-    source="KAFKA-20507: without an epoch the branch can't be told",
-    expects={"orphan_commit": NOT_VIOLATION, "committed_epoch_missing": PERMITTED},
-)
-def commit_without_an_epoch_on_a_branch(h: History) -> None:
-    h.topic(unclean_election=True)
-    h.group(commit_epoch="none")
-    cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=13.0)
-    h.commit(100, -1, at=15.0, style="none", record_epoch=0, brokers=(1, 2))
-    left(h, 100, at=18.0)
 
 
 @asks(

@@ -145,26 +145,6 @@ def elected_from_the_eligible(h: History) -> None:
 
 
 @asks(
-    "A replica outside of ISR and ELR is elected though an eligible leader is alive.",
-    source="KIP-966: an unclean election needs all eligible leaders to be fenced",
-    expects={"eligible_leader_replicas": VIOLATION, "fenced_in_isr": NONE},
-)
-def unclean_though_an_eligible_leader_lives(h: History) -> None:
-    three(h, unclean=True)
-    killed(h, 3, at=5, healed=20)
-    h.led(1, 0, at=8, isr=[1, 2], replicas=(1, 2, 3))
-    killed(h, 2, at=9, healed=19)
-    h.led(1, 0, at=12, isr=[1], elr=[2], replicas=(1, 2, 3))
-    killed(h, 1, at=15)
-    h.led(-1, 1, at=18, isr=[], elr=[1, 2], replicas=(1, 2, 3))
-    returned(h, 2, at=19)
-    returned(h, 3, at=20)
-    h.led(3, 2, at=25, isr=[3], elr=[1, 2], replicas=(1, 2, 3), starts=100)
-    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
-    h.log(3, (0, 99, 0), checkpoints={0: 0, 2: 100}, high_watermark=100)
-
-
-@asks(
     "The metadata log gives a partition a lower leader epoch than before.",
     source="PartitionRecord.leaderEpoch only grows for one topic id",
     expects={"epoch_regressed": f"{VIOLATION}: leader epoch"},
@@ -187,27 +167,6 @@ def two_leaders_in_one_epoch(h: History) -> None:
     h.led(1, 4, at=10, isr=[1, 2], starts=100)
     h.led(2, 4, at=20, isr=[1, 2], starts=100)
     copies(h, (1, 2), (0, 99, 0), checkpoints={0: 0, 4: 100}, high_watermark=100)
-
-
-@asks(
-    "With eligible leader replicas the last known leader is elected though unclean is not allowed.",
-    source="PartitionChangeBuilder.canElectLastKnownLeader: ISR and ELR are empty, and the last "
-    "known leader is the only candidate",
-    expects={"unclean_election_unconfigured": NOT_VIOLATION, "eligible_leader_replicas": NONE},
-)
-def last_known_leader_returns(h: History) -> None:
-    written(h)
-    killed(h, 2, at=4)
-    h.led(1, 0, at=7, isr=[1])
-    killed(h, 1, at=20, healed=30)
-    h.led(-1, 1, at=23, isr=[], elr=[1])
-    # After an unclean shutdown broker 1 is no longer eligible.
-    h.led(-1, 1, at=29.9, isr=[], elr=[])
-    returned(h, 1, at=30)
-    h.led(1, 2, at=30.1, isr=[1], starts=100)
-    h.sampled(1, at=32, end=100, epoch=2, isr=[1])
-    h.log(1, (0, 99, 0), checkpoints={0: 0, 2: 100}, high_watermark=100)
-    h.log(2, (0, 99, 0), high_watermark=100)
 
 
 @asks(

@@ -1,7 +1,6 @@
 """Committed epochs: which epoch belongs to an offset, and what each other one is called."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.transaction_verbs import Batch, replicas
 from tests.exam.verbs import cluster, first_start, joined, left, moved, plain, watched
 
 CORRECT = "KIP-320, OffsetCommit: the leader epoch is that of the previously fetched record"
@@ -103,29 +102,6 @@ def commit_of_offset_zero(h: History) -> None:
 )
 def plain_commit_with_the_epoch_before(h: History) -> None:
     _commit_80(h, 0, record_epoch=1)
-
-
-@asks(
-    "The record before 51 is a commit marker of epoch 1; a plain commit of 51 carries epoch 0.",
-    source=CORRECT + "; CompletedFetch: control batches set the last epoch",
-    expects={"committed_epoch_stale": VIOLATION, "committed_epoch_ahead": NONE},
-)
-def epoch_before_a_marker_is_stale(h: History) -> None:
-    _commit_after_a_marker(h, 0)
-
-
-@asks(
-    "The record before 51 is a commit marker of epoch 1; a plain commit of 51 carries epoch 1.",
-    source=CORRECT + "; CompletedFetch: control batches set the last epoch",
-    expects={
-        "committed_epoch_ahead": NONE,
-        "committed_epoch_stale": NONE,
-        "commit_beyond_processed": NONE,
-        "committed_epoch_unknown": NONE,
-    },
-)
-def epoch_of_a_marker_is_right(h: History) -> None:
-    _commit_after_a_marker(h, 1)
 
 
 @asks(
@@ -258,25 +234,6 @@ def _commit_80(h: History, epoch: int, *, record_epoch: int, style: str = "recor
         generation=1,
     )
     left(h, 80, at=80.0)
-
-
-def _commit_after_a_marker(h: History, epoch: int) -> None:
-    """Records 0 to 49 are a transaction of epoch 0; its marker, at 50, is of epoch 1."""
-    h.topic()
-    h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
-    h.sent(0, 49, at=2.0, transaction=0)
-    watched(h, 1, 50, times=(5.0, 15.0))
-    h.led(2, 1, at=20.0, isr=(1, 2), starts=50)
-    watched(h, 2, 51, times=(25.0, 35.0, 45.0, 55.0, 65.0, 75.0), epoch=1)
-    replicas(
-        h, Batch(0, 49, pid=1, base_sequence=0), Batch(50, 50, epoch=1, pid=1, control="commit")
-    )
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=26.0)
-    h.commit(51, epoch, at=40.0, record_epoch=0, cluster_epoch=1, brokers=(1, 2))
-    left(h, 51, at=80.0, caught_up=True)
 
 
 def _moved_and_expired(h: History, start: int) -> None:

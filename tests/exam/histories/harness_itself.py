@@ -116,15 +116,6 @@ def caught_up_beyond_the_log(h: History) -> None:
 
 
 @asks(
-    "A member says that it was assigned its partition at 40, and is then given 0 to 99.",
-    source=CONSISTENT,
-    expects={"history_consistent": UNDECIDED, "lost_record": NONE},
-)
-def assigned_above_the_deliveries(h: History) -> None:
-    quiet(h, assigned_at=40)
-
-
-@asks(
     "A member is assigned at 5, where a commit marker stands, is given 6 to 10, and is caught up "
     "at 12, after another marker.",
     source="KIP-98: markers take an offset and are not given out",
