@@ -334,13 +334,13 @@ def _judge_in_tasks(
     largest = max(due, key=lambda one: one.rows)
     phases.phase(f"judging {what} by DuckDB, each in a Spark task: {largest.why}")
     at_once = min(len(due), cores_here()) if asked.master is None else asked.at_once
-    told = judge_in_tasks(
+    reported = judge_in_tasks(
         spark,
         due,
         at_once=at_once,
         on_progress=lambda done: phases.phase(f"judged {done} of {what}"),
     )
-    return {one.folder: one for one in told}
+    return {one.folder: one for one in reported}
 
 
 def _name(folder: RunFolder) -> str:

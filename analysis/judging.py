@@ -72,8 +72,8 @@ def judge_folder(
     except FencepostError as error:
         return Judged(folder, None, printable(str(error)), error.exit_code)
     except OSError as error:
-        told = storage_error(error, _ITS) or RunFolderError(str(error))
-        return Judged(folder, None, printable(str(told)), told.exit_code)
+        reported = storage_error(error, _ITS) or RunFolderError(str(error))
+        return Judged(folder, None, printable(str(reported)), reported.exit_code)
     return Judged(folder, verdict)
 
 

@@ -65,8 +65,8 @@ def open_session(
 def _why(said: str) -> str:
     """The line of a JVM's output that names the reason; empty if none does."""
     lines = [line.strip() for line in said.splitlines()]
-    told = (line for begin in _SAYS_WHY for line in lines if begin.match(line))
-    return next(told, "")
+    reported = (line for begin in _SAYS_WHY for line in lines if begin.match(line))
+    return next(reported, "")
 
 
 @contextmanager

@@ -306,14 +306,14 @@ def _await(
     spark: SparkSession, job: "Future[pa.Table]", on_progress: Callable[[int], None]
 ) -> None:
     """Wait for the end of the only job of a session."""
-    tracker, told = spark.sparkContext.statusTracker(), 0
+    tracker, reported = spark.sparkContext.statusTracker(), 0
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             done = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-            if done > told:
+            if done > reported:
                 on_progress(done)
-                told = done
+                reported = done
 
 
 def _cancel(spark: SparkSession, job: "Future[pa.Table]") -> None:

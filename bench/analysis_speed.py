@@ -114,8 +114,8 @@ class Bench:
                 of_kind = CLEAN if kind == "night" else kind
                 request = Request(events=events, seed=_SEED + number, kind=of_kind)
                 place = folder / f"run-{number}" if runs > 1 else folder
-                told = description(_SEED + number, "make bench-analysis", "unknown", {})
-                write_history(RunFolder(place), universes_of(request), told)
+                reported = description(_SEED + number, "make bench-analysis", "unknown", {})
+                write_history(RunFolder(place), universes_of(request), reported)
         yield self._row(kind, events, folder, _TASKS, "--engine", "duckdb")
         sql_max = FRAGMENTED_SQL_EVENTS_MAX if kind == "fragmented" else SQL_EVENTS_MAX
         if events <= sql_max and runs == 1:
@@ -137,7 +137,9 @@ class Bench:
         runs = find_runs(folder)
         found = sum(pq.read_metadata(run.report / FINDINGS_FILE).num_rows for run in runs)
         row = Row(kind, events * len(runs), sum(map(rows_of, runs)), by, cost, found)
-        self._console.print(f"{kind}, {row.events:,} events, {by}: {_told(cost)}", highlight=False)
+        self._console.print(
+            f"{kind}, {row.events:,} events, {by}: {_reported(cost)}", highlight=False
+        )
         return row
 
     def _standalone(self, workers: int) -> float:
@@ -151,7 +153,7 @@ class Bench:
                 environment=environment(),
                 folder=ROOT,
             )
-        self._console.print(f"night, {workers} workers: {_told(cost)}", highlight=False)
+        self._console.print(f"night, {workers} workers: {_reported(cost)}", highlight=False)
         return cost.seconds
 
 
@@ -187,7 +189,7 @@ def _rows(rows: Sequence[Row]) -> Iterator[Sequence[object]]:
         )
 
 
-def _told(cost: Cost) -> str:
+def _reported(cost: Cost) -> str:
     memory = f"{cost.peak_bytes / _GIGABYTE:.1f} GB"
     return f"{cost.seconds:.1f} s, {cost.cpu_seconds:.1f} s of CPU, {memory}"
 

@@ -23,7 +23,7 @@ from contract.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 _SAMPLED_SECONDS = 0.2
-_TOLD_CHARACTERS = 2000
+_REPORTED_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def run_measured(
         seconds = time.monotonic() - began
         if code:
             errors.seek(0)
-            told = errors.read().decode(errors="replace")[-_TOLD_CHARACTERS:]
-            raise ProcessFailedError(f"{' '.join(argv)} exited {code}:\n{told}")
+            reported = errors.read().decode(errors="replace")[-_REPORTED_CHARACTERS:]
+            raise ProcessFailedError(f"{' '.join(argv)} exited {code}:\n{reported}")
     reaped_seconds = _ended_children_seconds() - before
     return Cost(seconds, max(reaped_seconds, sampled.cpu_seconds), sampled.peak_bytes)
 
@@ -200,14 +200,14 @@ def standalone(workers: int, folder: Path) -> Iterator[str]:
         log = folder / "master.log"
         arguments = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
         started.append(_start("master.Master", arguments, folder, log))
-        master = _told(log, _MASTER)[1]
+        master = _reported(log, _MASTER)[1]
         for number in range(workers):
             log = folder / f"worker-{number}.log"
             arguments = ["--host", LOOPBACK, "--cores", "1", "--memory", f"{WORKER_GB}g"]
             arguments += ["--webui-port", "0", "--work-dir", str(folder / f"worker-{number}")]
             started.append(_start("worker.Worker", [*arguments, master], folder, log))
             _bind(started[-1].pid, cores[number : number + 1])
-            _told(log, _REGISTERED)
+            _reported(log, _REGISTERED)
         yield master
     finally:
         _bind(os.getpid(), cores)
@@ -252,7 +252,7 @@ def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subpr
         )
 
 
-def _told(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
+def _reported(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
     """Return the match of a pattern in a process's log, once it is there."""
     return wait_until(
         lambda: pattern.search(log.read_text()),

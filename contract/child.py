@@ -33,9 +33,9 @@ class Child:
         self, argv: Sequence[str], *, stdin: int | None = None, stdout: int | None = None
     ) -> None:
         """Start it; `stdin` and `stdout` are as of `subprocess.Popen`."""
-        told, to_parent = os.pipe()
-        os.set_blocking(told, False)
-        self._told = os.fdopen(told, "rb", buffering=0)
+        reported, to_parent = os.pipe()
+        os.set_blocking(reported, False)
+        self._reported = os.fdopen(reported, "rb", buffering=0)
         pipe = f"{to_parent}:{os.fstat(to_parent).st_ino}"
         try:
             self.process = subprocess.Popen(
@@ -47,7 +47,7 @@ class Child:
                 start_new_session=True,
             )
         except BaseException:
-            self._told.close()
+            self._reported.close()
             raise
         finally:
             os.close(to_parent)
@@ -64,13 +64,13 @@ class Child:
         except KeyboardInterrupt:
             self.end()
             raise
-        with self._told:
+        with self._reported:
             # None where another process of it keeps the pipe open.
-            has_told = bool(self._told.read(1))
+            has_reported = bool(self._reported.read(1))
         if status < 0:
             _end_group(self.process.pid)
             raise AnalysisError(f"{what} was killed by signal {-status}")
-        if not has_told:
+        if not has_reported:
             raise AnalysisError(
                 f"{what} ended with status {status} and without a result: something that it loads "
                 "ended it"
@@ -79,7 +79,7 @@ class Child:
 
     def end(self) -> None:
         """End it, if it still runs, and what it started, also where that is stopped."""
-        self._told.close()
+        self._reported.close()
         self.process.terminate()
         try:
             self.process.wait(_END_SECONDS)

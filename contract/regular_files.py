@@ -22,7 +22,7 @@ _REMEDIES = {
     errno.EPERM: _COPY,
 }
 """What to do about a folder that can't be written, by the number of the error."""
-_TOLD_BY_ENGINES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
+_REPORTED_BY_ENGINES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG)
 """Those whose text says it in the errors of DuckDB and of Java."""
 
 Opener = Callable[[], BufferedReader]
@@ -136,4 +136,4 @@ def _number_of(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         return error.errno
     said = str(error)
-    return next((one for one in _TOLD_BY_ENGINES if os.strerror(one) in said), None)
+    return next((one for one in _REPORTED_BY_ENGINES if os.strerror(one) in said), None)

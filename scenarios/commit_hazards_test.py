@@ -94,10 +94,10 @@ def _expected(groups: Sequence[GroupPlan]) -> list[Expectation]:
         Check.START_MISMATCH,
     )
     faulty = [group.group for group in groups if group.commit_epoch == CommitEpoch.STALE]
-    told = Expectation(check=Check.FALSE_TRUNCATION, groups=faulty, is_optional=True)
+    reported = Expectation(check=Check.FALSE_TRUNCATION, groups=faulty, is_optional=True)
     return [
         *(Expectation(check=check, groups=names, is_optional=True) for check in found),
-        *([told] if faulty else []),
+        *([reported] if faulty else []),
     ]
 
 

@@ -59,12 +59,12 @@ def matrix(rows: Iterable[StyleRow]) -> list[str]:
         table_row(
             row.labels.get("log_end", ""),
             row.style,
-            _told(row.committed_epoch),
+            _reported(row.committed_epoch),
             f"{row.groups} of {row.of}",
             ", ".join(row.resets),
-            f"raises {row.exception}" if row.exception else _told(row.resumed_at),
-            _told(row.redelivered),
-            _told(row.never_delivered),
+            f"raises {row.exception}" if row.exception else _reported(row.resumed_at),
+            _reported(row.redelivered),
+            _reported(row.never_delivered),
         )
         for row in rows
     ]
@@ -81,14 +81,14 @@ def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
         went: Counter[str] = Counter()
         missed: Counter[str] = Counter()
         for row in found:
-            went["raises" if row.exception else _told(row.resumed_at)] += row.groups
-            missed["-" if row.exception else _told(row.never_delivered)] += row.groups
+            went["raises" if row.exception else _reported(row.resumed_at)] += row.groups
+            missed["-" if row.exception else _reported(row.never_delivered)] += row.groups
         groups = sum(row.groups for row in found)
         lines.append(
             table_row(
                 style,
                 IN_WORDS[CommitEpoch(style)],
-                f"{_told(epoch)} in {groups} of {found[0].of}",
+                f"{_reported(epoch)} in {groups} of {found[0].of}",
                 _counts(went, groups),
                 _counts(missed, groups),
             )
@@ -195,7 +195,7 @@ def _together(one: StyleRow, other: StyleRow) -> StyleRow:
     )
 
 
-def _told(value: int | None) -> str:
+def _reported(value: int | None) -> str:
     return "-" if value is None else str(value)
 
 

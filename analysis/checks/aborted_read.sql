@@ -12,7 +12,7 @@ evaluates: every write of a transaction that is not known as committed, for each
   group.
 source: '`isolation.level`; KIP-98.'
 needs: [transactions, sends, polls]
-evaluated: select coalesce(sum(records), 0) as evaluated from owed
+evaluated: select coalesce(sum(records), 0) as evaluated from required
 cases:
 - violation: '{ended_as}'
   cause: >-
@@ -22,7 +22,7 @@ cases:
   undecided_if: ended_as = 'unknown'
 evidence: records, producer, transaction, reason, marker_permit
 */
-with owed as (
+with required as (
   select w.*, r.group, marker_permit
   from transactional_writes as w
   join committed_readers as r using (topic)
@@ -30,8 +30,8 @@ with owed as (
   where ended_as != 'committed'
 ),
 delivered as (
-  select owed.* except (offset, last_offset, records), p.offset, p.last_offset, polled_micros
-  from owed join sliced_polls as p using (group, topic, partition, value)
+  select required.* except (offset, last_offset, records), p.offset, p.last_offset, polled_micros
+  from required join sliced_polls as p using (group, topic, partition, value)
 )
 select *
 from {{ spans("delivered",

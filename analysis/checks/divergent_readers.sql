@@ -37,11 +37,11 @@ cases:
   cause: >-
     {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation};
     how the leader was elected is not known
-  permitted_if: is_unowed
+  permitted_if: is_not_required
 - violation: different values
   cause: >-
     {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation}
-  permitted_if: is_unowed
+  permitted_if: is_not_required
 - violation: delivered to one
   cause: group {group} skipped {records} records that group {other} received
   evidence: records, other
@@ -78,7 +78,7 @@ given_to_one as (
 )
 select 'different values' as kind, topic, partition, offset_first, offset_last, at, records,
   cast(null as string) as group, cast(null as string) as other, epoch_first, epoch_last, readers,
-  explanation, is_unowed, permit, is_unreported
+  explanation, is_not_required, permit, is_unreported
 from {{ several_values("different") }}
 union all
 select 'delivered to one', topic, partition, offset_first, offset_last, at, records, group, other,

@@ -20,14 +20,14 @@ cases:
   cause: >-
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
-  permitted_if: seconds - unservable_seconds <= owed_seconds
+  permitted_if: seconds - unservable_seconds <= required_seconds
 summary: '{{ summary_of_outages }}'
 evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
 */
-with owed as (
+with required as (
   select group, member, topic, partition, seq, offset, at, ended,
-    min(owed_micros) filter (where not is_unknown) as reported_micros,
-    min(since) filter (where is_unknown and owed_micros is not null) as proved_micros
+    min(required_micros) filter (where not is_unknown) as reported_micros,
+    min(since) filter (where is_unknown and required_micros is not null) as proved_micros
   from leaders_of_waits
   group by all
 ),
@@ -35,7 +35,8 @@ waits as (
   select group, topic, partition, ended, 1 as records, 0 as unanswered,
     if(reported_micros is null, at, least(reported_micros, proved_micros)) as at,
     reported_micros is null and proved_micros is null as needs_insync
-  from fetch_waits left join owed using (group, member, topic, partition, seq, offset, at, ended)
+  from fetch_waits
+  left join required using (group, member, topic, partition, seq, offset, at, ended)
 ),
 outages as (
   select * from {{ outages_of("waits", "group, topic, partition, needs_insync") }}
@@ -43,16 +44,16 @@ outages as (
 -- After an election the new leader's high watermark may be lower, until it is proved beyond. The
 -- leader reports none until it has reached the start of its epoch (KIP-207): then only a small ISR
 -- excuses it.
-not_owed as (
-  select group, topic, partition, since, coalesce(owed_micros, until) as until, is_unknown
+not_required as (
+  select group, topic, partition, since, coalesce(required_micros, until) as until, is_unknown
   from leaders_of_waits
-  where owed_micros is null or owed_micros > since
+  where required_micros is null or required_micros > since
 ),
 excused as (
-  select group, topic, partition, since, until from not_owed where not is_unknown
+  select group, topic, partition, since, until from not_required where not is_unknown
   union all
   select group, topic, partition, greatest(n.since, u.since), least(n.until, u.until)
-  from not_owed as n join unservable as u using (topic, partition)
+  from not_required as n join unservable as u using (topic, partition)
   where is_unknown and is_small
 ),
 excuses as (

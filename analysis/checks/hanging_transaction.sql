@@ -84,16 +84,16 @@ later as (
   from sliced_acknowledged left semi join surviving_records using (topic, partition, offset, value)
 ),
 -- The marker was to be before the first record that was sent when every marker is written.
-owed as (
+required as (
   select ended.*,
     min(later_offset) filter (where later_offset > offset_last
-      and intended_micros >= closed_micros + 10 * {{ micros_per_second }}) as owed_before
+      and intended_micros >= closed_micros + 10 * {{ micros_per_second }}) as required_before
   from ended left join later using (topic, partition)
   group by all
 ),
 placed as (
-  select owed.*, timeline,
+  select required.*, timeline,
     (last_micros - coalesce(closed_micros, begun_micros)) / {{ micros_per_second }} as seconds
-  from owed cross join last_seen left join timelines using (topic, partition)
+  from required cross join last_seen left join timelines using (topic, partition)
 )
-select * from {{ with_later_permit("placed", since="closed_micros", offset="owed_before") }}
+select * from {{ with_later_permit("placed", since="closed_micros", offset="required_before") }}

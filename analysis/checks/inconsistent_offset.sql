@@ -32,12 +32,12 @@ cases:
   cause: >-
     {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
     rewritten by a truncation; how the leader was elected is not known
-  permitted_if: is_unowed
+  permitted_if: is_not_required
 - violation: rewritten by a truncation
   cause: >-
     {records} offsets have several values at one offset, of epochs {epoch_first} to {epoch_last}:
     rewritten by a truncation
-  permitted_if: is_unowed
+  permitted_if: is_not_required
 evidence: records, epoch_first, epoch_last, readers, permit
 */
 select *, explanation as kind from {{ several_values("rival_values") }}

@@ -59,7 +59,7 @@ of_partition as (
     max(last_offset) as offset_last, min(marker) as least, max(marker) as most,
     min(reported) as reported, min(marker_at) != max(marker_at) as is_split,
     min(marker_permit) as permit,
-    max(marker = 'abort' and marker_permit is null) as is_owed
+    max(marker = 'abort' and marker_permit is null) as is_required
   from marked
   group by all
 ),
@@ -68,7 +68,7 @@ ended as (
     min_by(struct(topic, partition, offset_first, offset_last),
       struct(not is_split, topic, partition)) as place,
     min(least) != max(most) as is_mixed, max(most) as marker, min(reported) as reported,
-    max(is_split) as is_split, if(max(is_owed), null, min(permit)) as permit
+    max(is_split) as is_split, if(max(is_required), null, min(permit)) as permit
   from of_partition
   group by producer, transaction
 )

@@ -19,7 +19,7 @@ cases:
 - violation: in service
   cause: broker {broker} was not in the ISR {to_json(isr)} at the end, {seconds:.1f} s after it
     could return
-  permitted_if: holding > 0 or seconds <= owed_seconds
+  permitted_if: holding > 0 or seconds <= required_seconds
   undecided_if: is_fenced is null or is_cut_off
 evidence: broker, isr, is_fenced, holding, seconds
 place:
@@ -67,7 +67,7 @@ last_fault as (
 collecting as (
   select min(began_micros) as collected_micros from phases where stage = 'collecting'
 )
-select *, {{ owed_seconds }} as owed_seconds,
+select *, {{ required_seconds }} as required_seconds,
   greatest(0, coalesce(collected_micros, run_ended_micros)
     - greatest(since, changed_micros, healed_micros)) / {{ micros_per_second }} as seconds
 from out

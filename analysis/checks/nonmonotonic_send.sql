@@ -45,9 +45,9 @@ turned as (
     before.offset as prev_offset, before.value as value,
     coalesce(transaction = before.transaction, false) as is_within,
     case
-      when is_idempotent or in_flight_max = 1 then 'owed'
+      when is_idempotent or in_flight_max = 1 then 'required'
       when in_flight_max > 1 and not is_idempotent or acks != 'all' then 'permitted'
-      when transaction is not null then 'owed'
+      when transaction is not null then 'required'
       else 'undecided'
     end as promise
   from in_turn

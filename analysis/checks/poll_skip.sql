@@ -34,14 +34,15 @@ skipped as (
   where offset >= start_high
 ),
 judged as (
-  select skipped.*, if(c.group is null, 'owed', coalesce(ended_as, 'owed')) as ended_as
+  select skipped.*, if(c.group is null, 'required', coalesce(ended_as, 'required')) as ended_as
   from skipped
   left join committed_readers as c using (group, topic)
   left join transactional_writes using (topic, partition, value)
   where {{ is_on_branch }}
 ),
-owed as (
+required as (
   select * from judged where ended_as not in ('aborted', 'failed')
 )
 select *
-from {{ spans("owed", "group, topic, partition, member, kind, ended_as", "min(at_micros) as at,") }}
+from {{ spans("required", "group, topic, partition, member, kind, ended_as",
+  "min(at_micros) as at,") }}

@@ -18,7 +18,7 @@ cases:
   cause: >-
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
-  permitted_if: seconds - unservable_seconds <= owed_seconds
+  permitted_if: seconds - unservable_seconds <= required_seconds
 summary: '{{ summary_of_outages }}'
 evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
 */

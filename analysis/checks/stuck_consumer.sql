@@ -42,7 +42,7 @@ cases:
   cause: the member stopped at {position}; the log ends at {log_end}
 - violation: no fault
   cause: the member stopped at {position}; the log ends at {log_end}
-  undecided_if: not is_owed
+  undecided_if: not is_required
 evidence: member, position, log_end, open_at, set_epoch
 place:
   offset_first: position
@@ -72,7 +72,8 @@ set_ahead as (
   group by all
   having max(committed_epoch) > max(leader_epoch)
 )
-select member, group, topic, partition, position, at_micros, log_end, open_at, set_epoch, is_owed,
+select member, group, topic, partition, position, at_micros, log_end, open_at, set_epoch,
+  is_required,
   case
     when is_held then 'while a fault held'
     when open_at is not null then 'at an open transaction'
@@ -86,4 +87,4 @@ left join stalls_at_transactions using (group, topic, partition, position, at_mi
 left join stalls_below_records using (group, topic, partition, position, at_micros)
 left join set_ahead using (member, topic, partition, seq)
 left join log_bounds using (topic, partition)
-where position is null or open_at is not null or is_owed is not null
+where position is null or open_at is not null or is_required is not null

@@ -19,7 +19,7 @@ cases:
   cause: the last {records} values of {producer} were not acknowledged, over {seconds:.1f} s;
     {unanswered} received no answer
 - violation: no fault
-  when: seconds >= owed_seconds
+  when: seconds >= required_seconds
   cause: the last {records} values of {producer} were not acknowledged, over {seconds:.1f} s;
     {unanswered} received no answer
 - permitted: its worker was killed
@@ -55,7 +55,8 @@ unacknowledged as (
   group by all
 ),
 stuck as (
-  select *, (at - since) / {{ micros_per_second }} as seconds, {{ owed_seconds }} as owed_seconds
+  select *, (at - since) / {{ micros_per_second }} as seconds,
+    {{ required_seconds }} as required_seconds
   from unacknowledged
   where at - since >= 30 * {{ micros_per_second }} or unanswered > 0
 )

@@ -10,10 +10,10 @@ _VALUES_MAX = 6
 
 def headline(result: Result) -> str:
     """The outcome in one sentence."""
-    told = [cell for cell in result.cells if cell.differs]
+    reported = [cell for cell in result.cells if cell.differs]
     if result.outcome is Outcome.DIFFERS:
-        first = told[0]
-        more = "" if len(told) == 1 else f", and {len(told) - 1} more cells"
+        first = reported[0]
+        more = "" if len(reported) == 1 else f", and {len(reported) - 1} more cells"
         return f"The builds differ: {first.where}, {first.measure}{more}."
     if result.outcome is Outcome.UNDECIDED:
         return "Undecided: no difference could have been found in these stories."

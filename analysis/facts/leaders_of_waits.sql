@@ -16,7 +16,8 @@ columns: |
   ended bigint
   since bigint: of the epoch's part of the wait
   until bigint
-  owed_micros bigint: from when on the leader had to serve the record in that part; null if nothing proves
+  required_micros bigint: from when on the leader had to serve the record in that part; null if
+    nothing proves
     it
   is_unknown boolean: whether it reported no high watermark beyond; so it need not have been lower
     before
@@ -54,7 +55,7 @@ select group, member, topic, partition, seq, offset, at, ended, since, until,
   case
     when is_held then since
     when proved_micros < until then greatest(since, proved_micros)
-  end as owed_micros,
+  end as required_micros,
   -- For sqlfluff, a NOT that begins a column is a function.
   not (is_held or coalesce(reported_micros < until, false)) as is_unknown -- noqa: LT01, LT06
 from parts left join proved using (topic, partition, epoch, from_micros, offset)

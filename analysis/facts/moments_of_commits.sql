@@ -32,7 +32,7 @@ with stored as (
     end) as place
   from committed_offsets
 ),
-told as (
+reported as (
   select group, topic, partition, committed_micros as at_micros, 'reported' as kind, member as who,
     concat('commits ', {{ position }}) as what,
     format_string(': %s%s', outcome,
@@ -62,7 +62,7 @@ told as (
 parted as (
   select *, row_number() over (partition by {{ here }} order by place, at_micros)
     - row_number() over (partition by {{ here }}, alike order by place, at_micros) as part
-  from told
+  from reported
 ),
 numbered as (
   select *,

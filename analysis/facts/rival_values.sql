@@ -13,7 +13,7 @@ columns: |
   is_kept boolean: whether the surviving log has it
   first_micros bigint: of its deliveries; null without any
   last_micros bigint: likewise
-  is_owed boolean: sent with acks=all
+  is_required boolean: sent with acks=all
   answered_micros bigint: when it was acknowledged with this offset; null if it was not
 */
 with seen as (
@@ -38,12 +38,12 @@ rivals as (
   group by all
 ),
 sent as (
-  select topic, partition, value, max(acks = 'all') as is_owed,
+  select topic, partition, value, max(acks = 'all') as is_required,
     min(offset) filter (where outcome = 'ok') as sent_at,
     min(answered_micros) filter (where outcome = 'ok') as answered_micros
   from sliced_sends left semi join rivals using (topic, partition, value)
   group by all
 )
-select rivals.*, coalesce(is_owed, false) as is_owed,
+select rivals.*, coalesce(is_required, false) as is_required,
   if(offset = sent_at, answered_micros, null) as answered_micros
 from rivals left join sent using (topic, partition, value)

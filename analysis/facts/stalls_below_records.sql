@@ -12,7 +12,7 @@ columns: |
   partition int
   position bigint
   at_micros bigint
-  is_owed boolean: false if nothing shows whether the record was below the high watermark
+  is_required boolean: false if nothing shows whether the record was below the high watermark
 */
 with positions as (
   select distinct group, topic, partition, position, at_micros
@@ -49,7 +49,7 @@ seen as (
 compared as (
   select group, topic, partition, position, at_micros,
     coalesce(offset < high_watermark or is_kept and (polled_micros <= at_micros
-      or acks = 'all' and answered_micros <= at_micros), false) as is_owed,
+      or acks = 'all' and answered_micros <= at_micros), false) as is_required,
     is_kept and high_watermark is null and coalesce(intended_micros <= at_micros, true)
       as is_possible
   from above
@@ -57,7 +57,7 @@ compared as (
   left join seen using (topic, partition, offset, value)
   left join high_watermarks using (group, topic, partition, position, at_micros)
 )
-select group, topic, partition, position, at_micros, max(is_owed) as is_owed
+select group, topic, partition, position, at_micros, max(is_required) as is_required
 from compared
-where is_owed or is_possible
+where is_required or is_possible
 group by all

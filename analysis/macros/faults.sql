@@ -14,4 +14,4 @@
       array_join(cast(brokers as array<string>), ', '), ')'), ''))" %}
 {# So long after a partition could be served it has to be: 30 s, and by how much a clock was set
    that may have measured the time. #}
-{% set owed_seconds = "30 + :jump_micros / " ~ micros_per_second %}
+{% set required_seconds = "30 + :jump_micros / " ~ micros_per_second %}

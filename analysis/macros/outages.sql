@@ -50,7 +50,7 @@
 {%- endmacro %}
 
 {# Outages with seconds, unservable_seconds (of it, in which no service was possible),
-   recovery_seconds (from when it was possible until there was one), owed_seconds.
+   recovery_seconds (from when it was possible until there was one), required_seconds.
    outages: a step with the keys, at and ended.
    excuses: a step with these and since and until; they may overlap.
    keys: separated by commas. #}
@@ -75,7 +75,7 @@
     select *, (ended - at) / {{ micros_per_second }} as seconds,
       coalesce(excused_micros, 0) / {{ micros_per_second }} as unservable_seconds,
       (ended - coalesce(servable_micros, at)) / {{ micros_per_second }} as recovery_seconds,
-      {{ owed_seconds }} as owed_seconds
+      {{ required_seconds }} as required_seconds
     from {{ outages }} left join summed using ({{ keys }}, at, ended))
 {%- endmacro %}
 

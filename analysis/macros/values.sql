@@ -1,5 +1,5 @@
 {# Offsets that have several values, in spans: topic, partition, offset_first, offset_last, records,
-   epoch_first, epoch_last, explanation, is_unowed (of a truncation without a permit: whether no
+   epoch_first, epoch_last, explanation, is_not_required (of a truncation without a permit: whether no
    overwritten value was sent with acks=all), permit and is_unreported (see `with_permit`), readers
    (the groups, in words), at.
    rows: of `rival_values`. #}
@@ -14,7 +14,7 @@
       select topic, partition, offset, last_offset,
         min(leader_epoch) as epoch_first, max(leader_epoch) as epoch_last,
         count(*) > count(distinct leader_epoch) as is_double,
-        coalesce(min(leader_epoch) filter (where is_owed) < max(leader_epoch), false) as is_owed,
+        coalesce(min(leader_epoch) filter (where is_required) < max(leader_epoch), false) as is_required,
         array_join(sort_array(array_distinct(flatten(collect_list(groups)))), ', ') as readers,
         min(first_micros) as at, min(least(first_micros, answered_micros)) as known_micros
       from {{ rows }}
@@ -24,9 +24,9 @@
 {%- endset %}
 {% set explained -%}
 (select *, if(explanation = 'rewritten by a truncation' and permit is null,
-        epoch_first >= 0 and not is_owed, null) as is_unowed
+        epoch_first >= 0 and not is_required, null) as is_not_required
     from {{ with_permit(offsets, "epoch_first", "epoch_last", "offset") }})
 {%- endset %}
-{{ spans(explained, "topic, partition, epoch_first, epoch_last, explanation, is_unowed, permit,
-  is_unreported, readers", "min(at) as at,") }}
+{{ spans(explained, "topic, partition, epoch_first, epoch_last, explanation, is_not_required,
+  permit, is_unreported, readers", "min(at) as at,") }}
 {%- endmacro %}

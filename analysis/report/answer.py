@@ -49,11 +49,11 @@ def answer(facts: RunFacts, verdict: Verdict) -> str:
     A figure that the run's files can't give is named as unknown.
     """
     try:
-        told = _written(facts, verdict, list(parts(facts.folder.plan().answer)))
+        reported = _written(facts, verdict, list(parts(facts.folder.plan().answer)))
     except FencepostError:
-        told = ""
-    told = told or general_answer(verdict)
-    return f"{UNFINISHED}{told}" if facts.folder.run().error is not None else told
+        reported = ""
+    reported = reported or general_answer(verdict)
+    return f"{UNFINISHED}{reported}" if facts.folder.run().error is not None else reported
 
 
 def consequence(facts: RunFacts, verdict: Verdict) -> Consequence | None:
@@ -62,10 +62,10 @@ def consequence(facts: RunFacts, verdict: Verdict) -> Consequence | None:
     if declared is None or facts.folder.run().error is not None:
         return None
     try:
-        told = _written(facts, verdict, list(parts(declared.sentence)), needs_all=True)
+        reported = _written(facts, verdict, list(parts(declared.sentence)), needs_all=True)
     except FencepostError:
         return None
-    return msgspec.structs.replace(declared, sentence=told) if told else None
+    return msgspec.structs.replace(declared, sentence=reported) if reported else None
 
 
 def _written(
@@ -89,12 +89,12 @@ def general_answer(verdict: Verdict) -> str:
     clear = (CheckVerdict.HOLDS, CheckVerdict.PERMITTED)
     found = [name for name, result in asked.items() if result.verdict not in clear]
     held = f"{len(asked) - len(found)} of {with_noun(len(asked), 'check')}"
-    told = f"{held} that the question is about found no violation"
+    reported = f"{held} that the question is about found no violation"
     if not found:
-        return f"{told}."
+        return f"{reported}."
     more = f" and {len(found) - _CHECKS_MAX} more" if len(found) > _CHECKS_MAX else ""
     named = ", ".join(f"{name} ({asked[name].verdict})" for name in found[:_CHECKS_MAX])
-    return f"{told}; the others: {named}{more}."
+    return f"{reported}; the others: {named}{more}."
 
 
 @dataclass(frozen=True)
@@ -352,9 +352,9 @@ def _text(value: Any) -> str | None:
 
 
 def _listed(values: list[Any] | None) -> str:
-    told = [f"{one:,}" if isinstance(one, int) else str(_text(one)) for one in values or []]
-    if not told:
+    reported = [f"{one:,}" if isinstance(one, int) else str(_text(one)) for one in values or []]
+    if not reported:
         return "none"
-    if len(told) > VALUES_MAX:
-        return f"{', '.join(told[:VALUES_MAX])} and {len(told) - VALUES_MAX} more"
-    return " and ".join([", ".join(told[:-1]), told[-1]] if told[:-1] else told)
+    if len(reported) > VALUES_MAX:
+        return f"{', '.join(reported[:VALUES_MAX])} and {len(reported) - VALUES_MAX} more"
+    return " and ".join([", ".join(reported[:-1]), reported[-1]] if reported[:-1] else reported)

@@ -57,11 +57,11 @@ def explain(
         return
     name, chosen = _finding(folder, verdict, asked)
     facts = RunFacts(folder)
-    told = story(facts, chosen)
+    reported = story(facts, chosen)
     if as_json:
-        typer.echo(_as_json(name, told, facts))
+        typer.echo(_as_json(name, reported, facts))
     else:
-        _show(told, facts, show_all=show_all)
+        _show(reported, facts, show_all=show_all)
 
 
 def _place(run: str) -> tuple[Path, str | None]:
@@ -76,23 +76,23 @@ def _place(run: str) -> tuple[Path, str | None]:
     return path, fragment or None
 
 
-def _show(told: Story, facts: RunFacts, *, show_all: bool) -> None:
+def _show(reported: Story, facts: RunFacts, *, show_all: bool) -> None:
     out = Terminal(markup=True)
-    one = told.finding
+    one = reported.finding
     out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
     out.print(escape(where(one)), highlight=False, soft_wrap=True)
-    decisive = "" if told.decisive is None else "; > is the decisive event"
+    decisive = "" if reported.decisive is None else "; > is the decisive event"
     out.print(f"seconds from {facts.origin}{decisive}:", style="dim", highlight=False)
     moments = Table("", "seconds", "who", "what", box=None, pad_edge=False)
     moments.columns[1].justify = "right"
-    passages = told.folded()
+    passages = reported.folded()
     for passage in passages:
         if passage.summary and not show_all:
             moments.add_row("", "", "", passage.summary, style="dim")
             continue
         for moment in passage.moments:
             seconds = f"{facts.seconds(moment.at_micros):+.3f}"
-            is_decisive = moment is told.decisive
+            is_decisive = moment is reported.decisive
             moments.add_row(
                 ">" if is_decisive else "",
                 seconds,
@@ -103,15 +103,15 @@ def _show(told: Story, facts: RunFacts, *, show_all: bool) -> None:
     out.print(moments)
     if any(passage.summary for passage in passages) and not show_all:
         out.print("--all shows every event", style="dim", highlight=False)
-    for line in told.ends:
+    for line in reported.ends:
         out.print(f"at the end, {line}", highlight=False, soft_wrap=True)
     out.print(f"evidence: {escape(msgspec.json.encode(one.evidence).decode())}", soft_wrap=True)
 
 
-def _as_json(name: str, told: Story, facts: RunFacts) -> str:
+def _as_json(name: str, reported: Story, facts: RunFacts) -> str:
     document = {
         "name": name,
-        "finding": told.finding,
+        "finding": reported.finding,
         "origin": {"name": facts.origin, "at_micros": facts.zero_micros},
         "story": [
             {
@@ -119,11 +119,11 @@ def _as_json(name: str, told: Story, facts: RunFacts) -> str:
                 "seconds": facts.seconds(one.at_micros),
                 "who": one.who,
                 "what": one.what,
-                "is_decisive": one is told.decisive,
+                "is_decisive": one is reported.decisive,
             }
-            for one in told.moments
+            for one in reported.moments
         ],
-        "ends": told.ends,
+        "ends": reported.ends,
     }
     return _formatted(document)
 

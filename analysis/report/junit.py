@@ -128,8 +128,8 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     elif result.verdict is CheckVerdict.NOT_EVALUABLE:
         SubElement(case, "skipped", message=_text(result.reason))
     elif result.findings:
-        told = "; ".join(_standings(result))
-        SubElement(case, "system-out").text = _text(f"{told}: {_why(result)}")
+        reported = "; ".join(_standings(result))
+        SubElement(case, "system-out").text = _text(f"{reported}: {_why(result)}")
 
 
 def _standings(result: CheckResult) -> Iterator[str]:

@@ -39,12 +39,12 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
 
 def _follows(outputs: Iterable[RunOutput]) -> list[str]:
     """What follows from the runs, a line each; equal ones once."""
-    told = [
+    reported = [
         f"- **{plain(one.scenario)}**: {plain(str(one.verdict.follows))}"
         for one in outputs
         if one.verdict is not None and one.verdict.follows is not None
     ]
-    return ["", "## What follows", "", *dict.fromkeys(told)] if told else []
+    return ["", "## What follows", "", *dict.fromkeys(reported)] if reported else []
 
 
 def _cells(one: RunOutput) -> Iterator[str]:
@@ -80,5 +80,5 @@ def _open(one: RunOutput, verdict: Verdict) -> Iterator[str]:
 
 def _first(found: UnexpectedFindings) -> str:
     place = where(found.first)
-    told = f"{with_noun(found.findings, 'unexpected finding')}: {plain(found.first.cause)}"
-    return f"{told} ({plain(place)})" if place else told
+    reported = f"{with_noun(found.findings, 'unexpected finding')}: {plain(found.first.cause)}"
+    return f"{reported} ({plain(place)})" if place else reported

@@ -79,9 +79,9 @@ def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:
         found.append(Change(run=name, what="evaluated", change=_evaluated_change(old, new)))
     for check in new.evaluated:
         before, after = old.checks.get(check, _NOTHING), new.checks[check]
-        told = _check_change(before, after)
-        if told and (after.findings or before.verdict is not CheckVerdict.NOT_EVALUABLE):
-            found.append(Change(run=name, what=check, change=told))
+        reported = _check_change(before, after)
+        if reported and (after.findings or before.verdict is not CheckVerdict.NOT_EVALUABLE):
+            found.append(Change(run=name, what=check, change=reported))
     return found
 
 

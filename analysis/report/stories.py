@@ -85,11 +85,11 @@ class CheckView:
     @property
     def shown(self) -> str:
         """How many findings of which verdict there are, and where those are that the page lacks."""
-        told = in_words(self.numbers)
+        reported = in_words(self.numbers)
         left_out = sum(self.numbers.values()) - len(self.findings)
         if left_out:
-            told += f", {left_out:,} of them only in report/{FINDINGS_FILE}"
-        return told
+            reported += f", {left_out:,} of them only in report/{FINDINGS_FILE}"
+        return reported
 
 
 def anchor(check: str, number: int) -> str:
@@ -175,10 +175,10 @@ def where(finding: Finding) -> str:
 class _Teller:
     """Makes the views of a run's findings."""
 
-    def __init__(self, facts: RunFacts, told: Mapping[tuple[str, int], Finding]) -> None:
+    def __init__(self, facts: RunFacts, reported: Mapping[tuple[str, int], Finding]) -> None:
         self._facts = facts
-        self._numbers = {name: number for number, name in enumerate(told)}
-        self._moments = Moments(facts, list(told.values()))
+        self._numbers = {name: number for number, name in enumerate(reported)}
+        self._moments = Moments(facts, list(reported.values()))
 
     def view(self, check: str, number: int, finding: Finding) -> FindingView:
         name = f"{check}:{number}"

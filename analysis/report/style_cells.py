@@ -65,9 +65,9 @@ def _way(row: StyleRow) -> str:
     """E.g. `resumed at 200, skipped 100 records`."""
     if row.exception:
         return f"raised {row.exception.partition(' ')[0]}"
-    told = "did not resume" if row.resumed_at is None else f"resumed at {row.resumed_at:,}"
+    reported = "did not resume" if row.resumed_at is None else f"resumed at {row.resumed_at:,}"
     if row.never_delivered:
-        told += f", skipped {with_noun(row.never_delivered, 'record')}"
+        reported += f", skipped {with_noun(row.never_delivered, 'record')}"
     if row.redelivered:
-        told += f", read {with_noun(row.redelivered, 'record')} again"
-    return told
+        reported += f", read {with_noun(row.redelivered, 'record')} again"
+    return reported

@@ -168,10 +168,12 @@ def _resumption(rows: list[Resumption]) -> Table:
         where = f" {row.topic}-{row.partition}" if row.group in several else ""
         table.add_row(
             escape(f"{row.group}{where}"),
-            f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
-            _told(row.resumed_at),
-            _told(row.redelivered),
-            f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),
+            f"({_reported(row.committed_offset)}, {_reported(row.committed_epoch)})",
+            _reported(row.resumed_at),
+            _reported(row.redelivered),
+            f"[red]{row.never_delivered}[/]"
+            if row.never_delivered
+            else _reported(row.never_delivered),
             row.exception or "",
         )
     return table
@@ -180,7 +182,7 @@ def _resumption(rows: list[Resumption]) -> Table:
 def _rules(verdict: Verdict) -> str:
     """The number of rows of each verdict, and the rules of required checks without a response."""
     counts = Counter(row.verdict for row in verdict.rules)
-    counted = ", ".join(f"{number} {told}" for told, number in sorted(counts.items()))
+    counted = ", ".join(f"{number} {reported}" for reported, number in sorted(counts.items()))
     required = {str(rule) for rule, one in RULES.items() if one.check in verdict.must_judge}
     asked = {row.rule for row in verdict.rules if row.responses}
     silent = {row.rule for row in verdict.rules if row.verdict == NOT_ASKED} & required - asked
@@ -199,11 +201,13 @@ def _styles(rows: list[StyleRow]) -> Table:
         table.add_row(
             *(escape(row.labels.get(name, "")) for name in labels),
             escape(row.style),
-            f"({_told(row.committed_offset)}, {_told(row.committed_epoch)})",
+            f"({_reported(row.committed_offset)}, {_reported(row.committed_epoch)})",
             f"{row.groups} of {row.of}",
-            "raises" if row.exception else _told(row.resumed_at),
-            _told(row.redelivered),
-            f"[red]{row.never_delivered}[/]" if row.never_delivered else _told(row.never_delivered),
+            "raises" if row.exception else _reported(row.resumed_at),
+            _reported(row.redelivered),
+            f"[red]{row.never_delivered}[/]"
+            if row.never_delivered
+            else _reported(row.never_delivered),
         )
     return table
 
@@ -237,5 +241,5 @@ def _idle(verdict: Verdict) -> list[str]:
     ]
 
 
-def _told(value: int | None) -> str:
+def _reported(value: int | None) -> str:
     return "-" if value is None else str(value)

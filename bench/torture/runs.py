@@ -147,7 +147,7 @@ INTERRUPTS = Area(
 )
 _INTERRUPTED = 130
 _INTERRUPTS_IN_AN_HOUR = 6
-_TOLD = ("judge", "not analyzed", "nothing was collected")
+_REPORTED = ("judge", "not analyzed", "nothing was collected")
 _SUITE = f"description: two short runs\nruns:\n  - scenario: {SCENARIO}\n    repeat: 2\n"
 
 
@@ -209,7 +209,7 @@ def _interrupt_problem(run: Running) -> str:
         return f"exit code {run.process.returncode}"
     if run.said.count("interrupted") != 1:
         return f"`interrupted` was printed {run.said.count('interrupted')} times"
-    if not any(word in run.said for word in _TOLD):
+    if not any(word in run.said for word in _REPORTED):
         return "nothing was said of what was collected"
     return ""
 

@@ -61,15 +61,15 @@ class Lock:
         """What another lock of the version has otherwise, in words, by the jars' names."""
         own = {(one.group, one.file_name): one for one in self.artifacts}
         others = {(one.group, one.file_name): one for one in other.artifacts}
-        told = []
+        reported = []
         for key in sorted(own.keys() | others.keys()):
             if key not in others:
-                told.append(f"{key[1]} is gone")
+                reported.append(f"{key[1]} is gone")
             elif key not in own:
-                told.append(f"{key[1]} is new")
+                reported.append(f"{key[1]} is new")
             elif own[key] != others[key]:
-                told.append(f"{key[1]} has another size or SHA-256")
-        return told
+                reported.append(f"{key[1]} has another size or SHA-256")
+        return reported
 
 
 def locked_versions(folder: Path = LOCKS) -> list[str]:

@@ -22,7 +22,7 @@ from harness.wire.request import Broker
 T = TypeVar("T")
 
 _READY_SECONDS = 90
-_TOLD_SECONDS = 30
+_REPORTED_SECONDS = 30
 _STATE_SECONDS = 60
 _SAMPLE_INTERVAL_MS = 500
 
@@ -204,7 +204,7 @@ class Observer:
                     return found
             return None
 
-        return self.await_that(probe, what=what, timeout_seconds=_TOLD_SECONDS)
+        return self.await_that(probe, what=what, timeout_seconds=_REPORTED_SECONDS)
 
     def delete_records(self, topic: str, partition: int, *, before_offset: int) -> None:
         """Delete a partition's records below an offset (DeleteRecords).

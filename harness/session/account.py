@@ -43,12 +43,12 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
         exit_code: its exit status.
         refused: the error with which a test was refused.
     """
-    told = [_read(line) for line in lines]
-    asked = [one for one in told if isinstance(one, Asked)]
-    why = {one.test: _in_words(one.why, refused) for one in told if isinstance(one, Failed)}
+    reported = [_read(line) for line in lines]
+    asked = [one for one in reported if isinstance(one, Asked)]
+    why = {one.test: _in_words(one.why, refused) for one in reported if isinstance(one, Failed)}
     otherwise = f"ducktape ended with {exit_code} before it was its turn"
     found: list[str] = []
-    is_told = False
+    is_reported = False
     for one in asked:
         if not Path(one.folder, PLAN_FILE).exists():
             found.append(f"{one.test} has no run: {why.get(one.test, otherwise)}")
@@ -59,19 +59,21 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
             error = None
             found.append(f"{one.test} can't be judged: {problem}")
         if error is not None:
-            is_told = True
+            is_reported = True
         elif one.test in why:
             found.append(f"{one.test} failed after its run: {why[one.test]}")
-    if exit_code and not found and not is_told:
+    if exit_code and not found and not is_reported:
         found.append(f"ducktape ended with {exit_code}, and no run says why: see {SESSION_FILE}")
     return found
 
 
 def failure_of(folder: Path, lines: Iterable[str]) -> str | None:
     """Return why the test of a run's folder did not pass, as ducktape reported; None if not."""
-    told = [_read(line) for line in lines]
-    tests = [one.test for one in told if isinstance(one, Asked) and Path(one.folder) == folder]
-    return next((one.why for one in told if isinstance(one, Failed) and one.test in tests), None)
+    reported = [_read(line) for line in lines]
+    tests = [one.test for one in reported if isinstance(one, Asked) and Path(one.folder) == folder]
+    return next(
+        (one.why for one in reported if isinstance(one, Failed) and one.test in tests), None
+    )
 
 
 def _in_words(why: str, refused: FencepostError | None) -> str:

@@ -143,13 +143,13 @@ def of_clients(figures: Figures) -> Iterator[Cells]:
         total = sum(row.never_delivered or 0 for row in own)
         skipping = sum(bool(row.never_delivered) for row in own)
         groups = f"{len(own)} {'group' if len(own) == 1 else 'groups'}"
-        told = f"{missing(raced)} of {positions(raced)} positions" if raced else "not run"
+        reported = f"{missing(raced)} of {positions(raced)} positions" if raced else "not run"
         yield (
             build,
             figure(len(stories_of(own)), own),
             figure(f"{len(newer(own))} of {len(own)} groups", newer(own) or own),
             figure(f"{skipping} of {groups}{f' ({total} in all)' if total else ''}", own),
-            figure(told, witnesses(raced)),
+            figure(reported, witnesses(raced)),
         )
 
 

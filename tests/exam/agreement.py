@@ -11,7 +11,7 @@ from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from contract.checks import Check
 
-_TOLD_CHARACTERS = 300
+_REPORTED_CHARACTERS = 300
 
 
 class Judged(msgspec.Struct):
@@ -31,7 +31,7 @@ class Judged(msgspec.Struct):
 def judge(trace: Trace) -> dict[str, Judged]:
     """Judge with every registered check, as `analysis.verdict.judge`, but return all findings."""
 
-    def told(check: Check) -> Judged:
+    def reported(check: Check) -> Judged:
         judged = Judged(lacks=CHECKS[check].lacks(trace))
         if not judged.lacks:
             with _broken_in(judged):
@@ -41,7 +41,7 @@ def judge(trace: Trace) -> dict[str, Judged]:
                 judged.evaluated = int(evaluated)
         return judged
 
-    return dict(zip(map(str, CHECKS), trace.engine.each(told, CHECKS), strict=True))
+    return dict(zip(map(str, CHECKS), trace.engine.each(reported, CHECKS), strict=True))
 
 
 @contextmanager
@@ -50,16 +50,16 @@ def _broken_in(judged: Judged) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - any error
-        judged.lacks = f"{type(error).__name__}: {error}"[:_TOLD_CHARACTERS]
+        judged.lacks = f"{type(error).__name__}: {error}"[:_REPORTED_CHARACTERS]
 
 
 def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
     """Return the checks whose findings or evaluated counts differ; rows are compared whole."""
     names = sorted({*one, *other})
-    return [name for name in names if _told(one.get(name)) != _told(other.get(name))]
+    return [name for name in names if _reported(one.get(name)) != _reported(other.get(name))]
 
 
-def _told(judged: Judged | None) -> tuple[Any, ...] | None:
+def _reported(judged: Judged | None) -> tuple[Any, ...] | None:
     if judged is None:
         return None
     return judged.lacks, judged.evaluated, Counter(map(str, judged.findings))

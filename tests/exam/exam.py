@@ -76,15 +76,15 @@ class Exam:
             if one.lacks:
                 assert check not in asked_for, f"the exam has too few rows for {check}: {one.lacks}"
             for row in one.findings:
-                told = (row["verdict"], row["kind"], row["cause"])
+                reported = (row["verdict"], row["kind"], row["cause"])
                 place = self._world.place_of(row)
                 assert place, f"a finding that belongs to no history: {row}"
-                found[place.name, check].append(told)
+                found[place.name, check].append(reported)
         said: Said = defaultdict(dict)
-        for (history, check), told_of_it in found.items():
-            verdicts = {verdict for verdict, _, _ in told_of_it}
+        for (history, check), reported_of_it in found.items():
+            verdicts = {verdict for verdict, _, _ in reported_of_it}
             worst = next(one for one in BY_SEVERITY if one in verdicts)
-            said[history][check] = _lines(worst, told_of_it)
+            said[history][check] = _lines(worst, reported_of_it)
         return said
 
 
@@ -110,8 +110,8 @@ def is_right(expected: str, said: str) -> bool:
     if expected == NOT_VIOLATION:
         return not said.startswith(VIOLATION)
     verdict, kind, words = (*expected.split(": ", 2), "", "")[:3]
-    told = [(*line.split(": ", 2), "", "")[:3] for line in said.splitlines()]
-    return any(one[0] == verdict and kind in ("", one[1]) and words in one[2] for one in told)
+    reported = [(*line.split(": ", 2), "", "")[:3] for line in said.splitlines()]
+    return any(one[0] == verdict and kind in ("", one[1]) and words in one[2] for one in reported)
 
 
 def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:

@@ -163,10 +163,10 @@ def started(
     transactional_id: str = "x",
 ) -> None:
     """A transactional producer is initialised and begins its first transaction."""
-    told = {"pid": pid, "pid_epoch": pid_epoch, "producer": producer}
+    reported = {"pid": pid, "pid_epoch": pid_epoch, "producer": producer}
     ids = {"transactional_id": transactional_id}
-    step(h, "initialize", "initialized", at=at, transaction=None, **told, **ids)
-    step(h, "begin", "begun", at=at + 0.2, **told, **ids)
+    step(h, "initialize", "initialized", at=at, transaction=None, **reported, **ids)
+    step(h, "begin", "begun", at=at + 0.2, **reported, **ids)
 
 
 def next_seq(h: History) -> int:

@@ -81,7 +81,7 @@ def moved(h: History, *, change: int = 50, last: int = 99, at: float = 20.0) -> 
 def cut(
     h: History,
     *,
-    told: int = 100,
+    reported: int = 100,
     survives: int = 50,
     last: int = 149,
     unclean: bool = True,
@@ -101,8 +101,8 @@ def cut(
     isr = (1,) if unclean else (1, 2)
     if unclean:
         h.led(1, 0, at=8.0, isr=isr)
-    h.sent(survives, told - 1, at=12.0)
-    watched(h, 1, told, times=(14.0, 18.0), isr=isr)
+    h.sent(survives, reported - 1, at=12.0)
+    watched(h, 1, reported, times=(14.0, 18.0), isr=isr)
     name = h.on_broker(1)
     h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
     h.registered(1, at=23.0, is_fenced=True)
@@ -110,7 +110,7 @@ def cut(
         h.led(-1, 1, at=23.0, isr=isr)
     epoch = 2 if waits else 1
     h.led(2, epoch, at=24.0, isr=(2,), starts=survives)
-    h.sent(survives, last, at=30.0, sequence=told)
+    h.sent(survives, last, at=30.0, sequence=reported)
     watched(h, 2, last + 1, times=(35.0, 39.0), epoch=epoch, isr=(2,))
     h.registered(1, at=39.0, is_fenced=False, broker_epoch=2)
     h.truncated(1, survives, at=41.0)
@@ -121,7 +121,7 @@ def cut(
             broker,
             (0, survives - 1, 0),
             (survives, last, epoch),
-            sequences={survives: told},
+            sequences={survives: reported},
             high_watermark=last + 1,
         )
 
@@ -164,10 +164,10 @@ def left(
     caught_up: bool = False,
 ) -> None:
     """A member gives its partition back and is closed; before, it may say that it is caught up."""
-    told = {"member": member, "generation": generation, "group": group, "topic": topic}
+    reported = {"member": member, "generation": generation, "group": group, "topic": topic}
     if caught_up:
-        h.changed("caught_up", at=at - 0.5, position=position, **told)
-    h.changed("revoked", at=at, position=position, **told)
+        h.changed("caught_up", at=at - 0.5, position=position, **reported)
+    h.changed("revoked", at=at, position=position, **reported)
     h.changed("closed", at=at + 0.2, member=member, group=group)
 
 

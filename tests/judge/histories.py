@@ -16,11 +16,11 @@ from micro import (
     log_bounds,
     polled,
     registered,
-    reset_told,
+    reported_commit,
+    reset_reported,
     sampled,
     sent,
     survived,
-    told_commit,
     truncated,
 )
 
@@ -57,15 +57,15 @@ WENT_BACK = {
     **WENT_ON,
     "polls": [*polled(0, 1, 2, 3), *polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=600)],
     "committed_offsets": [committed(4, 0)],
-    "resets": [reset_told("truncation", 4, 0, 2)],
+    "resets": [reset_reported("truncation", 4, 0, 2)],
 }
 # It was told to go on at 6, above what it had not read of the surviving branch.
 JUMPED = {
     **WENT_ON,
     "polls": polled(0, 1, 2, 3),
-    "resets": [reset_told("out_of_range", 4, -1, 6, policy="latest")],
+    "resets": [reset_reported("out_of_range", 4, -1, 6, policy="latest")],
 }
-RESET_ON_BRANCH = {**WENT_BACK, "resets": [reset_told("truncation", 4, 1, 2)]}
+RESET_ON_BRANCH = {**WENT_BACK, "resets": [reset_reported("truncation", 4, 1, 2)]}
 HEALTHY = {
     "sends": sent(0, 1, 2, 3),
     "replica_records": survived(0, 1, 2, 3),
@@ -75,7 +75,7 @@ HEALTHY = {
     "log_starts": log_bounds(0, 4),
     "polls": [*polled(0, 1), *polled(2, 3, life=2, at=600)],
     "committed_offsets": [committed(2, 0)],
-    "resets": [reset_told("no_commit", 0, -1, 0, life=1, at=160)],
+    "resets": [reset_reported("no_commit", 0, -1, 0, life=1, at=160)],
     "group_events": [
         *WENT_ON["group_events"][:1],
         changed("caught_up", at=210, position=2),
@@ -125,7 +125,7 @@ HANDED_ON = {
     "broker_states": [registered(fenced=False, at=5, broker=broker) for broker in (1, 2)],
     "truncations": [truncated(2, at=450_000)],
     "polls": [*polled(0, 1), *polled(2, 3, epoch=1, life=2, at=700_000)],
-    "commits": [told_commit(2), told_commit(4, 1, life=2, at=800_000)],
+    "commits": [reported_commit(2), reported_commit(4, 1, life=2, at=800_000)],
     "committed_offsets": [committed(2, 0), committed(4, 1, at=800_000)],
     "group_events": [
         changed("opened", at=150),
@@ -180,7 +180,8 @@ WHOLE_HANDED_ON = {
     ],
     "samples": [sampled(2, at=300), sampled(4, at=800_000, epoch=1, broker=2, leader=2)],
     "commits": [
-        {**told, "began_micros": told["committed_micros"]} for told in HANDED_ON["commits"]
+        {**reported, "began_micros": reported["committed_micros"]}
+        for reported in HANDED_ON["commits"]
     ],
 }
 
@@ -202,10 +203,10 @@ def result(make_trace: TraceMaker, check: Check, rows: dict[str, Any], **plan: A
     return explained(judge(make_trace(rows, checks=(check,), **plan)).checks[check])
 
 
-def explained(told: CheckResult) -> CheckResult:
+def explained(reported: CheckResult) -> CheckResult:
     """What a check found: each finding has its cause, and is one of the check's cases."""
-    assert all(one.cause and is_declared(one) for one in told.examples)
-    return told
+    assert all(one.cause and is_declared(one) for one in reported.examples)
+    return reported
 
 
 def is_declared(finding: Finding) -> bool:

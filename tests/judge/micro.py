@@ -103,7 +103,7 @@ def committed(offset: int, epoch: int, *, at: int = 300) -> Row:
     }
 
 
-def told_commit(
+def reported_commit(
     offset: int, epoch: int = 0, *, life: int = 1, at: int = 300, outcome: str = "ok"
 ) -> Row:
     """A commit as the client tells it."""
@@ -206,7 +206,7 @@ def sampled(
     }
 
 
-def reset_told(
+def reset_reported(
     cause: str,
     start: int,
     epoch: int,

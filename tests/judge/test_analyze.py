@@ -64,7 +64,7 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "told"),
+    ("options", "code", "reported"),
     [
         (["--master", "nonsense"], 64, "error: --master nonsense: expected local, "),
         (["--conf", "spark.driver.memory=1k"], 64, "error: --conf spark.driver.memory=1k: Spark"),
@@ -72,14 +72,14 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     ],
 )
 def test_a_spark_that_does_not_start_is_one_line(
-    tmp_path: Path, options: list[str], code: int, told: str
+    tmp_path: Path, options: list[str], code: int, reported: str
 ) -> None:
     folder = run_folder(tmp_path / "a")
     command = [sys.executable, "-m", "analysis", str(folder.path), *options]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == code
     *_, line = ended.stderr.splitlines()
-    assert line.startswith(told)
+    assert line.startswith(reported)
     assert "Exception in thread" not in ended.stderr
     assert "\tat " not in ended.stderr
 

@@ -93,8 +93,8 @@ def test_history_alone(
     question: Question, engine_name: str, readers: dict[str, TraceReader], tmp_path: Path
 ) -> None:
     folder = written(tmp_path, [question.history()], checks=list(question.expects))
-    told = said_alone(judge(readers[engine_name](folder)))
-    assert _wrong(question, told) == {}, question.question
+    reported = said_alone(judge(readers[engine_name](folder)))
+    assert _wrong(question, reported) == {}, question.question
 
 
 def test_every_finding_is_of_a_declared_case(of_exam: OfExam) -> None:

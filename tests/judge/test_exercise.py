@@ -29,8 +29,8 @@ def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> 
     assert calm[Check.LOST_RECORD].evaluated == 4
     fenced = [*WHOLE_HANDED_ON["broker_states"], registered(fenced=True, at=9_999, broker=2)]
     rows = {**WHOLE_HANDED_ON, "broker_states": fenced}
-    told = judge(make_trace(rows, checks=_CHECKS)).checks
-    assert {name: one.exercised for name, one in told.items()} == {
+    reported = judge(make_trace(rows, checks=_CHECKS)).checks
+    assert {name: one.exercised for name, one in reported.items()} == {
         "lost_record": 1,
         "double_ownership": 1,
         "fenced_in_isr": 1,

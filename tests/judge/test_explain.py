@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from histories import TRUNCATED, WENT_ON
-from micro import registered, reset_told, truncated
+from micro import registered, reset_reported, truncated
 from typer.testing import CliRunner
 
 from analysis.report.explain import app
@@ -55,7 +55,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         registered(fenced=False, at=7),
     ],
     "truncations": [truncated(2, at=280)],
-    "resets": [reset_told("out_of_range", 4, 1, None, at=500)],
+    "resets": [reset_reported("out_of_range", 4, 1, None, at=500)],
     "phases": [
         {
             "stage": "steady",
@@ -82,7 +82,7 @@ LOST = Finding(
 )
 
 
-def told(folder: RunFolder, finding: Finding) -> Story:
+def reported(folder: RunFolder, finding: Finding) -> Story:
     return story(RunFacts(folder), finding)
 
 
@@ -97,7 +97,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
-    assert [(one.at_micros, one.who, one.what) for one in told(folder, LOST).moments] == [
+    assert [(one.at_micros, one.who, one.what) for one in reported(folder, LOST).moments] == [
         (5, "controller", "broker 1 is fenced"),
         (6, "controller", "broker 1 is unfenced"),
         (10, "controller", "epoch 0: broker 1 leads, ISR [1]"),
@@ -129,25 +129,25 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
 
 def test_a_story_ends_with_what_each_replica_is_left_with(folder: RunFolder) -> None:
     assert TRUNCATED["log_starts"]
-    (end,) = told(folder, LOST).ends
+    (end,) = reported(folder, LOST).ends
     assert end == "broker 1: offsets 0 to 6 (exclusive), epochs 0 from 0, 1 from 2"
 
 
 def test_a_finding_of_one_group_leaves_the_others_out(folder: RunFolder) -> None:
     of_another = msgspec.structs.replace(LOST, group="another")
-    who = {one.who for one in told(folder, of_another).moments}
+    who = {one.who for one in reported(folder, of_another).moments}
     assert not who & {"g", "g#1", "g#2"}
 
 
 def test_a_finding_without_a_partition_has_only_what_befell_the_cluster(folder: RunFolder) -> None:
     nowhere = msgspec.structs.replace(LOST, topic=None, partition=None)
-    assert {one.who for one in told(folder, nowhere).moments} == {"run", "fault", "controller"}
+    assert {one.who for one in reported(folder, nowhere).moments} == {"run", "fault", "controller"}
 
 
 def test_tables_that_are_missing_are_left_out(folder: RunFolder) -> None:
     for file in folder.tables.glob("*.parquet"):
         file.unlink()
-    found = told(folder, LOST)
+    found = reported(folder, LOST)
     assert (found.moments, found.decisive, found.ends) == ([], None, [])
 
 
@@ -205,7 +205,7 @@ def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: s
 
 
 @pytest.mark.parametrize("finding", ["lost_record:3", "lost_record:0", "reset", "lost_record:x"])
-def test_a_finding_that_is_not_there_is_told_with_those_that_are(
+def test_a_finding_that_is_not_there_is_reported_with_those_that_are(
     folder: RunFolder, finding: str
 ) -> None:
     judged(folder)
@@ -255,7 +255,7 @@ def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -
     assert "more events between" in folded
     assert "heal of kill all begun" not in folded
     assert "--all shows every event" in folded
-    for line in (one.what for one in told(many, FAR).moments):
+    for line in (one.what for one in reported(many, FAR).moments):
         assert line.split(":")[0][:40] in whole
     assert "--all" not in whole
     for shown in (folded, whole):
@@ -284,7 +284,7 @@ def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
 
 def test_a_story_as_json(many: RunFolder) -> None:
     document = json.loads(explained(many, "lost_record", "--json"))
-    whole = told(many, FAR)
+    whole = reported(many, FAR)
     assert document["name"] == "lost_record:12"
     assert msgspec.convert(document["finding"], Finding) == FAR
     assert [row["what"] for row in document["story"]] == [one.what for one in whole.moments]

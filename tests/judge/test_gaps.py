@@ -14,10 +14,10 @@ from micro import (
     clock,
     log_bounds,
     registered,
-    reset_told,
+    reported_commit,
+    reset_reported,
     sampled,
     survived,
-    told_commit,
     truncated,
 )
 
@@ -45,7 +45,7 @@ WHOLE = {
     "replica_batches": [batch(0, 3)],
     "metadata_batches": [appended(1, 0)],
     "samples": [sampled(4, at=700)],
-    "commits": [told_commit(2)],
+    "commits": [reported_commit(2)],
     "clocks": [clock("a", ahead=1000, behind=-1000)],
 }
 CHECKS = (
@@ -112,7 +112,7 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
         (1, {"fault_landed", "lost_record"}),
     ],
 )
-def test_a_gap_in_a_history_taints_what_its_worker_told(
+def test_a_gap_in_a_history_taints_what_its_worker_reported(
     make_trace: TraceMaker, worker: int, expected: set[str]
 ) -> None:
     workers = [dict(one) for one in WORKERS]
@@ -122,14 +122,14 @@ def test_a_gap_in_a_history_taints_what_its_worker_told(
 
 
 @pytest.mark.parametrize(
-    ("worker", "told"), [(0, "no history of a java client"), (1, "no history of the driver")]
+    ("worker", "reported"), [(0, "no history of a java client"), (1, "no history of the driver")]
 )
-def test_a_history_that_is_not_there_is_told(
-    make_trace: TraceMaker, worker: int, told: str
+def test_a_history_that_is_not_there_is_reported(
+    make_trace: TraceMaker, worker: int, reported: str
 ) -> None:
     left = [one for index, one in enumerate(WORKERS) if index != worker]
     complete = judged(make_trace, histories=left).checks["history_complete"]
-    assert any(told in one.cause for one in complete.examples)
+    assert any(reported in one.cause for one in complete.examples)
     assert complete.verdict is CheckVerdict.UNDECIDED
 
 
@@ -151,7 +151,7 @@ def test_a_corrupt_segment_taints_a_torn_one_does_not(make_trace: TraceMaker) ->
     assert undecided(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
 
 
-def test_files_that_nobody_knows_are_told(make_trace: TraceMaker) -> None:
+def test_files_that_nobody_knows_are_reported(make_trace: TraceMaker) -> None:
     odd = [*SERVERS, {"name": "1 (copy)", "log_lines": 0, "replicas": 1, "ignored_files": 0}]
     complete = judged(make_trace, servers=odd).checks["history_complete"]
     assert complete.verdict is CheckVerdict.PERMITTED
@@ -162,10 +162,10 @@ def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
     jumped = [{**WORKERS[0], "clock_jump_micros": 300_000}, *WORKERS[1:]]
     assert make_trace({**WHOLE, "histories": jumped}).clock_micros == 350_000
     for micros, expected in ((300_000, "permitted"), (3_000_000, "undecided")):
-        told = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
+        reported = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
         clocks = [clock("a", ahead=20, behind=-20)]
         trace = make_trace(
-            {**WHOLE, "clocks": clocks, "histories": told}, checks=(str(Check.CLOCK_SKEW),)
+            {**WHOLE, "clocks": clocks, "histories": reported}, checks=(str(Check.CLOCK_SKEW),)
         )
         assert str(judge(trace).checks["clock_skew"].verdict) == expected
 
@@ -318,8 +318,8 @@ def test_times_outside_of_the_run_are_a_gap_of_their_table(
     made = {
         "samples": sampled(4, at=700 * SECOND),
         "truncations": truncated(3, at=700 * SECOND),
-        "resets": reset_told("truncation", 3, 0, 2, at=700 * SECOND),
-        "commits": told_commit(2, at=300 * SECOND),
+        "resets": reset_reported("truncation", 3, 0, 2, at=700 * SECOND),
+        "commits": reported_commit(2, at=300 * SECOND),
         "replica_batches": batch(0, 3),
     }
     trace = make_trace({table: [{**made[table], **fields}]})

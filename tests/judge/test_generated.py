@@ -45,12 +45,12 @@ def test_a_history_without_plants_passes_all_checks(
 ) -> None:
     trace, _ = generated(read_run, tmp_path, Request(events=events, seed=3, kind=kind))
     verdict = judge(trace)
-    told = {
+    reported = {
         name: (result.verdict, result.reason, result.examples[:1])
         for name, result in verdict.checks.items()
         if result.verdict in (CheckVerdict.VIOLATED, CheckVerdict.UNDECIDED)
     }
-    assert told == {}
+    assert reported == {}
     assert verdict.verdict is RunVerdict.PASS
 
 
@@ -75,9 +75,9 @@ def test_what_is_planted_is_found_there_and_nowhere_else(
 def test_ranges_hide_nothing(read_run: TraceReader, tmp_path: Path) -> None:
     """Every class of anomalies: judged as ranges, and with a range for each record."""
     folder, plants = every_plant(tmp_path)
-    by_ranges = all_told(read_run(folder))
+    by_ranges = all_reported(read_run(folder))
     split_ranges(folder)
-    by_records = all_told(read_run(folder))
+    by_records = all_reported(read_run(folder))
     for check, judged in by_ranges.items():
         assert by_records[check] == judged, check
     assert [str(check) for check in CHECKS if check in plants and not by_ranges[check][1]] == []
@@ -124,12 +124,12 @@ def one_range_a_record(ranges: pa.Table) -> pa.Table:
     return single
 
 
-def all_told(trace: Trace) -> dict[Check, tuple[int, list[str]]]:
+def all_reported(trace: Trace) -> dict[Check, tuple[int, list[str]]]:
     """What each check tells."""
-    return dict(zip(CHECKS, trace.engine.each(partial(told, trace), CHECKS), strict=True))
+    return dict(zip(CHECKS, trace.engine.each(partial(reported, trace), CHECKS), strict=True))
 
 
-def told(trace: Trace, check: Check) -> tuple[int, list[str]]:
+def reported(trace: Trace, check: Check) -> tuple[int, list[str]]:
     """How much a check judged, and all its findings."""
     outcome = CHECKS[check].judge(trace)
     ((evaluated,),) = outcome.evaluated.tuples()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from test_generated import all_told, every_plant, split_ranges
+from test_generated import all_reported, every_plant, split_ranges
 
 from analysis.engine import spark as spark_engine
 from analysis.runs.load import load_trace
@@ -16,9 +16,9 @@ def test_ranges_hide_nothing_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, _ = every_plant(tmp_path)
-    by_ranges = all_told(load_trace(spark, folder))
+    by_ranges = all_reported(load_trace(spark, folder))
     split_ranges(folder)
     monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
-    by_records = all_told(load_trace(spark, folder))
+    by_records = all_reported(load_trace(spark, folder))
     for check, judged in by_ranges.items():
         assert by_records[check] == judged, check

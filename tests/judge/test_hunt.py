@@ -12,7 +12,7 @@ from micro import (
     led,
     log_bounds,
     polled,
-    reset_told,
+    reset_reported,
     sampled,
     survived,
 )
@@ -72,7 +72,7 @@ def test_without_a_commit_nothing_resumed(make_trace: TraceMaker) -> None:
     assert near_misses(make_trace({**RESUMED, "committed_offsets": []})) == []
 
 
-RESET = reset_told("truncation", 4, 0, 0, at=605)
+RESET = reset_reported("truncation", 4, 0, 0, at=605)
 ENDS = [sampled(6, at=500), sampled(6, at=3_000_000)]
 
 

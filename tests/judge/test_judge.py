@@ -12,7 +12,7 @@ import pytest
 from conftest import Rows, TraceMaker, TraceReader
 from histories import HEALTHY, WENT_BACK, WENT_ON, WHOLE_HANDED_ON
 from judging import judge
-from micro import Row, changed, committed, log_bounds, polled, told_commit
+from micro import Row, changed, committed, log_bounds, polled, reported_commit
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from rich.console import Console
 
@@ -46,10 +46,10 @@ def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
     other = [{**row, "group": "h", "member": "h#1"} for row in WHOLE_HANDED_ON["polls"]]
     rows = {**WHOLE_HANDED_ON, "polls": [*WHOLE_HANDED_ON["polls"], *other]}
     verdict = judge_all(make_trace(rows, groups=("g", "h"), checks=_SILENT))
-    told = {name: str(result.verdict) for name, result in verdict.checks.items()}
-    assert set(told) == set(Check)
-    assert set(told.values()) == {"holds", "not_evaluable"}
-    assert list(told.values()).count("holds") >= _EVALUATED_MIN
+    reported = {name: str(result.verdict) for name, result in verdict.checks.items()}
+    assert set(reported) == set(Check)
+    assert set(reported.values()) == {"holds", "not_evaluable"}
+    assert list(reported.values()).count("holds") >= _EVALUATED_MIN
     assert all(one.reason for one in verdict.checks.values() if not one.evaluated)
     assert verdict.verdict is RunVerdict.PASS
 
@@ -65,9 +65,9 @@ def test_a_violation_counts_whether_its_check_must_be_judged_or_not(
     make_trace: TraceMaker, history: Rows, verdict: RunVerdict
 ) -> None:
     trace = make_trace(history, checks=(Check.DUPLICATE_DELIVERY,))
-    told = judge_all(trace, only=(Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD))
-    assert told.must_judge == [Check.DUPLICATE_DELIVERY]
-    assert told.verdict is verdict
+    reported = judge_all(trace, only=(Check.DUPLICATE_DELIVERY, Check.SKIPPED_RECORD))
+    assert reported.must_judge == [Check.DUPLICATE_DELIVERY]
+    assert reported.verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_only_checks_that_must_be_judged_need_a_case(
     make_trace: TraceMaker, must_judge: Check, verdict: RunVerdict
 ) -> None:
     asked = (Check.SKIPPED_RECORD, Check.ABORTED_READ, Check.VACUOUS_CHECK)
-    told = judge_all(make_trace(HEALTHY, checks=(must_judge,)), only=asked)
-    assert told.checks[Check.ABORTED_READ].verdict == "not_evaluable"
-    assert told.verdict is verdict
+    reported = judge_all(make_trace(HEALTHY, checks=(must_judge,)), only=asked)
+    assert reported.checks[Check.ABORTED_READ].verdict == "not_evaluable"
+    assert reported.verdict is verdict
 
 
 def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
@@ -91,16 +91,16 @@ def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
 ) -> None:
     broken = {**HEALTHY["histories"][0], "malformed_lines": 1, "malformed_at": "line 3"}
     rows = {**HEALTHY, "commits": [], "histories": [broken]}
-    told = judge_all(make_trace(rows, checks=_SILENT), only=(Check.LOST_COMMIT,))
-    lost = told.checks[Check.LOST_COMMIT]
+    reported = judge_all(make_trace(rows, checks=_SILENT), only=(Check.LOST_COMMIT,))
+    lost = reported.checks[Check.LOST_COMMIT]
     assert (lost.verdict, lost.reason.partition(":")[0]) == ("undecided", "table commits is empty")
-    assert told.verdict is RunVerdict.UNDECIDED
+    assert reported.verdict is RunVerdict.UNDECIDED
 
 
 def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMaker) -> None:
-    told = judge_all(make_trace(HEALTHY, checks=(*_SILENT, "of_tomorrow")), only=_SILENT)
-    assert told.doubts == ["this release has no check of_tomorrow, which must be judged"]
-    assert told.verdict is RunVerdict.UNDECIDED
+    reported = judge_all(make_trace(HEALTHY, checks=(*_SILENT, "of_tomorrow")), only=_SILENT)
+    assert reported.doubts == ["this release has no check of_tomorrow, which must be judged"]
+    assert reported.verdict is RunVerdict.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -146,9 +146,9 @@ def test_a_missing_table_is_no_empty_one(make_trace: TraceMaker) -> None:
     assert {name: (r.verdict, r.reason) for name, r in missing.items()} == dict.fromkeys(
         map(str, checks), ("not_evaluable", "table resets is missing")
     )
-    told = judge_all(make_trace(calm, checks=_SILENT, missing=("resets",)), only=_SILENT)
-    assert told.doubts == ["table resets is missing"]
-    assert told.verdict is RunVerdict.UNDECIDED
+    reported = judge_all(make_trace(calm, checks=_SILENT, missing=("resets",)), only=_SILENT)
+    assert reported.doubts == ["table resets is missing"]
+    assert reported.verdict is RunVerdict.UNDECIDED
 
 
 def test_an_empty_table_is_the_reason_where_rows_are_needed(make_trace: TraceMaker) -> None:
@@ -171,7 +171,7 @@ def test_everything_is_lost_where_every_log_is_empty(make_trace: TraceMaker) -> 
     assert found.verdict == "violated"
 
 
-def test_a_table_without_a_file_is_told_as_missing(
+def test_a_table_without_a_file_is_reported_as_missing(
     make_trace: TraceMaker, read_run: TraceReader, tmp_path: Path
 ) -> None:
     folder, described = RunFolder(tmp_path), make_trace({})
@@ -286,7 +286,7 @@ RAISED = changed("failed", life=2, at=650, exception="LogTruncationException", d
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "reported"),
     [
         (
             WENT_ON,
@@ -308,9 +308,9 @@ RAISED = changed("failed", life=2, at=650, exception="LogTruncationException", d
         ),
     ],
 )
-def test_how_a_group_resumed(make_trace: TraceMaker, rows: Rows, told: dict[str, Any]) -> None:
+def test_how_a_group_resumed(make_trace: TraceMaker, rows: Rows, reported: dict[str, Any]) -> None:
     (row,) = judge(make_trace(rows, commit_epoch="max", checks=_RESUMED)).resumption
-    assert {name: getattr(row, name) for name in told} == told
+    assert {name: getattr(row, name) for name in reported} == reported
 
 
 def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
@@ -318,7 +318,7 @@ def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
 ) -> None:
     def knew(at: int, *, metadata_epoch: int) -> Row:
         epochs = {"record_epoch": 0, "position_epoch": 0, "cluster_epoch": 1}
-        return {**told_commit(4, at=at), **epochs, "metadata_epoch": metadata_epoch}
+        return {**reported_commit(4, at=at), **epochs, "metadata_epoch": metadata_epoch}
 
     commits = [knew(250, metadata_epoch=-1), knew(300, metadata_epoch=1)]
     rows = {**WENT_BACK, "commits": [*commits, knew(9000, metadata_epoch=2)]}
@@ -337,7 +337,7 @@ def described(trace: Trace, path: Path) -> RunFolder:
     return folder
 
 
-def test_resumption_of_several_partitions_is_told_by_partition(
+def test_resumption_of_several_partitions_is_reported_by_partition(
     make_trace: TraceMaker, tmp_path: Path
 ) -> None:
     one = judge(make_trace(WENT_BACK, checks=_RESUMED))
@@ -355,10 +355,10 @@ def test_resumption_of_several_partitions_is_told_by_partition(
     folder = described(trace, tmp_path)
     write_report(RunFacts(folder), two)
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
-    for verdict, told in ((one, False), (two, True)):
+    for verdict, reported in ((one, False), (two, True)):
         console = Console(record=True, width=200, file=io.StringIO())
         show(verdict, console, is_verbose=True)
-        assert ("g t-1" in console.export_text()) is told
+        assert ("g t-1" in console.export_text()) is reported
 
 
 def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: Path) -> None:

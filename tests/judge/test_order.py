@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from conftest import TraceMaker
 from histories import HEALTHY, TRUNCATED, WENT_BACK, result
-from micro import Row, changed, committed, led, polled, reset_told, sent, survived
+from micro import Row, changed, committed, led, polled, reset_reported, sent, survived
 
 from contract.checks import Check
 from contract.verdicts import CheckVerdict
@@ -99,7 +99,7 @@ def test_records_that_a_session_skips(make_trace: TraceMaker, polls: list[Row], 
     [
         {"group_events": [changed("assigned", at=250, position=3)]},
         {"group_events": [changed("revoked", at=250)]},
-        {"resets": [reset_told("out_of_range", 1, 0, 3, life=1, at=250)]},
+        {"resets": [reset_reported("out_of_range", 1, 0, 3, life=1, at=250)]},
         {"replica_records": survived(0, 3)},
         {"replica_records": [*survived(0, 3), *survived(1, 2, epoch=1)]},
         {"polls": [*polled(0), *polled(3, life=2, at=300)]},
@@ -114,7 +114,7 @@ def test_gaps_that_skip_nothing(make_trace: TraceMaker, between: dict[str, Any])
 
 def test_what_lies_between_a_reset_and_the_next_record_is_skipped(make_trace: TraceMaker) -> None:
     rows = {**READ, "polls": [*polled(0), *polled(3, at=300)]}
-    rows["resets"] = [reset_told("out_of_range", 1, 0, 2, life=1, at=250)]
+    rows["resets"] = [reset_reported("out_of_range", 1, 0, 2, life=1, at=250)]
     (one,) = result(make_trace, Check.POLL_SKIP, rows).examples
     assert (one.offset_first, one.offset_last) == (2, 2)
 
@@ -136,7 +136,7 @@ def test_a_session_goes_back(make_trace: TraceMaker) -> None:
         ({"committed_offsets": [committed(1, 0, at=250)]}, CheckVerdict.PERMITTED),
         ({"committed_offsets": [committed(1, 0, at=60_000)]}, CheckVerdict.VIOLATED),
         ({"group_events": [changed("assigned", at=250, position=1)]}, CheckVerdict.HOLDS),
-        ({"resets": [reset_told("truncation", 3, 0, 1, life=1, at=250)]}, CheckVerdict.HOLDS),
+        ({"resets": [reset_reported("truncation", 3, 0, 1, life=1, at=250)]}, CheckVerdict.HOLDS),
         ({"polls": [*polled(0, 1, 2), *polled(1, 2, life=2, at=300)]}, CheckVerdict.HOLDS),
     ],
     ids=["its commit", "committed later", "assigned", "reset", "another life"],

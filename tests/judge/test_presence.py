@@ -133,7 +133,7 @@ def test_a_record_that_was_written_after_another_was_read(make_trace: TraceMaker
 
 
 @pytest.mark.parametrize(
-    ("assigned", "told", "verdict"),
+    ("assigned", "reported", "verdict"),
     [
         (50, LATER, CheckVerdict.PERMITTED),
         (2 * LATER, LATER, CheckVerdict.VIOLATED),
@@ -143,11 +143,11 @@ def test_a_record_that_was_written_after_another_was_read(make_trace: TraceMaker
     ids=["fetched before", "opened after", "deleted after", "within the clocks' bound"],
 )
 def test_a_record_below_the_log_start_is_returned(
-    make_trace: TraceMaker, assigned: int, told: int, verdict: CheckVerdict
+    make_trace: TraceMaker, assigned: int, reported: int, verdict: CheckVerdict
 ) -> None:
     rows: dict[str, Any] = {
         **HEALTHY,
-        "samples": [sampled(4, at=40), sampled(4, at=told, start=2)],
+        "samples": [sampled(4, at=40), sampled(4, at=reported, start=2)],
         "polls": polled(1, 2, 3, at=3 * LATER),
         "group_events": [changed("assigned", at=assigned, position=1)],
     }

@@ -194,10 +194,10 @@ def changed(calls: list[Row], lie: Lie) -> list[Row]:
     (answer,) = answers(
         lie.api, lie.version, json.loads(chosen["request"]), response, topic_names=names
     ) or [WireAnswer(topic=TOPIC, partition=0)]
-    told = {name: getattr(answer, name) for name in answer.__struct_fields__}
+    reported = {name: getattr(answer, name) for name in answer.__struct_fields__}
     lied = {
         **chosen,
-        **told,
+        **reported,
         "is_retriable": lie.is_retriable,
         "throttle_ms": response.get("throttleTimeMs"),
         "response": json.dumps(response),
@@ -301,8 +301,8 @@ def test_a_client_returns_the_epoch_of_the_record_that_it_finds_by_time(
     calls = [looked_up(recorded[0], seq, *one) for seq, one in enumerate(found)]
     trace = as_trace(make_trace, cluster | {"replica_records": held}, calls)
     rows = CHECKS[Check.WRONG_REPORTED_EPOCH].judge(trace).findings.collect()
-    told = {json.loads(row["evidence"])["seq"]: row["verdict"] for row in rows}
-    assert told == {4: "violation", 5: "violation", 6: "undecided"}
+    reported = {json.loads(row["evidence"])["seq"]: row["verdict"] for row in rows}
+    assert reported == {4: "violation", 5: "violation", 6: "undecided"}
     assert CHECKS[Check.MALFORMED_RESPONSE].judge(trace).findings.collect() == []
     (row,) = [one for one in rule_rows(trace) if one.api == OFFSETS_FOR_TIMES]
     assert (row.rule, row.verdict, row.responses) == (Rule.EPOCH_OF_OFFSET, "violated", 6)

@@ -126,13 +126,13 @@ def test_one_replica_alone_agrees_with_nobody(make_trace: TraceMaker) -> None:
     assert result(make_trace, Check.LOG_DIVERGENCE, rows).verdict is CheckVerdict.NOT_EVALUABLE
 
 
-def elected(*, start: int, told: int = 4) -> dict[str, Any]:
+def elected(*, start: int, reported: int = 4) -> dict[str, Any]:
     """Epoch 1 of broker 2 begins at `start`; epoch 0 had told a high watermark."""
     return {
         "leaderships": [led(0, at=10), led(1, at=2 * SECOND, leader=2)],
         "epoch_checkpoints": epochs((0, 0), (1, start), broker=2),
         "log_starts": [replica(0, 6, broker=2)],
-        "samples": [sampled(told, at=SECOND)],
+        "samples": [sampled(reported, at=SECOND)],
     }
 
 
@@ -143,17 +143,17 @@ def elected(*, start: int, told: int = 4) -> dict[str, Any]:
         (elected(start=3), CLEAN, CheckVerdict.VIOLATED),
         (elected(start=3), UNCLEAN, CheckVerdict.PERMITTED),
         # Nobody had told, but a consumer got record 3.
-        (elected(start=3, told=-1) | {"polls": polled(3)}, CLEAN, CheckVerdict.VIOLATED),
-        (elected(start=4, told=-1) | {"polls": polled(3)}, CLEAN, CheckVerdict.HOLDS),
+        (elected(start=3, reported=-1) | {"polls": polled(3)}, CLEAN, CheckVerdict.VIOLATED),
+        (elected(start=4, reported=-1) | {"polls": polled(3)}, CLEAN, CheckVerdict.HOLDS),
         # Acknowledged with acks=all, and lost; with acks=1 it was never committed.
         (
-            elected(start=3, told=-1)
+            elected(start=3, reported=-1)
             | {"sends": sent(3), "replica_records": survived(3, broker=1)},
             CLEAN,
             CheckVerdict.VIOLATED,
         ),
         (
-            elected(start=3, told=2)
+            elected(start=3, reported=2)
             | {"sends": sent(3, acks="1"), "replica_records": survived(3, broker=1)},
             CLEAN,
             CheckVerdict.HOLDS,

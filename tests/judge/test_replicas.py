@@ -105,8 +105,8 @@ def test_an_acknowledgement_after_the_epochs_end(
     assert found.evaluated == 5
     for one in found.examples:
         assert (one.kind, one.offset_first, one.offset_last) == ("accepted_by_zombie", 2, 3)
-        told = ("records", "broker", "epoch", "newer_epoch", "seconds_after")
-        assert [one.evidence[name] for name in told] == [2, 1, 0, 1, (at - 2 * SECOND) / SECOND]
+        reported = ("records", "broker", "epoch", "newer_epoch", "seconds_after")
+        assert [one.evidence[name] for name in reported] == [2, 1, 0, 1, (at - 2 * SECOND) / SECOND]
 
 
 def test_a_late_acknowledgement_of_what_the_new_leader_has_breaks_nothing(
@@ -122,7 +122,7 @@ def test_a_late_acknowledgement_of_what_the_new_leader_has_breaks_nothing(
     assert found.verdict is CheckVerdict.HOLDS
 
 
-def test_a_lost_acknowledgement_is_told_by_who_has_its_offset(make_trace: TraceMaker) -> None:
+def test_a_lost_acknowledgement_is_reported_by_who_has_its_offset(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, zombie())
     taken, free = found.examples
     assert (taken.verdict, taken.offset_first, taken.evidence["epoch"]) == ("violation", 2, 0)
@@ -138,16 +138,16 @@ def test_who_acknowledged_what_was_truncated(make_trace: TraceMaker) -> None:
     assert found.verdict is CheckVerdict.PERMITTED
     (one,) = found.examples
     assert (one.offset_first, one.offset_last, one.evidence["known_by"]) == (2, 3, "truncation")
-    told = ("broker", "epoch", "newer_epoch", "seconds_after", "truncated_to")
-    assert [one.evidence[name] for name in told] == [1, 0, 1, 1.0, 2]
+    reported = ("broker", "epoch", "newer_epoch", "seconds_after", "truncated_to")
+    assert [one.evidence[name] for name in reported] == [1, 0, 1, 1.0, 2]
     lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
     assert lost.verdict is CheckVerdict.PERMITTED
     assert lost.summary == (
         "2 acknowledged records lost; permitted (acks=1): 2 truncated at epoch 1 start 2"
     )
     (one,) = lost.examples
-    told = ("acknowledged_epoch", "broker", "truncated_to", "truncated_micros")
-    assert [one.evidence[name] for name in told] == [0, 1, 2, 5 * SECOND]
+    reported = ("acknowledged_epoch", "broker", "truncated_to", "truncated_micros")
+    assert [one.evidence[name] for name in reported] == [0, 1, 2, 5 * SECOND]
 
 
 def test_what_a_replica_held_before_it_was_cut_tells_epoch_and_holder(
@@ -159,8 +159,8 @@ def test_what_a_replica_held_before_it_was_cut_tells_epoch_and_holder(
     rows["cut_records"] = [{**one, "taken_micros": 4 * SECOND} for one in survived(2, 3)]
     lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
     (one,) = lost.examples
-    told = ("known_by", "held_by", "acknowledged_epoch", "broker")
-    assert [one.evidence[name] for name in told] == ["seen", [1], 0, 1]
+    reported = ("known_by", "held_by", "acknowledged_epoch", "broker")
+    assert [one.evidence[name] for name in reported] == ["seen", [1], 0, 1]
     assert (one.offset_first, one.offset_last, one.kind) == (2, 3, "truncated")
 
 
@@ -181,7 +181,7 @@ def test_acks_all_that_a_zombie_truncated_is_a_violation(make_trace: TraceMaker)
         [truncated(2, at=5 * SECOND), truncated(2, at=6 * SECOND, broker=2)],
     ],
 )
-def test_what_no_truncation_proves_is_told_as_a_guess(
+def test_what_no_truncation_proves_is_reported_as_a_guess(
     make_trace: TraceMaker, cuts: list[Row]
 ) -> None:
     """Before the send, above the record, by one that never led, or by both that had led."""

@@ -15,7 +15,7 @@ from micro import (
     log_bounds,
     log_started,
     polled,
-    reset_told,
+    reset_reported,
     sampled,
     sent,
     survived,
@@ -39,8 +39,8 @@ def test_only_a_notice_of_that_loss_excuses(
     make_trace: TraceMaker, notice: dict[str, Any], verdict: CheckVerdict
 ) -> None:
     read = [{**row, "polled_micros": row["polled_micros"] * 1000} for row in WENT_ON["polls"]]
-    told = {**reset_told("truncation", 4, 0, 2, at=500_000), **notice}
-    rows = {**WENT_ON, "polls": read, "resets": [told]}
+    reported = {**reset_reported("truncation", 4, 0, 2, at=500_000), **notice}
+    rows = {**WENT_ON, "polls": read, "resets": [reported]}
     assert result(make_trace, Check.TRUNCATION_UNDETECTED, rows).verdict is verdict
 
 
@@ -93,7 +93,7 @@ def of_second(rows: list[Row], second: int) -> list[Row]:
 
 # The group read 0-3 of epoch 0, which epoch 1 truncated to 2.
 READ_BEFORE = of_second(polled(0, 1, 2, 3), 1)
-NOTICE = reset_told("truncation", 4, 0, 2, at=3 * S)
+NOTICE = reset_reported("truncation", 4, 0, 2, at=3 * S)
 TWO_TRUNCATIONS: dict[str, Any] = {
     "sends": sent(0, 1, 2, 3),
     "replica_records": [
@@ -117,8 +117,8 @@ TWO_TRUNCATIONS: dict[str, Any] = {
     ("resets", "groups", "epochs_gone"),
     [
         ([NOTICE], [], [1]),
-        ([NOTICE, reset_told("truncation", 4, 1, 3, at=6 * S)], [], []),
-        ([reset_told("truncation", 4, 1, 3, at=6 * S)], [], []),
+        ([NOTICE, reset_reported("truncation", 4, 1, 3, at=6 * S)], [], []),
+        ([reset_reported("truncation", 4, 1, 3, at=6 * S)], [], []),
         # An exception about a position that is not valid is a notice, another one is none.
         ([], ["LogTruncationException"], []),
         ([], ["OFFSET_OUT_OF_RANGE"], []),
@@ -161,7 +161,7 @@ INSIDE: dict[str, Any] = {
     "committed_offsets": [committed(350, 1, at=2 * S)],
     "group_events": [changed("opened", at=S), changed("opened", life=2, at=5 * S)],
     "leaderships": [led(0, at=10), led(1, at=S)],
-    "resets": [reset_told("truncation", 350, 1, 210, at=6 * S)],
+    "resets": [reset_reported("truncation", 350, 1, 210, at=6 * S)],
     "samples": [
         sampled(400, epoch=1, at=5 * S, start=210),
         sampled(450, epoch=1, at=8 * S, start=210),
@@ -174,7 +174,7 @@ LATER = {
     "epoch_checkpoints": epochs((1, 400)),
     "log_start_changes": [log_started(210, at=4 * S), log_started(400, at=9 * S)],
 }
-STALE = {"resets": [reset_told("truncation", 350, 0, 210, at=6 * S)]}
+STALE = {"resets": [reset_reported("truncation", 350, 0, 210, at=6 * S)]}
 STARTS = {"leader_epoch_starts": [epoch_started(0, 0, at=10), epoch_started(1, 200, at=S)]}
 
 
@@ -239,7 +239,7 @@ def test_a_false_truncation_stays_one_when_retention_passes_the_place(
     assert result(make_trace, Check.FALSE_TRUNCATION, {**INSIDE, **rows}).verdict == verdict
 
 
-def test_a_reset_is_told_with_its_magnitude(make_trace: TraceMaker) -> None:
+def test_a_reset_is_reported_with_its_magnitude(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.RESET, WENT_BACK)
     assert found.verdict is CheckVerdict.PERMITTED
     assert found.evaluated == 2
@@ -277,11 +277,11 @@ def test_a_reset_on_the_surviving_branch_is_judged_by_the_log_end_at_the_time(
     assert all(cause in one.cause for one in found.examples)
 
 
-def test_a_reset_without_an_epoch_can_not_be_told(make_trace: TraceMaker) -> None:
+def test_a_reset_without_an_epoch_can_not_be_reported(make_trace: TraceMaker) -> None:
     rows = {
         **WENT_BACK,
         "committed_offsets": [committed(4, -1), committed(4, 1, at=510), committed(3, 1)],
-        "resets": [reset_told("out_of_range", 4, -1, 2)],
+        "resets": [reset_reported("out_of_range", 4, -1, 2)],
         "samples": [sampled(6, epoch=1, at=450)],
     }
     found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)
@@ -296,7 +296,7 @@ def test_an_epoch_that_the_client_forgot_is_that_of_the_commit(
     rows = {
         **WENT_BACK,
         "committed_offsets": [committed(4, epoch), committed(4, -1, at=400)],
-        "resets": [reset_told("out_of_range", 4, -1, 2)],
+        "resets": [reset_reported("out_of_range", 4, -1, 2)],
         "samples": [sampled(6, epoch=1, at=450)],
     }
     found = result(make_trace, Check.UNJUSTIFIED_RESET, rows)

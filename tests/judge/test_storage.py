@@ -181,7 +181,7 @@ def test_a_disk_that_becomes_full_loses_no_table(
     assert not list(collected.path.glob(".*"))
 
 
-def test_a_read_only_run_is_told_in_one_sentence(
+def test_a_read_only_run_is_reported_in_one_sentence(
     collected: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "mkdir", failing(READ_ONLY))
@@ -266,6 +266,6 @@ def test_any_command_tells_it_in_one_sentence(
     with pytest.raises(SystemExit) as ended:
         run_program(app, name="x")
     assert ended.value.code == StorageError.exit_code
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: a/file can't be written: {os.strerror(number)}.")
-    assert told.count("\n") == 1
+    reported = capsys.readouterr().err
+    assert reported.startswith(f"error: a/file can't be written: {os.strerror(number)}.")
+    assert reported.count("\n") == 1

@@ -13,10 +13,10 @@ from micro import (
     led,
     log_started,
     polled,
-    reset_told,
+    reported_commit,
+    reset_reported,
     sent,
     survived,
-    told_commit,
     truncated,
 )
 
@@ -37,7 +37,7 @@ OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
 def tell(tmp_path: Path) -> Tell:
     """Write a history, and return the story of a finding in it."""
 
-    def told(rows: dict[str, list[Row]], check: str, **fields: Any) -> Story:
+    def reported(rows: dict[str, list[Row]], check: str, **fields: Any) -> Story:
         folder = RunFolder(tmp_path)
         for table in TABLES:
             write_table(folder.tables, table, completed(table, rows.get(table, [])))
@@ -58,11 +58,11 @@ def tell(tmp_path: Path) -> Tell:
         }
         return story(RunFacts(folder), Finding(check=check, **values | fields))
 
-    return told
+    return reported
 
 
-def whats(told: Story, who: str) -> list[str]:
-    return [one.what for one in told.moments if one.who == who]
+def whats(reported: Story, who: str) -> list[str]:
+    return [one.what for one in reported.moments if one.who == who]
 
 
 ASSIGNED = [
@@ -122,17 +122,17 @@ def test_a_history_stays_in_its_order_where_its_clock_steps_back(tell: Tell) -> 
         "polls": [{**row, "seq": 2, "polled_micros": 200} for row in polled(2, 3)],
         "leaderships": [led(0, at=250), led(1, at=1_100)],
     }
-    told = tell(rows, "reset")
-    assert [one.at_micros for one in told.moments] == [250, 1_000, 200, 300, 310, 1_100]
+    reported = tell(rows, "reset")
+    assert [one.at_micros for one in reported.moments] == [250, 1_000, 200, 300, 310, 1_100]
 
 
-def responses(told: Story, who: str) -> list[str]:
-    return [one for one in whats(told, who) if "response" in one]
+def responses(reported: Story, who: str) -> list[str]:
+    return [one for one in whats(reported, who) if "response" in one]
 
 
 def test_the_broker_that_acknowledged_is_named_by_the_records_epoch(tell: Tell) -> None:
-    told = tell(LEFT_BEHIND, "lost_record", group=None)
-    (p,), (q,) = responses(told, "p"), responses(told, "q")
+    reported = tell(LEFT_BEHIND, "lost_record", group=None)
+    (p,), (q,) = responses(reported, "p"), responses(reported, "q")
     assert "from broker 1, leader of epoch 0: ok" in p
     assert "from broker 2, leader of epoch 1: ok" in q
 
@@ -244,11 +244,11 @@ DECISIVE = [
 def test_the_decisive_event_is_the_last_cause(
     tell: Tell, rows: dict[str, list[Row]], check: str, fields: dict[str, Any], at: int
 ) -> None:
-    told = tell(rows, check, **fields)
-    assert told.decisive is not None
-    assert told.decisive.at_micros == at
-    shown = [one for part in told.folded() if not part.summary for one in part.moments]
-    assert told.decisive in shown
+    reported = tell(rows, check, **fields)
+    assert reported.decisive is not None
+    assert reported.decisive.at_micros == at
+    shown = [one for part in reported.folded() if not part.summary for one in part.moments]
+    assert reported.decisive in shown
 
 
 @pytest.mark.parametrize(
@@ -260,9 +260,9 @@ def test_of_two_epochs_that_begin_at_one_time_the_findings_is_decisive(
 ) -> None:
     begun = [{**led(epoch, at=250), "metadata_offset": epoch} for epoch in (1, 2, 3)]
     rows = {"leaderships": [{**led(0, at=10), "metadata_offset": 0}, *begun]}
-    told = tell(rows, check, group=None, at=250, evidence={key: 2})
-    assert told.decisive is not None
-    assert told.decisive.what.startswith("epoch 2: ")
+    reported = tell(rows, check, group=None, at=250, evidence={key: 2})
+    assert reported.decisive is not None
+    assert reported.decisive.what.startswith("epoch 2: ")
 
 
 def test_without_a_time_and_a_rule_no_event_is_decisive(tell: Tell) -> None:
@@ -273,11 +273,11 @@ def test_without_a_time_and_a_rule_no_event_is_decisive(tell: Tell) -> None:
 def test_what_repeats_and_what_is_far_is_folded(tell: Tell) -> None:
     rows = {
         "leaderships": [led(epoch, at=10 * epoch) for epoch in range(60)],
-        "resets": [reset_told("truncation", 4, 0, 2, at=305)] * 20,
+        "resets": [reset_reported("truncation", 4, 0, 2, at=305)] * 20,
     }
-    told = tell(rows, "unclean_election_unconfigured", group=None, at=300)
-    passages = told.folded()
-    assert [one for part in passages for one in part.moments] == told.moments
+    reported = tell(rows, "unclean_election_unconfigured", group=None, at=300)
+    passages = reported.folded()
+    assert [one for part in passages for one in part.moments] == reported.moments
     assert len(passages) < 15
     assert sum(len(part.moments) for part in passages if not part.summary) < 15
     words = [part.summary for part in passages if part.summary]
@@ -291,8 +291,8 @@ def test_many_events_of_one_kind_leave_room_for_the_others(tell: Tell) -> None:
         **WENT_BACK,
         "log_start_changes": [log_started(start, at=480 + start) for start in range(40)],
     }
-    told = tell(rows, "reset", at=500)
-    kinds = {one.kind for part in told.folded() if not part.summary for one in part.moments}
+    reported = tell(rows, "reset", at=500)
+    kinds = {one.kind for part in reported.folded() if not part.summary for one in part.moments}
     assert {"deletion", "reset", "epoch", "commit", "delivery"} <= kinds
 
 
@@ -305,9 +305,9 @@ LOG_OF_COMMITS = {
     ],
     "truncations": [{**truncated(7, at=330, broker=3), **OFFSETS}],
     "commits": [
-        told_commit(3, at=290),
-        told_commit(4, at=299),
-        {**told_commit(4, at=305, outcome="failed"), "error": "CommitFailedException"},
+        reported_commit(3, at=290),
+        reported_commit(4, at=299),
+        {**reported_commit(4, at=305, outcome="failed"), "error": "CommitFailedException"},
     ],
     "committed_offsets": [
         {**committed(3, 0, at=289), "offsets_offset": 6, "brokers": [1, 3]},
@@ -319,19 +319,19 @@ LOG_OF_COMMITS = {
 
 @pytest.mark.parametrize("check", ["lost_commit", "orphan_commit", "offsets_without_output"])
 def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: str) -> None:
-    told = tell(LOG_OF_COMMITS, check, at=298)
-    assert whats(told, "__consumer_offsets-0") == [
+    reported = tell(LOG_OF_COMMITS, check, at=298)
+    assert whats(reported, "__consumer_offsets-0") == [
         "stores offset 3 with epoch 0 of g, at offset 6, on brokers 1, 3",
         "stores offset 4 with epoch 0 of g, at offset 7, on broker 3",
     ]
-    assert [one for one in whats(told, "g#1") if "commits" in one] == [
+    assert [one for one in whats(reported, "g#1") if "commits" in one] == [
         "commits offset 3 with epoch 0: ok, the first of 2 commits",
         "commits offset 4 with epoch 0: ok, the last of 2 commits",
         "commits offset 4 with epoch 0: failed (CommitFailedException)",
     ]
-    assert "truncates __consumer_offsets-0 to 7" in whats(told, "broker 3")
-    assert "__consumer_offsets-0, epoch 1: broker 1 leads, ISR [1]" in whats(told, "controller")
-    one, three = (line.split(": ")[1] for line in told.ends[-2:])
+    assert "truncates __consumer_offsets-0 to 7" in whats(reported, "broker 3")
+    assert "__consumer_offsets-0, epoch 1: broker 1 leads, ISR [1]" in whats(reported, "controller")
+    one, three = (line.split(": ")[1] for line in reported.ends[-2:])
     assert one == "1 commit of g, the last at offset 6; the last of any group at offset 6"
     assert three == "2 commits of g, the last at offset 7; the last of any group at offset 7"
 
@@ -342,19 +342,20 @@ def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: 
 def test_other_findings_do_without_the_log_of_commits(
     tell: Tell, check: str, group: str | None
 ) -> None:
-    told = tell(LOG_OF_COMMITS, check, group=group)
-    assert not any("__consumer_offsets" in f"{one.who} {one.what}" for one in told.moments)
-    assert "commits offset 4 with epoch 0, the last of 2 commits" in whats(told, "g")
+    reported = tell(LOG_OF_COMMITS, check, group=group)
+    assert not any("__consumer_offsets" in f"{one.who} {one.what}" for one in reported.moments)
+    assert "commits offset 4 with epoch 0, the last of 2 commits" in whats(reported, "g")
 
 
 def test_a_wait_for_the_coordinator_shows_the_commits_on_every_partition(tell: Tell) -> None:
-    told = tell(LOG_OF_COMMITS, "commit_unavailable", **OFFSETS, offset_first=None, at=305)
-    assert told.decisive is not None
+    reported = tell(LOG_OF_COMMITS, "commit_unavailable", **OFFSETS, offset_first=None, at=305)
+    assert reported.decisive is not None
     assert (
-        told.decisive.what == "commits offset 4 with epoch 0 on t-0: failed (CommitFailedException)"
+        reported.decisive.what
+        == "commits offset 4 with epoch 0 on t-0: failed (CommitFailedException)"
     )
-    assert whats(told, "controller").count("epoch 1: broker 1 leads, ISR [1]") == 1
-    assert not any("__consumer_offsets" in one for one in whats(told, "controller"))
+    assert whats(reported, "controller").count("epoch 1: broker 1 leads, ISR [1]") == 1
+    assert not any("__consumer_offsets" in one for one in whats(reported, "controller"))
 
 
 def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: Tell) -> None:
@@ -369,12 +370,12 @@ def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: 
         ],
     }
     evidence = {"producer": "p", "transaction": 1}
-    told = tell(rows, "offsets_without_output", topic="out", evidence=evidence, at=None)
-    assert whats(told, "p") == [
+    reported = tell(rows, "offsets_without_output", topic="out", evidence=evidence, at=None)
+    assert whats(reported, "p") == [
         "send offsets of transaction 1: offsets sent, ok",
         "commit of transaction 1: failed, ok (Timeout)",
     ]
-    stored = whats(told, "__consumer_offsets-0")
+    stored = whats(reported, "__consumer_offsets-0")
     assert stored[0] == "stores offset 3 with epoch 0 on t-0 of g, at offset 6, on brokers 1, 3"
 
 
@@ -398,9 +399,9 @@ def test_a_finding_about_a_request_shows_its_response(tell: Tell) -> None:
         "at_micros": 310,
     }
     rows = {**LOG_OF_COMMITS, "wire_calls": [call, {**call, "at_micros": 400}]}
-    told = tell(rows, "wrong_commit_error", at=310)
-    assert whats(told, "broker 2") == [
+    reported = tell(rows, "wrong_commit_error", at=310)
+    assert whats(reported, "broker 2") == [
         "responds to OFFSET_COMMIT version 9 (offset 4, epoch 0, group g): error code 25"
     ]
-    assert told.decisive is not None
-    assert told.decisive.who == "broker 2"
+    assert reported.decisive is not None
+    assert reported.decisive.who == "broker 2"

@@ -76,7 +76,7 @@ CAN_SERVE = sampled(2, at=12 * SECOND)
         ("all", [*SMALL_ISR, led(1, at=11 * SECOND, leader=2)], [], CheckVerdict.PERMITTED),
     ],
 )
-def test_a_fetch_is_owed_below_the_high_watermark(
+def test_a_fetch_is_required_below_the_high_watermark(
     make_trace: TraceMaker,
     acks: str,
     leaderships: list[Row],
@@ -100,7 +100,7 @@ def test_a_fetch_is_owed_below_the_high_watermark(
         (2, [], CheckVerdict.VIOLATED),
     ],
 )
-def test_a_commit_is_owed_by_its_groups_own_partition(
+def test_a_commit_is_required_by_its_groups_own_partition(
     make_trace: TraceMaker, partition: int, isr: list[int], verdict: CheckVerdict
 ) -> None:
     """`g` hashes to 103, which is partition 3 of 50; the group has no stored commit."""
@@ -297,11 +297,11 @@ def test_a_large_bound_leaves_more_undecided(make_trace: TraceMaker) -> None:
     assert result(make_trace, check, rows | far).verdict is CheckVerdict.UNDECIDED
 
 
-def test_a_check_that_judged_nothing_is_told(make_trace: TraceMaker) -> None:
+def test_a_check_that_judged_nothing_is_reported(make_trace: TraceMaker) -> None:
     checks = (Check.FAULT_LANDED, Check.HISTORY_COMPLETE, Check.VACUOUS_CHECK)
     whole = judge(make_trace(HEALTHY, checks=checks)).checks[Check.VACUOUS_CHECK]
     assert (whole.verdict, whole.evaluated) == (CheckVerdict.HOLDS, 2)
     rows = {**HEALTHY, "faults": []}
-    told = judge(make_trace(rows, checks=checks)).checks[Check.VACUOUS_CHECK]
-    assert told.verdict is CheckVerdict.UNDECIDED
-    assert [one.evidence["check"] for one in told.examples] == ["fault_landed"]
+    reported = judge(make_trace(rows, checks=checks)).checks[Check.VACUOUS_CHECK]
+    assert reported.verdict is CheckVerdict.UNDECIDED
+    assert [one.evidence["check"] for one in reported.examples] == ["fault_landed"]

@@ -28,7 +28,7 @@ def awaited(began: float, ended: float) -> Row:
     }
 
 
-def test_wall_time_is_told_by_stage_and_by_what_the_cluster_took(
+def test_wall_time_is_reported_by_stage_and_by_what_the_cluster_took(
     make_trace: TraceMaker,
 ) -> None:
     killed = {
@@ -58,9 +58,9 @@ def test_wall_time_is_told_by_stage_and_by_what_the_cluster_took(
     assert (timing.starting, timing.story, timing.collecting) == (9.0, 16.0, 4.0)
     assert timing.awaited == 5.5
     assert (timing.forced, timing.forced_by) == (4.0, ["a", "b"])
-    assert [told.doing for told in timing.phases] == ["this"] * 5
+    assert [reported.doing for reported in timing.phases] == ["this"] * 5
 
 
-def test_without_phases_no_time_is_told(make_trace: TraceMaker) -> None:
+def test_without_phases_no_time_is_reported(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "phases": []}
     assert judge(make_trace(rows, checks=(Check.FAULT_LANDED,))).timing is None

@@ -94,8 +94,8 @@ def test_sequence_numbers_follow_each_other(
 ) -> None:
     rows = {**ZOMBIE, "replica_batches": [*ZOMBIE["replica_batches"], *batches]}
     found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)
-    told = [(one.kind, one.offset_first, one.evidence["ahead"]) for one in found.examples]
-    assert told == ([] if ahead is None else [("gap", 8, ahead)])
+    reported = [(one.kind, one.offset_first, one.evidence["ahead"]) for one in found.examples]
+    assert reported == ([] if ahead is None else [("gap", 8, ahead)])
 
 
 def test_gaps_of_a_producer_without_transactions_are_found(make_trace: TraceMaker) -> None:
@@ -114,7 +114,7 @@ def test_gaps_of_a_producer_without_transactions_are_found(make_trace: TraceMake
     assert (one.kind, one.offset_first, one.evidence["ahead"]) == ("gap", 2, 3)
 
 
-def test_what_a_zombie_was_told_is_accepted(make_trace: TraceMaker) -> None:
+def test_what_a_zombie_was_reported_is_accepted(make_trace: TraceMaker) -> None:
     rows = with_steps(step("commit", "committed", 0, at=500))
     rows["sends"] = [*rows["sends"], *wrote(6, 7, at=450)]
     found = result(make_trace, Check.ZOMBIE_PRODUCER_ACCEPTED, rows)

@@ -11,7 +11,7 @@ from micro import (
     led,
     log_bounds,
     polled,
-    reset_told,
+    reset_reported,
     sampled,
     sent,
     survived,
@@ -26,17 +26,17 @@ MS = 1000
 @pytest.mark.parametrize(
     ("resets", "verdict", "kind"),
     [
-        ([reset_told("truncation", 4, 0, 2)], "permitted", "at the divergence"),
-        ([reset_told("truncation", 4, 0, 3)], "permitted", "elsewhere"),
-        ([reset_told("truncation", 4, 0, None)], "permitted", "raised"),
+        ([reset_reported("truncation", 4, 0, 2)], "permitted", "at the divergence"),
+        ([reset_reported("truncation", 4, 0, 3)], "permitted", "elsewhere"),
+        ([reset_reported("truncation", 4, 0, None)], "permitted", "raised"),
         # No truncation, or none of that position.
-        ([reset_told("out_of_range", 4, 0, 2)], "holds", None),
-        ([reset_told("truncation", 2, 0, 2)], "holds", None),
-        ([reset_told("truncation", 4, 1, 2)], "holds", None),
+        ([reset_reported("out_of_range", 4, 0, 2)], "holds", None),
+        ([reset_reported("truncation", 2, 0, 2)], "holds", None),
+        ([reset_reported("truncation", 4, 1, 2)], "holds", None),
         ([], "holds", None),
     ],
 )
-def test_a_noticed_truncation_is_told(
+def test_a_noticed_truncation_is_reported(
     make_trace: TraceMaker, resets: list[Row], verdict: str, kind: str | None
 ) -> None:
     found = result(make_trace, Check.TRUNCATION_DETECTED, {**WENT_BACK, "resets": resets})
@@ -45,7 +45,7 @@ def test_a_noticed_truncation_is_told(
 
 
 def test_a_noticed_truncation_has_its_latency(make_trace: TraceMaker) -> None:
-    rows = {**WENT_BACK, "resets": [reset_told("truncation", 4, 0, 2, at=3250)]}
+    rows = {**WENT_BACK, "resets": [reset_reported("truncation", 4, 0, 2, at=3250)]}
     (one,) = result(make_trace, Check.TRUNCATION_DETECTED, rows).examples
     assert (one.evidence["latency_ms"], one.evidence["records"]) == (3, 2)
     assert (one.offset_first, one.offset_last) == (2, 4)
@@ -54,22 +54,22 @@ def test_a_noticed_truncation_has_its_latency(make_trace: TraceMaker) -> None:
 @pytest.mark.parametrize(
     ("report", "polls", "verdict", "kind"),
     [
-        (reset_told("truncation", 4, 0, 2), WENT_BACK["polls"], "holds", None),
-        (reset_told("truncation", 5, 1, 2, at=700), WENT_BACK["polls"], "violated",
+        (reset_reported("truncation", 4, 0, 2), WENT_BACK["polls"], "holds", None),
+        (reset_reported("truncation", 5, 1, 2, at=700), WENT_BACK["polls"], "violated",
          "position intact"),
         # Its epoch was stale: the record before was read under a later one, and is there.
-        (reset_told("truncation", 6, 0, 2, at=700), WENT_BACK["polls"], "violated", "stale epoch"),
-        (reset_told("truncation", 6, 0, 2, at=550), WENT_BACK["polls"], "holds", None),
-        (reset_told("truncation", 6, -1, 2, at=700), WENT_BACK["polls"], "violated",
+        (reset_reported("truncation", 6, 0, 2, at=700), WENT_BACK["polls"], "violated", "stale epoch"),
+        (reset_reported("truncation", 6, 0, 2, at=550), WENT_BACK["polls"], "holds", None),
+        (reset_reported("truncation", 6, -1, 2, at=700), WENT_BACK["polls"], "violated",
          "stale epoch"),
-        (reset_told("truncation", 6, -1, 2, at=700), polled(0), "undecided", "unread"),
-        (reset_told("truncation", 6, 0, 2, at=700), polled(0), "holds", None),
-        (reset_told("truncation", 6, 1, 2, at=700), polled(0), "undecided", "unread"),
+        (reset_reported("truncation", 6, -1, 2, at=700), polled(0), "undecided", "unread"),
+        (reset_reported("truncation", 6, 0, 2, at=700), polled(0), "holds", None),
+        (reset_reported("truncation", 6, 1, 2, at=700), polled(0), "undecided", "unread"),
         # What it read was truncated, though the position had the new epoch.
-        (reset_told("truncation", 4, 1, 2, at=500), WENT_BACK["polls"], "holds", None),
+        (reset_reported("truncation", 4, 1, 2, at=500), WENT_BACK["polls"], "holds", None),
         # Beyond the log's end, or another cause.
-        (reset_told("truncation", 9, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
-        (reset_told("out_of_range", 5, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
+        (reset_reported("truncation", 9, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
+        (reset_reported("out_of_range", 5, 1, 2, at=700), WENT_BACK["polls"], "holds", None),
     ],
 )  # fmt: skip
 def test_a_truncation_is_reported_for_cause(
@@ -157,10 +157,10 @@ def test_a_replica_is_cut_where_it_diverged(
         (WENT_ON, "forced", "violated", 1),
         (WENT_ON, "none", "permitted", 1),
         (WENT_BACK, "record", "holds", 1),
-        ({**WENT_ON, "resets": [reset_told("truncation", 4, 0, 4)]}, "record", "holds", 1),
+        ({**WENT_ON, "resets": [reset_reported("truncation", 4, 0, 4)]}, "record", "holds", 1),
         # Told before it had read them; or the branch was left above its position.
         (
-            {**WENT_ON, "resets": [reset_told("truncation", 4, 0, 4, at=-MS)]},
+            {**WENT_ON, "resets": [reset_reported("truncation", 4, 0, 4, at=-MS)]},
             "record",
             "violated",
             1,
@@ -229,11 +229,11 @@ def test_a_loss_is_estimated_by_the_abandoned_branch(
     table = [{key: row[key] for key in row if key not in ("offset", "value")} for row in batches]
     found = result(make_trace, Check.LOSS_ESTIMATE, {**rows, "replica_batches": table})
     assert (found.verdict, found.evaluated) == ("permitted" if kind else "holds", 1)
-    told = [
+    reported = [
         (one.kind, (one.evidence["estimate"], one.evidence["lost"], one.evidence["reached_by"]))
         for one in found.examples
     ]
-    assert told == ([(kind, estimate)] if kind else [])
+    assert reported == ([(kind, estimate)] if kind else [])
 
 
 def amplified(make_trace: TraceMaker, rows: Rows) -> dict[str, Any]:
@@ -246,9 +246,9 @@ def test_amplification_is_told_of_the_run_and_of_each_fault(make_trace: TraceMak
     polls = [*polled(0, 1, 2, 3), *polled(2, 3, life=2, at=600), *polled(3, life=2, at=900)]
     fault = {**HEALTHY["faults"][0], "injected_micros": 500, "healed_micros": 700}
     rows = {**HEALTHY, "polls": polls, "faults": [fault]}
-    told = amplified(make_trace, rows)
-    assert (told["whole run"]["again"], told["whole run"]["amplification"]) == (3, 1.75)
-    assert (told["kill all"]["delivered"], told["kill all"]["again"]) == (2, 1)
+    reported = amplified(make_trace, rows)
+    assert (reported["whole run"]["again"], reported["whole run"]["amplification"]) == (3, 1.75)
+    assert (reported["kill all"]["delivered"], reported["kill all"]["again"]) == (2, 1)
     assert amplified(make_trace, {**rows, "polls": polls[:4]}) == {}
 
 
@@ -271,10 +271,14 @@ def test_a_reset_tells_bytes_seconds_and_what_it_jumped_over(make_trace: TraceMa
         for first in (0, 2, 4)
         for broker in (1, 2)
     ]
-    back = {**WENT_BACK, "replica_batches": batches, "resets": [reset_told("truncation", 4, 0, 0)]}
+    back = {
+        **WENT_BACK,
+        "replica_batches": batches,
+        "resets": [reset_reported("truncation", 4, 0, 0)],
+    }
     (one,) = result(make_trace, Check.RESET, back).examples
     assert (one.evidence["bytes"], one.evidence["seconds"], one.evidence["skipped"]) == (200, 2, 0)
-    ahead = {**HEALTHY, "polls": polled(0, 3), "resets": [reset_told("out_of_range", 1, 0, 3)]}
+    ahead = {**HEALTHY, "polls": polled(0, 3), "resets": [reset_reported("out_of_range", 1, 0, 3)]}
     (two,) = result(make_trace, Check.RESET, ahead).examples
     assert (two.evidence["records"], two.evidence["skipped"]) == (-2, 2)
     assert "bytes" not in two.evidence

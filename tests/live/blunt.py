@@ -185,7 +185,7 @@ Story = Callable[[Run], Blunt]
 """Prepares a cluster for a fault, and returns the fault, blunted."""
 
 
-def tell(run: Run, stories: dict[str, Story], told: Path) -> None:
+def tell(run: Run, stories: dict[str, Story], reported: Path) -> None:
     """Inject each fault and heal it; a file says of each story what failed but its evidence."""
     problems: dict[str, str | None] = {}
     for name, story in stories.items():
@@ -197,5 +197,5 @@ def tell(run: Run, stories: dict[str, Story], told: Path) -> None:
             problems[name] = traceback.format_exc()
         else:
             problems[name] = None
-        told.write_text(json.dumps(problems))
+        reported.write_text(json.dumps(problems))
         run.settle()

@@ -34,7 +34,7 @@ from harness.story.scenario import Scenario
 
 STORIES: dict[str, Callable[[Run], None]] = {**server_stories.STORIES, **data_stories.STORIES}
 SKIPPED = "this pool has no network of its own"
-TOLD_FILE = "seen.json"
+REPORTED_FILE = "seen.json"
 
 
 class Told(TypedDict):
@@ -61,15 +61,15 @@ class FaultsScenario(Scenario):
     must_judge = ()
 
     def test_faults(self) -> None:
-        told: dict[str, Told] = {}
+        reported: dict[str, Told] = {}
         with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, (), records_per_second=1000, producers={LOAD: "1"})
             for name, story in STORIES.items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)
-                told[name] = {"problem": problem, "seconds": time.monotonic() - began}
-                Path(self.session.results, TOLD_FILE).write_text(json.dumps(told))
+                reported[name] = {"problem": problem, "seconds": time.monotonic() - began}
+                Path(self.session.results, REPORTED_FILE).write_text(json.dumps(reported))
 
     def tell(self, run: Run, name: str, story: Callable[[Run], None]) -> str | None:
         """None if all was as the story asserts, else what was not."""

@@ -54,8 +54,8 @@ class AssignedMember(JavaMember):
             position(offset, optional(epoch), leader(optional(None), optional(leader_epoch))),
         )
         (state,) = self._states([("t", 0)]).values()
-        told: dict[str, Any] = msgspec.to_builtins(state)
-        return told | {"generation": self._generation()}
+        reported: dict[str, Any] = msgspec.to_builtins(state)
+        return reported | {"generation": self._generation()}
 
     def commit_beyond_markers(self) -> list[Any]:
         """Process up to 3 under epoch 1, while the position is 6; returns what is committed."""
@@ -70,8 +70,8 @@ class AssignedMember(JavaMember):
         self.take_over(5, epoch=3, leader_epoch=None)
         self._subscriptions = Overtaken(self._subscriptions, self)
         (state,) = self._states([("t", 0)]).values()
-        told: dict[str, Any] = msgspec.to_builtins(state)
-        return told
+        reported: dict[str, Any] = msgspec.to_builtins(state)
+        return reported
 
 
 class Overtaken:
@@ -104,12 +104,12 @@ def optional(number: int | None) -> Any:
 
 def producers() -> dict[str, Any]:
     """The settings in force, by those that were given."""
-    told = {}
+    reported = {}
     for name, settings in SETTINGS.items():
         producer = open_producer(name, bootstrap=BOOTSTRAP, settings=settings)
-        told[name] = msgspec.to_builtins(settings_of(producer))
+        reported[name] = msgspec.to_builtins(settings_of(producer))
         producer.close()
-    return told
+    return reported
 
 
 def consumers(kafka: str, folder: Path) -> dict[str, Any]:
@@ -117,20 +117,20 @@ def consumers(kafka: str, folder: Path) -> dict[str, Any]:
 
     Then what it commits in a transaction, and its state if a leader comes while it is read.
     """
-    told = {}
+    reported = {}
     for client in clients_of(kafka):
         if not client.startswith("java"):
             continue
         plan = Member(group="g", member="g#1", topic="t", reset="none", client=client)
         member = AssignedMember(plan, BOOTSTRAP, HistoryWriter(folder / f"{client}.jsonl"))
-        told[str(client)] = [
+        reported[str(client)] = [
             member.take_over(5, epoch=3, leader_epoch=None),
             member.take_over(6, epoch=3, leader_epoch=4),
             member.commit_beyond_markers(),
             member.overtaken(),
         ]
         member.close()
-    return told
+    return reported
 
 
 def main() -> None:

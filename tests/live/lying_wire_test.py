@@ -73,8 +73,8 @@ class LyingWireScenario(Scenario):
             pending = commits.initialize("pending")
             facts = self.facts(run, epochs, commits, pending)
             port = self.open_proxy(run, facts)
-            told = every_lie(facts)
-            for before, lie in zip([None, *told], told, strict=False):
+            reported = every_lie(facts)
+            for before, lie in zip([None, *reported], reported, strict=False):
                 if lie.after and before is not None and not before.after:
                     run.observer.delete_records("orders", 0, before_offset=LOG_START)
                 self.send(run, port, lie)

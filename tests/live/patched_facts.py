@@ -46,12 +46,12 @@ def main() -> None:
     start_jvm([jar, *map(str, distribution.class_path(kafka))], log=folder / "jvm.log")
     plan = Member(group="g", member="g#1", topic="t", reset="none")
     member = KnowingMember(plan, BOOTSTRAP, HistoryWriter(folder / "member.jsonl"))
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         "leader above": member.plain_commit(epoch=3, leader_epoch=5),
         "leader below": member.plain_commit(epoch=3, leader_epoch=2),
     }
     member.close()
-    print(json.dumps(told))
+    print(json.dumps(reported))
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ def main() -> None:
     offset = write(replica, 0, [records])
     write(replica, offset, [2] * SMALL_BATCHES)
     DAMAGES[damage](segments)
-    told = decode_segments(segments, tables, kept=folder / "kept", run="")
+    reported = decode_segments(segments, tables, kept=folder / "kept", run="")
     unread = pq.read_table(tables / "unread_segments.parquet").to_pylist()
     cut_rows = as_rows("cut_records", pq.read_table(tables / "cut_records.parquet")).to_pylist()
-    print(json.dumps({"rows": told, "unread": unread, "cut": cut_rows}))
+    print(json.dumps({"rows": reported, "unread": unread, "cut": cut_rows}))
 
 
 def write(replica: Path, offset: int, batches: list[int]) -> int:

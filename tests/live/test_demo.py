@@ -83,12 +83,12 @@ def test_a_story_begins_where_the_group_resumed(
     demo: tuple[RunFolder, str], verdict: dict[str, Any]
 ) -> None:
     facts = RunFacts(demo[0])
-    told = facts.rows("select * from moments_of_groups order by at_micros, seq")
+    reported = facts.rows("select * from moments_of_groups order by at_micros, seq")
     resets = facts.rows("select * from client_resets")
     resumed = [row for row in verdict["resumption"] if row["resumed_at"] is not None]
     assert resumed
     for row in resumed:
-        of_group = [one for one in told if one["group"] == row["group"]]
+        of_group = [one for one in reported if one["group"] == row["group"]]
         begun = [one["offset"] for one in of_group if one["what"].startswith("assigned")][-1]
         # A position that is beyond the log may be reset before or after the member reports it, or
         # while it asks for it: then it has none to report.

@@ -53,5 +53,5 @@ def test_a_divided_leader_truncates_what_it_alone_had(tmp_path: Path) -> None:
 
     verdict = json.loads((run.path / "report" / "verdict.json").read_text())
     assert verdict["checks"][Check.METADATA_TRUNCATION]["findings"] == 1
-    told = {(row["rule"], row["verdict"]) for row in verdict["rules"] if row["responses"]}
-    assert {(str(rule), "holds") for rule in QuorumRule} <= told
+    reported = {(row["rule"], row["verdict"]) for row in verdict["rules"] if row["responses"]}
+    assert {(str(rule), "holds") for rule in QuorumRule} <= reported

@@ -204,9 +204,9 @@ def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
     )
     said = ""
     for order in orders:
-        code, told = finished(order[0], *options, *order[1:])
-        assert code == 0, told
-        said += told
+        code, reported = finished(order[0], *options, *order[1:])
+        assert code == 0, reported
+        said += reported
     assert "landed=True" in said
     assert "[1, 2, 3]" in said
     assert f"{project}-node-1" in said

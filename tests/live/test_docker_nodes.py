@@ -132,7 +132,7 @@ def test_a_large_file_is_read_while_its_node_may_take_to_answer() -> None:
         close(pool)
 
 
-def test_a_full_disk_is_told(project: str) -> None:
+def test_a_full_disk_is_reported(project: str) -> None:
     container = connect().containers.run(
         image(),
         ["sleep", "infinity"],

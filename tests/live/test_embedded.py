@@ -148,13 +148,13 @@ def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
     wait_until(lambda: not processes_with(mark), what="their end", timeout_seconds=20)
 
 
-def test_blocked_user_namespaces_are_told_with_what_still_runs() -> None:
+def test_blocked_user_namespaces_are_reported_with_what_still_runs() -> None:
     script = (
         "echo 0 > /proc/sys/user/max_user_namespaces && "
         f"{sys.executable} -c 'from cluster.nodes.sandbox import sandbox_problem as p; print(p())'"
     )
     command = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork", "--mount"]
-    told = subprocess.run(
+    reported = subprocess.run(
         [*command, "sh", "-c", script],
         cwd=ROOT,
         env=ENVIRONMENT,
@@ -162,9 +162,9 @@ def test_blocked_user_namespaces_are_told_with_what_still_runs() -> None:
         text=True,
         check=False,
     )
-    assert "blocks user namespaces" in told.stdout, told.stderr
-    assert "user.max_user_namespaces=15000" in told.stdout
-    assert "--cluster loopback" in told.stdout
+    assert "blocks user namespaces" in reported.stdout, reported.stderr
+    assert "user.max_user_namespaces=15000" in reported.stdout
+    assert "--cluster loopback" in reported.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="runs as an ordinary user already")

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
 
 @pytest.mark.parametrize("moment", [Moment.STORY, Moment.ANALYSIS])
-def test_an_interrupt_is_told_in_one_line(moment: Moment, tmp_path: Path) -> None:
+def test_an_interrupt_is_reported_in_one_line(moment: Moment, tmp_path: Path) -> None:
     run, problem = interrupted_in(tmp_path / "results", moment, seconds=1, pool=POOL)
     assert problem == "", run.said
     (folder,) = find_runs(run.results)

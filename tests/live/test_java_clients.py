@@ -29,18 +29,18 @@ def facts(folder: Path, kafka: str, what: str) -> dict[str, Any]:
         check=False,
     )
     assert said.returncode == 0, said.stderr
-    told: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
-    return told
+    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return reported
 
 
 @pytest.mark.parametrize("kafka", VERSIONS)
 def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path, kafka: str) -> None:
     """As the documentation of `enable.idempotence` has it: acks other than all switch it off."""
-    told = {
+    reported = {
         name: (row["idempotent"], row["in_flight_max"])
         for name, row in facts(tmp_path, kafka, "producers").items()
     }
-    assert told == {
+    assert reported == {
         "acks=all": (True, 5),
         "acks=1": (False, 5),
         "acks=0": (False, 5),
@@ -58,12 +58,12 @@ def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: st
     A transaction gets what was processed. Leader epochs are read before positions, so that a new
     leader in between shows in the state after a commit.
     """
-    told = facts(tmp_path, kafka, "consumers")
-    assert set(told) == {client for client in clients_of(kafka) if client.startswith("java")}
+    reported = facts(tmp_path, kafka, "consumers")
+    assert set(reported) == {client for client in clients_of(kafka) if client.startswith("java")}
     unknown = {"metadata_epoch": -1, "generation": -1}
     valid = {"position": {"offset": 5, "epoch": 3}, "leader_epoch": -1}
     awaiting = {"position": None, "leader_epoch": 4}
-    for *states, sent, overtaken in told.values():
+    for *states, sent, overtaken in reported.values():
         assert states == [valid | unknown, awaiting | unknown]
         assert sent == [[3, 1]]
         assert (overtaken["position"], overtaken["leader_epoch"]) == (valid["position"], -1)

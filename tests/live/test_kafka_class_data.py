@@ -27,10 +27,10 @@ def test_servers_and_workers_map_the_archive_that_was_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
-    told: list[str] = []
-    assert class_data.ensure(VERSION, on_phase=told.append) is None
-    assert class_data.ensure(VERSION, on_phase=told.append) is None
-    assert told == [f"recording the class data of Kafka {VERSION}, once"]
+    reported: list[str] = []
+    assert class_data.ensure(VERSION, on_phase=reported.append) is None
+    assert class_data.ensure(VERSION, on_phase=reported.append) is None
+    assert reported == [f"recording the class data of Kafka {VERSION}, once"]
     (archive,) = (tmp_path / "venv" / "share" / "fencepost").glob("*.jsa")
     class_path = distribution.class_path(VERSION)
 

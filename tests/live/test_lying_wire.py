@@ -56,5 +56,5 @@ def test_each_lie_breaks_its_rule_and_no_other(tmp_path: Path) -> None:
     broken = [rule for lie in LIES for rule in (lie.rule, *lie.also)]
     assert found == Counter((str(RULES[rule].check), str(rule), "violation") for rule in broken)
     verdict = json.loads((run.report / "verdict.json").read_text())
-    told = {row["rule"] for row in verdict["rules"] if row["verdict"] == "violated"}
-    assert told == {str(rule) for rule in RULES}
+    reported = {row["rule"] for row in verdict["rules"] if row["verdict"] == "violated"}
+    assert reported == {str(rule) for rule in RULES}

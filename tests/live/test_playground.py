@@ -113,7 +113,7 @@ def test_a_shell_runs_on_the_node(results: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("fault", "shoot", "leader:orders-0"), "there is no verb 'shoot'"),
         (("fault", "pause", "orders-0"), "names no target"),
@@ -123,10 +123,12 @@ def test_a_shell_runs_on_the_node(results: Path) -> None:
         (("shell", "node-9"), "there is no node node-9"),
     ],
 )
-def test_what_makes_no_sense_is_told(results: Path, words: tuple[str, ...], told: str) -> None:
+def test_what_makes_no_sense_is_reported(
+    results: Path, words: tuple[str, ...], reported: str
+) -> None:
     refused = fencepost(*words, "--results", str(results))
     assert refused.returncode != 0
-    assert told in refused.stderr
+    assert reported in refused.stderr
 
 
 def test_nothing_runs_here(tmp_path: Path) -> None:

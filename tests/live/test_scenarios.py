@@ -65,10 +65,10 @@ def test_the_session_tells_all_and_fails_for_the_canary(session: tuple[Path, int
 
 def test_baseline_holds_in_all_that_it_can_judge(verdict_of: Verdicts) -> None:
     verdict = verdict_of("baseline")
-    told = {name: check["verdict"] for name, check in verdict["checks"].items()}
-    assert set(told) == set(Check)
-    assert {told[name] for name in verdict["must_judge"]} == {"holds"}
-    assert set(told.values()) == {"holds", "not_evaluable"}
+    reported = {name: check["verdict"] for name, check in verdict["checks"].items()}
+    assert set(reported) == set(Check)
+    assert {reported[name] for name in verdict["must_judge"]} == {"holds"}
+    assert set(reported.values()) == {"holds", "not_evaluable"}
     evaluated = [name for name, check in verdict["checks"].items() if check["evaluated"]]
     assert len(evaluated) >= EVALUATED_MIN
 
@@ -79,7 +79,7 @@ def test_the_canarys_loss_is_found_with_its_exact_count(verdict_of: Verdicts) ->
     assert sum(finding["evidence"]["records"] for finding in lost["examples"]) == PLANTED
 
 
-def test_each_client_goes_on_as_told_after_a_truncation(verdict_of: Verdicts) -> None:
+def test_each_client_goes_on_as_reported_after_a_truncation(verdict_of: Verdicts) -> None:
     """(resumed at, never delivered), or the exception; see docs/truncation-detection.md."""
     divergence = " (divergent offset 100)"
     raised = {
@@ -91,10 +91,10 @@ def test_each_client_goes_on_as_told_after_a_truncation(verdict_of: Verdicts) ->
     expected: dict[str, object] = {}
     for client, reset, reader in product(raised, ("earliest", "latest", "none"), READERS):
         if reader == "restart" and client in ("librdkafka", "kafka-python"):
-            told: object = (200, 100)
+            reported: object = (200, 100)
         else:
-            told = raised[client] if reset == "none" else (100, 0)
-        expected[f"{client}.{reset}.{reader}"] = told
+            reported = raised[client] if reset == "none" else (100, 0)
+        expected[f"{client}.{reset}.{reader}"] = reported
     verdict = verdict_of("truncation_detection")
     found = {
         row["group"]: row["exception"] or (row["resumed_at"], row["never_delivered"])

@@ -28,15 +28,15 @@ def decoded(folder: Path, damage: str, records: int = RECORDS) -> dict[str, Any]
         check=False,
     )
     assert said.returncode == 0, said.stderr
-    told: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
-    return told
+    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return reported
 
 
 def test_every_record_of_a_large_batch_becomes_a_row(tmp_path: Path) -> None:
-    told = decoded(tmp_path, "none")
-    assert told["rows"]["replica_records"] == RECORDS + 6
-    assert told["rows"]["replica_batches"] == 4
-    assert told["unread"] == []
+    reported = decoded(tmp_path, "none")
+    assert reported["rows"]["replica_records"] == RECORDS + 6
+    assert reported["rows"]["replica_batches"] == 4
+    assert reported["unread"] == []
 
 
 @pytest.mark.parametrize(
@@ -47,26 +47,26 @@ def test_every_record_of_a_large_batch_becomes_a_row(tmp_path: Path) -> None:
         ("corrupt", 6 + 4, "CorruptRecordException"),
     ],
 )
-def test_what_cannot_be_read_of_a_segment_is_told(
+def test_what_cannot_be_read_of_a_segment_is_reported(
     tmp_path: Path, damage: str, records: int, error: str | None
 ) -> None:
-    told = decoded(tmp_path, damage, 6)
-    assert told["rows"]["replica_records"] == records
-    (unread,) = told["unread"]
+    reported = decoded(tmp_path, damage, 6)
+    assert reported["rows"]["replica_records"] == records
+    (unread,) = reported["unread"]
     assert (unread["topic"], unread["unread_bytes"] > 0) == ("t", True)
     assert unread["error"] is None if error is None else error in unread["error"]
 
 
 def test_copies_of_files_are_left_out_and_counted(tmp_path: Path) -> None:
-    told = decoded(tmp_path, "copied", 6)
-    assert told["rows"]["replica_records"] == 12
+    reported = decoded(tmp_path, "copied", 6)
+    assert reported["rows"]["replica_records"] == 12
     assert ignored_files(tmp_path / "segments" / "1") == 1
 
 
-def test_what_was_cut_since_it_was_kept_is_told_once(tmp_path: Path) -> None:
-    told = decoded(tmp_path, "truncated", 6)
-    assert told["rows"]["replica_records"] == 6 + 2
-    assert told["rows"]["cut_batches"] == 2
-    assert [(row["offset"], row["taken_micros"]) for row in told["cut"]] == [
+def test_what_was_cut_since_it_was_kept_is_reported_once(tmp_path: Path) -> None:
+    reported = decoded(tmp_path, "truncated", 6)
+    assert reported["rows"]["replica_records"] == 6 + 2
+    assert reported["rows"]["cut_batches"] == 2
+    assert [(row["offset"], row["taken_micros"]) for row in reported["cut"]] == [
         (offset, 7) for offset in range(8, 12)
     ]

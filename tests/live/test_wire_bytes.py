@@ -37,18 +37,18 @@ def facts(folder: Path, kafka: str) -> dict[str, Any]:
         check=False,
     )
     assert said.returncode == 0, said.stderr
-    told: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
-    return told
+    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    return reported
 
 
 @pytest.mark.parametrize("kafka", VERSIONS)
 def test_requests_at_every_version_and_malformed_responses(tmp_path: Path, kafka: str) -> None:
     """Kafka's own schemas say from which version on a request has the current leader epoch."""
-    told = facts(tmp_path, kafka)
-    assert told["versions"] == VERSIONS[kafka]
-    assert told["refused"].startswith("FETCH 11: ")
-    assert "lastFetchedEpoch" in told["refused"]
-    responses = told["responses"]
+    reported = facts(tmp_path, kafka)
+    assert reported["versions"] == VERSIONS[kafka]
+    assert reported["refused"].startswith("FETCH 11: ")
+    assert "lastFetchedEpoch" in reported["refused"]
+    responses = reported["responses"]
     assert responses.pop("whole") == 50
     assert responses.pop("with a byte too many") == ("OffsetForLeaderEpoch 2 has 1 bytes too many")
     assert responses.pop("of another request") == (

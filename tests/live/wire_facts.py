@@ -86,7 +86,7 @@ def main() -> None:
     kafka, folder = sys.argv[1], Path(sys.argv[2])
     start_jvm(map(str, distribution.class_path(kafka)), log=folder / "jvm.log")
     whole = genuine()
-    told = {
+    reported = {
         "versions": versions_with_an_epoch(),
         "refused": refused(),
         "responses": {
@@ -97,7 +97,7 @@ def main() -> None:
             "of another request": read(struct.pack(">i", 8) + whole[4:]),
         },
     }
-    print(json.dumps(told))
+    print(json.dumps(reported))
 
 
 if __name__ == "__main__":

@@ -73,9 +73,13 @@ def facts_named_in(path: Path) -> set[str]:
 
 def texts_in(tree: ast.AST) -> Iterator[str]:
     """But for docstrings."""
-    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    reported = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in reported
+        ):
             yield node.value
 
 

@@ -66,7 +66,7 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("{sends.records}", "14"),
         ("{sends.rows:send}", "3 sends"),
@@ -100,8 +100,8 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         ("{reset.rows} {polls.rows}", UNKNOWN),
     ],
 )
-def test_a_figure_is_counted(tmp_path: Path, text: str, told: str) -> None:
-    assert answered(tmp_path, text) == told
+def test_a_figure_is_counted(tmp_path: Path, text: str, reported: str) -> None:
+    assert answered(tmp_path, text) == reported
 
 
 def test_a_large_number_has_separators(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_findings_that_can_not_be_relied_on_are_unknown(
     tmp_path: Path, judged: CheckResult
 ) -> None:
     verdict = verdict_of({"lost_record": judged})
-    told = answered(tmp_path, "{sends.rows}; {lost_record.rows:one}", verdict)
-    assert told == "3; an unknown number of ones"
+    reported = answered(tmp_path, "{sends.rows}; {lost_record.rows:one}", verdict)
+    assert reported == "3; an unknown number of ones"
 
 
 def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
@@ -227,11 +227,11 @@ def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "{nonsense}", "{lost_record.rows?only one}"])
 def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text: str) -> None:
     verdict = verdict_of({"lost_record": result(finding()), "reset": result()})
-    told = "1 of 2 checks that the question is about found no violation; the others: "
-    assert answered(tmp_path, text, verdict) == f"{told}lost_record (violated)."
+    reported = "1 of 2 checks that the question is about found no violation; the others: "
+    assert answered(tmp_path, text, verdict) == f"{reported}lost_record (violated)."
     holding = verdict_of({"reset": result()})
-    told = "1 of 1 check that the question is about found no violation."
-    assert answered(tmp_path, text, holding) == told
+    reported = "1 of 1 check that the question is about found no violation."
+    assert answered(tmp_path, text, holding) == reported
 
 
 @pytest.mark.parametrize(

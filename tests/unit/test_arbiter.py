@@ -43,7 +43,7 @@ def test_a_row_as_predicted_is_no_difference(row: Row) -> None:
         ),
     ],
 )
-def test_any_other_outcome_is_told(row: Row, predicted: str, came_out: str) -> None:
+def test_any_other_outcome_is_reported(row: Row, predicted: str, came_out: str) -> None:
     (found,) = differences([row])
     assert predicted in found.predicted
     assert came_out in found.came_out

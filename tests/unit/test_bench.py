@@ -36,7 +36,7 @@ def measured(**values: Any) -> Measured:
     return Measured(**parts | values)
 
 
-def test_memory_counts_children_and_lines_are_told() -> None:
+def test_memory_counts_children_and_lines_are_reported() -> None:
     holds = "import subprocess, sys; held = bytearray(100 << 20); print('held', flush=True)"
     child = f"{holds}; sys.stdin.read()"
     parent = (
@@ -81,20 +81,20 @@ def test_cpu_time_counts_children(way: str) -> None:
     assert 1 <= cost.cpu_seconds < 1.8
 
 
-def test_a_failure_is_told_with_its_end() -> None:
+def test_a_failure_is_reported_with_its_end() -> None:
     argv = [sys.executable, "-c", "raise SystemExit('no such table')"]
     with pytest.raises(ProcessFailedError, match="no such table"):
         run_measured(argv, on_line=print, environment=os.environ)
 
 
 def test_the_page_tells_ratios() -> None:
-    told = part(measured())
+    reported = part(measured())
     row = "| clean | 1,000,000 | 2,000 | Spark SQL | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
-    assert row in told.splitlines()
-    assert "| fragmented | 1,000,000 | 2,000 | DuckDB in tasks | 20.0 |" in told
-    assert "| 2 | 50.0 | **1.80** |" in told
-    assert "whole rows:\nthe same." in told
-    assert "revision" not in told
+    assert row in reported.splitlines()
+    assert "| fragmented | 1,000,000 | 2,000 | DuckDB in tasks | 20.0 |" in reported
+    assert "| 2 | 50.0 | **1.80** |" in reported
+    assert "whole rows:\nthe same." in reported
+    assert "revision" not in reported
     assert "The base is revision deadbee" in part(measured(base="deadbee"))
 
 
@@ -105,9 +105,9 @@ def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
         Revision("no-such-revision", tmp_path / "base")
 
 
-def test_a_difference_is_told() -> None:
-    told = part(measured(differing=["clean, 4,600 events"]))
-    assert "**not the same: clean, 4,600 events**" in told
+def test_a_difference_is_reported() -> None:
+    reported = part(measured(differing=["clean, 4,600 events"]))
+    assert "**not the same: clean, 4,600 events**" in reported
 
 
 # The folders of benches end with them, or with the next.

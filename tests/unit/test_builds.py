@@ -163,7 +163,7 @@ def test_a_body_that_comes_too_slowly_is_not_waited_for(
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_cache_that_takes_no_files_is_told_with_the_remedy(
+def test_a_cache_that_takes_no_files_is_reported_with_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")
@@ -172,10 +172,12 @@ def test_a_cache_that_takes_no_files_is_told_with_the_remedy(
         distribution.ensure("9.9.9", progress=False)
 
 
-def test_a_lock_that_is_held_too_long_is_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_is_held_too_long_is_reported(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(download_module, "_LIMIT_SECONDS", 0)
-    told = "the jars that another process fetches into "
-    with alone_in(cache), pytest.raises(WaitTimeoutError, match=told), alone_in(cache):
+    reported = "the jars that another process fetches into "
+    with alone_in(cache), pytest.raises(WaitTimeoutError, match=reported), alone_in(cache):
         pass
 
 
@@ -296,7 +298,7 @@ HASH = "0" * 64
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "reported"),
     [
         ("a:b:1.0 10 1", "b-1.0.jar has another size or SHA-256"),
         (f"a:b:1.1 10 {HASH}", "b-1.0.jar is new, b-1.1.jar is gone"),
@@ -305,7 +307,7 @@ HASH = "0" * 64
     ],
 )
 def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
-    line: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Lock("9.9.9", (Artifact("a", "b", "1.0", "", 10, HASH),))
     monkeypatch.setattr(kafka, "LOCKS", tmp_path)
@@ -315,7 +317,7 @@ def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
     kafka.lock("9.9.9")
     assert path.read_text() == made.text
     path.write_text(f"{line}\n")
-    with pytest.raises(DistributionError, match=f"{told}.*fencepost kafka lock 9.9.9 --update"):
+    with pytest.raises(DistributionError, match=f"{reported}.*fencepost kafka lock 9.9.9 --update"):
         kafka.lock("9.9.9")
     assert path.read_text() == f"{line}\n"
     kafka.lock("9.9.9", is_update=True)

@@ -81,10 +81,10 @@ def test_usage_names_the_program_as_it_is_installed(arguments: tuple[str, ...]) 
 
 
 def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
-    told = fencepost("doctor").stdout
-    assert "embedded pool" in told
-    assert "usable:" in told
-    assert "faults: kill, stop, pause" in told
+    reported = fencepost("doctor").stdout
+    assert "embedded pool" in reported
+    assert "usable:" in reported
+    assert "faults: kill, stop, pause" in reported
 
 
 def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
@@ -201,7 +201,7 @@ def test_a_wrong_call_gets_a_code_and_one_sentence(
     ("dropped", "judged", "code"),
     [((), 0, 0), ((), 2, 2), (("own.T has no run: x [b]",), 0, 70), (("own.T ...",), 1, 70)],
 )
-def test_a_run_that_was_dropped_is_told_and_never_a_pass(
+def test_a_run_that_was_dropped_is_reported_and_never_a_pass(
     dropped: tuple[str, ...],
     judged: int,
     code: int,
@@ -216,5 +216,5 @@ def test_a_run_that_was_dropped_is_told_and_never_a_pass(
     monkeypatch.setattr(judging, "analyse_in_own_process", lambda *_, **__: judged)
     ended = fencepost("run", "baseline", "--results", str(tmp_path))
     assert ended.returncode == code
-    told = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert told == [f"error: {one}" for one in dropped]
+    reported = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
+    assert reported == [f"error: {one}" for one in dropped]

@@ -112,8 +112,8 @@ def test_a_client_has_its_row(client: Client) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -> None:
-    (told,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
-    assert json.loads(told)
+    (reported,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
+    assert json.loads(reported)
 
 
 def test_only_kip_848_lets_a_java_member_keep_its_partitions() -> None:

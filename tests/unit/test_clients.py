@@ -31,7 +31,7 @@ from harness.decode.client_logs.lines import log_lines
 from harness.story.transactions import require
 
 
-def test_a_member_reads_to_the_log_end_and_commits_what_it_is_told(tmp_path: Path) -> None:
+def test_a_member_reads_to_the_log_end_and_commits_what_it_is_reported(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     role.open_members([MEMBER])
     ended = role.consume(["g#1"], ends=end(3), timeout_seconds=5)
@@ -266,8 +266,8 @@ def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) 
     ended = role.consume(names, ends=end(9), timeout_seconds=0.05)
     assert ended == dict.fromkeys(names, "stalled")
     stalls = [row for row in rows(tmp_path, "group_events") if row["change"] == "stalled"]
-    told = {(row["member"], row["topic"], row["partition"]) for row in stalls}
-    assert told == {("g#1", "orders", 0), ("u#1", "", -1)}
+    reported = {(row["member"], row["topic"], row["partition"]) for row in stalls}
+    assert reported == {("g#1", "orders", 0), ("u#1", "", -1)}
 
 
 def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:
@@ -329,8 +329,8 @@ def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
     log.addFilter(MemberStamp(MEMBER))
     log.warning("Truncation %s", "detected")
     handler.close()
-    (told,) = log_lines((tmp_path / "client.log").read_text().splitlines())
-    assert (told.member, told.group, told.text) == ("g#1", "g", "Truncation detected")
+    (reported,) = log_lines((tmp_path / "client.log").read_text().splitlines())
+    assert (reported.member, reported.group, reported.text) == ("g#1", "g", "Truncation detected")
 
 
 def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ COMPARISON = Comparison(
 
 
 def story(side: str, number: int, values: Values) -> StoryValues:
-    told = Story(
+    reported = Story(
         run=f"{number:03}-{side}",
         side=Side(side),
         seed=number,
@@ -58,17 +58,17 @@ def story(side: str, number: int, values: Values) -> StoryValues:
         verdict="pass",
         report=f"../{number}/index.html",
     )
-    return StoryValues(told, values, groups=2)
+    return StoryValues(reported, values, groups=2)
 
 
 def result_of(a: Sequence[Sequence[Value]], b: Sequence[Sequence[Value]]) -> Result:
     """The result of two sides with one cell: for each story the values of its groups."""
-    told = [
+    reported = [
         story(side, number, {("groups", "redelivered"): list(values)})
         for side, stories in (("A", a), ("B", b))
         for number, values in enumerate(stories)
     ]
-    return compare_stories(told, COMPARISON)
+    return compare_stories(reported, COMPARISON)
 
 
 def test_a_clean_difference_is_found_in_five_stories() -> None:
@@ -88,12 +88,12 @@ def test_groups_of_one_story_are_one_sample() -> None:
 
 def test_where_too_much_varies_by_chance_nothing_is_decided() -> None:
     draw = random.Random(1)
-    told = [
+    reported = [
         story(side, number, {("c", str(cell)): [draw.choice([0, 1])] for cell in range(60)})
         for side in Side
         for number in range(4)
     ]
-    result = compare_stories(told, COMPARISON)
+    result = compare_stories(reported, COMPARISON)
     assert (result.outcome, result.detectable.from_none) == (Outcome.UNDECIDED, None)
     assert "More runs are needed" in result.reason
     assert "Undecided" in markdown(result)

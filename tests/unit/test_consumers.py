@@ -82,13 +82,13 @@ def test_members_may_share_workers() -> None:
 def test_a_spare_worker_replaces_a_killed_one() -> None:
     kinds = [*workers_for([PAIR]), *spare_workers([PAIR], 1)]
     assert [kind.worker for kind in kinds] == ["clients", "clients-2", "clients-3"]
-    told = [ToldWorker(kind) for kind in kinds]
-    workers = cast("list[WorkerService]", told)
+    reported = [ToldWorker(kind) for kind in kinds]
+    workers = cast("list[WorkerService]", reported)
     pair = Consumers(dict(zip(kinds[:2], workers[:2], strict=True)), [PAIR], {kinds[2]: workers[2]})
     pair.replace(workers[1], bootstrap="b:1", kafka="4.4.0")
-    assert told[2].launched == {"bootstrap": "b:1", "kafka": "4.4.0"}
+    assert reported[2].launched == {"bootstrap": "b:1", "kafka": "4.4.0"}
     pair.call(["pair#2.1", "pair#2.2"], MemberRole.close_members)
-    assert [one.members for one in told] == [["pair#2.1"], [], ["pair#2.2"]]
+    assert [one.members for one in reported] == [["pair#2.1"], [], ["pair#2.2"]]
     assert list(pair.workers) == kinds, "all are collected, the killed one too"
     assert pair.spares == 0
     with pytest.raises(UsageError, match="no spare worker is left to replace clients-3"):
@@ -116,11 +116,11 @@ def test_a_name_of_no_planned_member_is_refused(name: str) -> None:
         called.call([name], MemberRole.close_members)
 
 
-def test_versions_are_those_that_the_workers_told() -> None:
+def test_versions_are_those_that_the_workers_reported() -> None:
     groups = [PYTHON, reader("kip-848", "t", client=Client.JAVA_CONSUMER)]
     workers = {kind: ToldWorker(kind) for kind in workers_for(groups)}
-    told = Consumers(cast("dict[WorkerKind, WorkerService]", workers), groups).versions()
-    assert told == {
+    reported = Consumers(cast("dict[WorkerKind, WorkerService]", workers), groups).versions()
+    assert reported == {
         "java": "version of clients",
         "java-consumer": "version of clients",
         "kafka-python": "version of kafka-python",

@@ -95,7 +95,7 @@ def test_a_step_of_a_transaction_failed_only_where_that_is_sure(
     assert transaction_outcome(error) is outcome
 
 
-def test_a_fenced_producer_is_told_by_its_error() -> None:
+def test_a_fenced_producer_is_reported_by_its_error() -> None:
     assert is_fencing("InvalidProducerEpochException")
     assert not is_fencing("InvalidTxnStateException")
     assert not is_fencing(None)
@@ -281,12 +281,12 @@ def test_a_block_that_has_no_time_left_still_looks() -> None:
 
 
 def test_a_block_ends_the_waits_of_other_threads() -> None:
-    told: list[str] = []
+    reported: list[str] = []
     with limited(0.1):
-        waiting = threading.Thread(target=lambda: told.append(waits()))
+        waiting = threading.Thread(target=lambda: reported.append(waits()))
         waiting.start()
         waiting.join()
-    assert "a state" in told[0]
+    assert "a state" in reported[0]
 
 
 # How far a clock is ahead, by asking it.

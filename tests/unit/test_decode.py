@@ -65,7 +65,7 @@ def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
     ]
 
 
-def test_a_transactions_steps_and_its_sends_are_told_together(tmp_path: Path) -> None:
+def test_a_transactions_steps_and_its_sends_are_reported_together(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "w.jsonl")
     step = {"producer": "p", "transactional_id": "x", "transaction": 3, "producer_id": 7}
     writer.write(SendsIntended, **INTENT, sequence_first=0, sequence_last=1, transaction=3)

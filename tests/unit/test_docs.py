@@ -90,7 +90,7 @@ def test_every_verb_by_hand_has_its_row(verb: str) -> None:
     assert verb in {word for row in rows for word in row.split(", ")}
 
 
-def test_every_form_of_a_target_is_told() -> None:
+def test_every_form_of_a_target_is_reported() -> None:
     page = (ROOT / "docs" / "faults.md").read_text()
     forms = re.split(r", | or ", TARGET_FORMS)
     assert [form for form in forms if f"`{form}`" not in page] == []

@@ -63,9 +63,11 @@ def test_a_worker_that_can_not_close_answers_so_and_ends_its_history(tmp_path: P
     history = HistoryWriter(tmp_path / "w.jsonl")
     lines = [Role.finish().line(3), "not read any more"]
     serve(PLAN, RaisingRole(), history, lines)
-    told = [msgspec.json.decode(line) for line in (tmp_path / "w.jsonl").read_bytes().splitlines()]
-    assert [event["event"] for event in told] == ["WorkerStarted", "Answered", "WorkerStopped"]
-    assert told[1]["error"] == "WorkerError: g#1 did not close"
+    reported = [
+        msgspec.json.decode(line) for line in (tmp_path / "w.jsonl").read_bytes().splitlines()
+    ]
+    assert [event["event"] for event in reported] == ["WorkerStarted", "Answered", "WorkerStopped"]
+    assert reported[1]["error"] == "WorkerError: g#1 did not close"
 
 
 def test_a_step_that_fails_is_named_and_the_next_is_taken() -> None:

@@ -23,13 +23,13 @@ def engine(database: Database) -> DuckDBEngine:
     return database.engine()
 
 
-def told(engine: DuckDBEngine, *statements: str, **numbers: int) -> list[tuple[Any, ...]]:
+def reported(engine: DuckDBEngine, *statements: str, **numbers: int) -> list[tuple[Any, ...]]:
     rows = engine.rows(*statements, numbers=numbers).to_pylist()
     return [tuple(row.values()) for row in rows]
 
 
 def value(engine: DuckDBEngine, expression: str) -> Any:
-    ((found,),) = told(engine, f"select {expression} as found")
+    ((found,),) = reported(engine, f"select {expression} as found")
     return found
 
 
@@ -98,25 +98,27 @@ def test_duckdb_runs_statements_about_rows(engine: DuckDBEngine) -> None:
         " from polls group by group",
         {},
     )
-    found = told(engine, "select group, said, above, newest.isr from of_groups order by group")
+    found = reported(engine, "select group, said, above, newest.isr from of_groups order by group")
     assert found == [("a", "1 of 2.0", 0, [1, 2]), ("b", "3 of 1.0", 1, [3])]
 
 
 def test_nulls_come_first_in_an_order(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, None, 2]}))
-    assert told(engine, "select one from rows order by one") == [(None,), (1,), (2,)]
-    assert told(engine, "select one from rows order by one desc") == [(2,), (1,), (None,)]
+    assert reported(engine, "select one from rows order by one") == [(None,), (1,), (2,)]
+    assert reported(engine, "select one from rows order by one desc") == [(2,), (1,), (None,)]
 
 
 def test_the_largest_by_a_value_may_be_null(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"name": ["a", None], "at": [1, 2]}))
-    found = told(engine, "select max_by(name, at) as newest, min_by(name, at) as oldest from rows")
+    found = reported(
+        engine, "select max_by(name, at) as newest, min_by(name, at) as oldest from rows"
+    )
     assert found == [(None, "a")]
 
 
 def test_json_has_no_nulls(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, None], "more": [[1, None], None]}))
-    found = told(
+    found = reported(
         engine,
         "select to_json(struct(one, struct(one) as of)) as of_struct, to_json(more) as of_array"
         " from rows",
@@ -127,25 +129,28 @@ def test_json_has_no_nulls(engine: DuckDBEngine) -> None:
 def test_duckdb_writes_null_as_spark_does(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1.25, None], "name": ["a", None]}))
     said = "format_string('%s: %.0f, %.1f %%', name, one, one)"
-    found = told(engine, f"select {said} as said from rows")
+    found = reported(engine, f"select {said} as said from rows")
     assert found == [("a: 1, 1.3 %",), ("null: , n %",)]
 
 
 def test_a_list_of_nothing_is_empty(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1.25, None], "name": ["a", None]}))
-    none = told(
+    none = reported(
         engine,
         "select collect_list(one) as each, sort_array(collect_set(name)) as distinct_ones,"
         " collect_list(one) filter (where name = 'b') as some from rows where one > 2",
     )
     assert none == [([], [], [])]
     ahead = "over (order by name rows between 1 following and 1 following)"
-    assert told(engine, f"select collect_list(name) {ahead} as each from rows") == [(["a"],), ([],)]
+    assert reported(engine, f"select collect_list(name) {ahead} as each from rows") == [
+        (["a"],),
+        ([],),
+    ]
 
 
 def test_what_counts_for_no_rows_is_zero(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1]}))
-    found = told(
+    found = reported(
         engine, "select count_if(one > 0) as some, max(one) as most from rows where one > 1"
     )
     assert found == [(0, None)]
@@ -155,7 +160,7 @@ def test_duckdb_rounds_as_java_does(engine: DuckDBEngine) -> None:
     numbers = [21820.5, 1.005, -0.04, 2.0, 12345678.25]
     engine.add("rows", pa.table({"number": numbers}))
     said = "format_string('%.0f %.1f %.2f', number, number, number)"
-    assert told(engine, f"select {said} as said from rows") == [
+    assert reported(engine, f"select {said} as said from rows") == [
         ("21821 21820.5 21820.50",),
         ("1 1.0 1.01",),
         ("-0 -0.0 -0.04",),
@@ -192,7 +197,7 @@ def test_a_file_that_replaces_one_is_not_read(tmp_path: Path, engine: DuckDBEngi
     engine.add_file("rows", file, content.schema, 1)
     pq.write_table(pa.table({"one": [2]}), other)
     other.replace(file)
-    assert told(engine, "select one from rows") == [(1,)]
+    assert reported(engine, "select one from rows") == [(1,)]
 
 
 def test_a_file_is_closed_with_its_engine(tmp_path: Path, database: Database) -> None:
@@ -224,7 +229,7 @@ def test_a_file_that_is_dropped_may_have_a_table_of_its_name(
     engine.add_file("rows", tmp_path / "rows.parquet", content.schema, 1)
     engine.drop("rows")
     engine.add("rows", content.slice(1))
-    assert told(engine, "select one from rows") == []
+    assert reported(engine, "select one from rows") == []
 
 
 def test_each_engine_of_a_database_names_its_own_tables(database: Database) -> None:
@@ -233,24 +238,24 @@ def test_each_engine_of_a_database_names_its_own_tables(database: Database) -> N
         engine.add("rows", pa.table({"number": [number]}))
         engine.define("doubled", "select 2 * number as number from rows", {})
         engine.keep("kept", "select number from doubled", {})
-    assert told(one, "select number from kept") == [(2,)]
-    assert told(other, "select number from kept") == [(4,)]
+    assert reported(one, "select number from kept") == [(2,)]
+    assert reported(other, "select number from kept") == [(4,)]
     with pytest.raises(duckdb.CatalogException, match="rows does not exist"):
-        told(database.engine(), "select * from rows")
+        reported(database.engine(), "select * from rows")
 
 
 def test_what_is_kept_says_whether_it_has_rows(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, 2]}))
     assert engine.keep("few", "select one from rows where one > :least_micros", {"least_micros": 1})
     assert not engine.keep("nothing", "select one from rows where one > 2", {})
-    assert told(engine, "select one from few") == [(2,)]
-    assert told(engine, "select one from nothing") == []
+    assert reported(engine, "select one from few") == [(2,)]
+    assert reported(engine, "select one from nothing") == []
 
 
 def test_statements_of_the_same_columns_are_asked_at_once(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, 2]}))
     each = ("select one from rows", "select one + :more_micros as one from rows")
-    assert sorted(told(engine, *each, more_micros=10)) == [(1,), (2,), (11,), (12,)]
+    assert sorted(reported(engine, *each, more_micros=10)) == [(1,), (2,), (11,), (12,)]
 
 
 def test_at_most_as_many_rows_are_returned_as_are_asked_for(engine: DuckDBEngine) -> None:
@@ -273,6 +278,6 @@ def test_parameters_are_numbers_of_the_trace() -> None:
 
 
 def test_parameters_have_their_values_in_duckdb_too(engine: DuckDBEngine) -> None:
-    assert told(engine, "select bigint(:clock_micros) as x", clock_micros=5) == [(5,)]
+    assert reported(engine, "select bigint(:clock_micros) as x", clock_micros=5) == [(5,)]
     engine.define("moments", "select :clock_micros as at_micros", {"clock_micros": 7})
-    assert told(engine, "select at_micros from moments") == [(7,)]
+    assert reported(engine, "select at_micros from moments") == [(7,)]

@@ -70,13 +70,13 @@ def test_other_faults_have_targets_of_their_own(verb: str, target: str) -> None:
         ("rebalance", "all"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_what_does(verb: str, target: str) -> None:
-    with pytest.raises(UsageError, match="names no target") as told:
+def test_what_makes_no_sense_is_reported_with_what_does(verb: str, target: str) -> None:
+    with pytest.raises(UsageError, match="names no target") as reported:
         parse_fault(verb, target)
-    assert "leader:TOPIC-PARTITION" in str(told.value)
+    assert "leader:TOPIC-PARTITION" in str(reported.value)
 
 
-def test_an_unknown_verb_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_verb_is_reported_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="there is no verb 'shoot'; there are: kill, "):
         parse_fault("shoot", "all")
 

@@ -109,8 +109,8 @@ def test_a_plan_or_description_that_is_no_file(odd: Callable[[str], Path], tmp_p
 
 def test_a_manifest_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
     odd(MANIFEST_FILE)
-    (told,) = alterations(RunFolder(tmp_path))
-    assert told.startswith("manifest.json is invalid")
+    (reported,) = alterations(RunFolder(tmp_path))
+    assert reported.startswith("manifest.json is invalid")
 
 
 def test_a_night_or_summary_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
@@ -139,12 +139,12 @@ def test_a_suite_that_is_no_file(odd: Callable[[str], Path]) -> None:
         find_suite(str(odd("suite.yml")))
 
 
-def test_a_limit_of_file_sizes_is_told_as_a_full_disk_is() -> None:
-    told = storage_error(OSError(errno.EFBIG, "File too large"), Path("results"))
-    assert told is not None
-    assert told.exit_code == 69
-    assert str(told).startswith("results can't be written: File too large.")
-    assert "ulimit -f unlimited" in str(told)
+def test_a_limit_of_file_sizes_is_reported_as_a_full_disk_is() -> None:
+    reported = storage_error(OSError(errno.EFBIG, "File too large"), Path("results"))
+    assert reported is not None
+    assert reported.exit_code == 69
+    assert str(reported).startswith("results can't be written: File too large.")
+    assert "ulimit -f unlimited" in str(reported)
 
 
 def test_a_file_that_can_not_be_replaced_stays(
@@ -207,8 +207,8 @@ def test_a_wait_for_a_stopped_process_ends_and_names_it(tmp_path: Path) -> None:
     }
     for lock, wait in waits.items():
         with stopped_with_the_lock_of(lock) as holder, limited(0.1):
-            told = rf"process {holder}, which is stopped \(kill -CONT lets it go on\)"
-            with pytest.raises(WaitTimeoutError, match=told):
+            reported = rf"process {holder}, which is stopped \(kill -CONT lets it go on\)"
+            with pytest.raises(WaitTimeoutError, match=reported):
                 wait()
 
 
@@ -493,8 +493,10 @@ def test_a_run_of_ours_without_a_manifest_can_not_be_relied_on(
 ) -> None:
     folder.write_run(description_of(cluster=cluster, ended_micros=ended_micros))
     (folder.path / MANIFEST_FILE).unlink()
-    (told,) = alterations(folder)
-    assert told.startswith("manifest.json is missing: the run was not collected to its end, or its")
+    (reported,) = alterations(folder)
+    assert reported.startswith(
+        "manifest.json is missing: the run was not collected to its end, or its"
+    )
 
 
 @pytest.mark.parametrize("cluster", [GENERATED, "elsewhere"])

@@ -31,22 +31,22 @@ def test_ids_are_sorted_by_their_numbers() -> None:
 
 @pytest.mark.parametrize("check", DESCRIBED)
 def test_every_check_is_described(check: Check) -> None:
-    told = DESCRIBED[check]
-    assert re.fullmatch(r"[A-Z].*[^.]\.", told.definition), "one sentence"
-    assert ". " not in told.definition
-    assert told.evaluates
-    assert told.source
-    texts = [getattr(told, field) for field in Description.__struct_fields__]
+    reported = DESCRIBED[check]
+    assert re.fullmatch(r"[A-Z].*[^.]\.", reported.definition), "one sentence"
+    assert ". " not in reported.definition
+    assert reported.evaluates
+    assert reported.source
+    texts = [getattr(reported, field) for field in Description.__struct_fields__]
     assert "|" not in "".join(texts), "they stand in a table"
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_a_definition_has_the_verdicts_of_the_cases(check: Check) -> None:
-    told = CHECKS[check].header
+    reported = CHECKS[check].header
     verdicts = {verdict for case in CHECKS[check].cases for verdict in case.verdicts}
     sections = {
-        FindingVerdict.PERMITTED: told.permitted,
-        FindingVerdict.UNDECIDED: told.undecided,
+        FindingVerdict.PERMITTED: reported.permitted,
+        FindingVerdict.UNDECIDED: reported.undecided,
     }
     assert verdicts, "it has no cases"
     assert verdicts - {FindingVerdict.VIOLATION} == {one for one in sections if sections[one]}

@@ -141,9 +141,9 @@ def test_acknowledged_records_lie_where_they_were_acknowledged(
     held = clean["replica_records"].drop_duplicates(key)
     bounds = clean["log_starts"].drop_duplicates(["topic", "partition"])
     sends = clean["sends"].query("outcome == 'ok'").merge(bounds, on=["topic", "partition"])
-    owed = sends[(sends["acks"] == "all") & (sends["offset"] >= sends["log_start_offset"])]
-    found = owed.merge(held, on=key, suffixes=("", "_held"))
-    assert len(found) == len(owed) > 100
+    required = sends[(sends["acks"] == "all") & (sends["offset"] >= sends["log_start_offset"])]
+    found = required.merge(held, on=key, suffixes=("", "_held"))
+    assert len(found) == len(required) > 100
     assert (found["offset"] == found["offset_held"]).all()
 
 
@@ -177,9 +177,9 @@ def test_groups_get_every_record_in_order_and_whole(clean: dict[str, pd.DataFram
     log = clean["replica_records"].drop_duplicates(["topic", "partition", "offset"])
     readable = log[~log["topic"].str.endswith("transactional")]
     groups = polls[["group", "topic"]].drop_duplicates()
-    owed = readable.merge(groups, on="topic")
+    required = readable.merge(groups, on="topic")
     got = polls.drop_duplicates(["group", "value"])
-    assert len(owed.merge(got, on=["group", "value"])) == len(owed)
+    assert len(required.merge(got, on=["group", "value"])) == len(required)
     steady = polls[polls["group"].str.endswith("steady")]
     for _, one in steady.groupby(["group", "partition"]):
         in_order = one.sort_values(["seq", "position_in_poll"])
@@ -260,8 +260,8 @@ def test_a_lost_record_is_in_no_replica() -> None:
     mine = records[records["partition"] == place.partition]
     assert place.offset not in set(mine["offset"])
     _, sends, _ = rows_of("lost_record", "sends")
-    told = sends[(sends["partition"] == place.partition) & (sends["offset"] == place.offset)]
-    assert list(told["outcome"]) == ["ok"]
+    reported = sends[(sends["partition"] == place.partition) & (sends["offset"] == place.offset)]
+    assert list(reported["outcome"]) == ["ok"]
 
 
 def test_a_refused_send_is_in_the_log() -> None:
@@ -303,7 +303,7 @@ def test_as_many_anomalies_as_asked_in_topics_of_their_own(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [
         ({"events": 10}, "--events"),
         ({"plant": "nonsense"}, "lost_record"),
@@ -314,10 +314,10 @@ def test_as_many_anomalies_as_asked_in_topics_of_their_own(tmp_path: Path) -> No
         ({"kind": "unhealthy", "plant": "lost_record"}, "clean histories only"),
     ],
 )
-def test_what_can_not_be_generated_is_told(
-    tmp_path: Path, asked: dict[str, Any], told: str
+def test_what_can_not_be_generated_is_reported(
+    tmp_path: Path, asked: dict[str, Any], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         write(tmp_path, **asked)
 
 
@@ -333,9 +333,9 @@ def test_the_command_lists_the_classes_and_spares_other_files(tmp_path: Path) ->
     (tmp_path / "precious").write_text("")
     refused = CliRunner().invoke(app, ["generate", str(tmp_path)])
     assert isinstance(refused.exception, UsageError)
-    told = CliRunner().invoke(app, ["generate", str(tmp_path / "new"), "--events", "1500"])
-    assert told.exit_code == 0
-    assert "1," in told.stdout
+    reported = CliRunner().invoke(app, ["generate", str(tmp_path / "new"), "--events", "1500"])
+    assert reported.exit_code == 0
+    assert "1," in reported.stdout
     asked = ["generate", str(tmp_path / "other"), "--events", "1500", "--kind", "unhealthy"]
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert RunFolder(tmp_path / "other").plan().topics[0].topic.endswith("unhealthy")

@@ -98,7 +98,7 @@ def test_a_poll_of_very_many_records_is_read_whole(tmp_path: Path) -> None:
     assert len(read_histories(tmp_path).of("polls")) == LARGE
 
 
-def test_a_wall_clock_that_jumps_is_told_a_late_reading_is_not(tmp_path: Path) -> None:
+def test_a_wall_clock_that_jumps_is_reported_a_late_reading_is_not(tmp_path: Path) -> None:
     path = written(tmp_path)
     assert read(tmp_path).clock_jump_micros < 10_000
     lines = [json.loads(line) for line in path.read_text().splitlines()]

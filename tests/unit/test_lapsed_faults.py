@@ -69,7 +69,7 @@ def unreachable() -> str:
 
 
 @pytest.mark.parametrize(
-    ("lapse", "told"),
+    ("lapse", "reported"),
     [
         (str, None),
         (lambda: "a rule is missing", "a rule is missing"),
@@ -77,7 +77,7 @@ def unreachable() -> str:
     ],
 )
 def test_a_fault_that_ended_before_its_heal_did_not_land(
-    tmp_path: Path, lapse: Callable[[], str], told: str | None
+    tmp_path: Path, lapse: Callable[[], str], reported: str | None
 ) -> None:
     unused = cast("Any", SimpleNamespace())
     history = HistoryWriter(tmp_path / "driver.jsonl")
@@ -88,8 +88,8 @@ def test_a_fault_that_ended_before_its_heal_did_not_land(
     lines = [json.loads(line) for line in (tmp_path / "driver.jsonl").read_text().splitlines()]
     times = {line["change"]: line["wall_micros"] for line in reversed(lines)}
     (row,) = read_histories(tmp_path).of("faults")
-    assert row["landed"] == held.evidence.landed == (told is None)
-    assert json.loads(row["evidence"]).get("ended_before_heal") == told
+    assert row["landed"] == held.evidence.landed == (reported is None)
+    assert json.loads(row["evidence"]).get("ended_before_heal") == reported
     assert row["proved_micros"] == times["proved"]
     assert row["forced_ms"] == 5
     assert row["healed_micros"] == times["healed"]

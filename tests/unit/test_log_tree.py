@@ -214,7 +214,7 @@ def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "reported"),
     [
         (
             {},
@@ -238,13 +238,13 @@ def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> N
     ],
 )
 def test_each_row_says_what_the_epoch_of_the_commit_shows(
-    tmp_path: Path, fields: dict[str, Any], told: str
+    tmp_path: Path, fields: dict[str, Any], reported: str
 ) -> None:
     folder = made(tmp_path)
     (only,) = commits_of(Source(RunFacts(folder), verdict(resumed(**fields))), tree(folder))
-    assert why(only, tree(folder)) == told
+    assert why(only, tree(folder)) == reported
     (drawn,) = log_trees(RunFacts(folder), verdict(resumed(**fields)))
-    assert told in " ".join(texts(drawn.svg))
+    assert reported in " ".join(texts(drawn.svg))
 
 
 def test_skipped_offsets_come_from_every_finding_not_from_the_examples(tmp_path: Path) -> None:
@@ -264,9 +264,9 @@ def test_the_picture_changes_with_the_tables(tmp_path: Path) -> None:
     (after,) = log_trees(
         RunFacts(made(tmp_path / "b", cut_batches=[batch(1, 100, 179, 1)])), verdict(resumed())
     )
-    told = "epoch 1: offsets 100 to {} at least, truncated by broker 1"
-    assert told.format(199) in " ".join(texts(before.svg))
-    assert told.format(179) in " ".join(texts(after.svg))
+    reported = "epoch 1: offsets 100 to {} at least, truncated by broker 1"
+    assert reported.format(199) in " ".join(texts(before.svg))
+    assert reported.format(179) in " ".join(texts(after.svg))
     assert {"0", "50", "100", "200", "350"} <= set(texts(before.svg))
     assert "2 none, 3 broker 2 (unclean election)" in " ".join(texts(before.svg))
 
@@ -298,9 +298,9 @@ def test_texts_are_escaped_and_the_picture_has_a_title_and_a_description(tmp_pat
     assert "<img" not in drawn.svg
     root = ET.fromstring(drawn.svg)  # noqa: S314 - made here
     named = re.split(r"\s+", root.attrib["aria-labelledby"])
-    told = {one.attrib["id"]: one.text for one in root.iter() if one.attrib.get("id") in named}
-    assert told["fp-tree-1-title"] == "The log of t-0 as a tree of epochs"
-    assert "A branch at offset 100" in str(told["fp-tree-1-desc"])
+    reported = {one.attrib["id"]: one.text for one in root.iter() if one.attrib.get("id") in named}
+    assert reported["fp-tree-1-title"] == "The log of t-0 as a tree of epochs"
+    assert "A branch at offset 100" in str(reported["fp-tree-1-desc"])
 
 
 def test_a_long_log_joins_epochs_that_no_branch_and_no_commit_needs(tmp_path: Path) -> None:

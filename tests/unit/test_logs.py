@@ -254,7 +254,7 @@ def test_how_a_log_ends(content: bytes | None, lines: int, torn: str, until: int
 
 
 @pytest.mark.parametrize(
-    ("tail", "told"),
+    ("tail", "reported"),
     [
         ("", "its log is empty"),
         ("\n \n", "its log is empty"),
@@ -262,5 +262,5 @@ def test_how_a_log_ends(content: bytes | None, lines: int, torn: str, until: int
         ("one\ntwo\n\n", "its log ends with: two\none"),
     ],
 )
-def test_the_last_line_stands_first(tail: str, told: str) -> None:
-    assert log_end(tail) == told
+def test_the_last_line_stands_first(tail: str, reported: str) -> None:
+    assert log_end(tail) == reported

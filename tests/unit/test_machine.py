@@ -83,7 +83,7 @@ def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     return int(ended.value.code or 0), capsys.readouterr().err
 
 
-def test_a_machine_with_all_is_told_nothing(
+def test_a_machine_with_all_is_reported_nothing(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.has_user(0)
@@ -137,7 +137,7 @@ def test_others_than_root_are_told_one_command(
     assert machine.called() == []
 
 
-def test_another_system_is_told_its_own_command(
+def test_another_system_is_reported_its_own_command(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.has_user(0)
@@ -209,7 +209,7 @@ def java_home(path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
         ("#!/bin/sh\nexit 1\n", "is of an unknown version"),
     ],
 )
-def test_a_java_that_does_not_serve_is_told(
+def test_a_java_that_does_not_serve_is_reported(
     script: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java_home(tmp_path, monkeypatch, script)
@@ -217,7 +217,7 @@ def test_a_java_that_does_not_serve_is_told(
         require_programs()
 
 
-def test_a_java_without_a_module_that_spark_needs_is_told(
+def test_a_java_without_a_module_that_spark_needs_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java_home(tmp_path, monkeypatch, f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}')
@@ -225,7 +225,9 @@ def test_a_java_without_a_module_that_spark_needs_is_told(
         require_programs()
 
 
-def test_a_user_who_may_not_use_docker_is_told_the_group(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_who_may_not_use_docker_is_reported_the_group(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(**_: object) -> None:
         raise DockerException("('Connection aborted.', PermissionError(13, 'Permission denied'))")
 
@@ -247,7 +249,7 @@ def test_what_the_doctor_advises_is_shown_in_full(
     assert setting in "".join(capsys.readouterr().out.split())
 
 
-def test_a_java_that_hangs_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_java_that_hangs_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java_home(tmp_path, monkeypatch, "#!/bin/sh\nsleep 1000\n")
     monkeypatch.setattr("cluster.prerequisites._JAVA_SECONDS", 0.2)
     with pytest.raises(PrerequisiteError, match=r"did not print its version within 0\.2 s"):
@@ -259,8 +261,8 @@ def test_a_java_that_can_not_start_says_why_itself(
 ) -> None:
     said = "Error occurred during initialization of VM"
     java = java_home(tmp_path, monkeypatch, f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
-    told = f"^{java} could not start: {said} heap$"
-    with pytest.raises(PrerequisiteError, match=told):
+    reported = f"^{java} could not start: {said} heap$"
+    with pytest.raises(PrerequisiteError, match=reported):
         require_programs()
 
 
@@ -295,7 +297,7 @@ def limits_after(soft: int, hard: int) -> str:
     return ended.stdout.strip()
 
 
-def test_few_open_files_are_told_with_the_command_that_permits_more() -> None:
+def test_few_open_files_are_reported_with_the_command_that_permits_more() -> None:
     assert limits_after(256, 256) == (
         "a process may open 256 files here, and 1024 are needed: raise the limit with: "
         "ulimit -n 1024"
@@ -311,7 +313,7 @@ def test_a_soft_limit_of_open_files_is_raised() -> None:
 
 
 @pytest.mark.parametrize("umask", [0o777, 0o700, 0o277])
-def test_a_umask_that_shuts_its_own_user_out_is_told(umask: int, tmp_path: Path) -> None:
+def test_a_umask_that_shuts_its_own_user_out_is_reported(umask: int, tmp_path: Path) -> None:
     usual = os.umask(umask)
     try:
         for require in (require_programs, lambda: require_runs(tmp_path / "r", PoolKind.LOOPBACK)):

@@ -49,7 +49,7 @@ def _made_of(once: Memo, source: str) -> Callable[[], int]:
     return build
 
 
-def test_sources_are_told_by_way_of_what_is_built() -> None:
+def test_sources_are_reported_by_way_of_what_is_built() -> None:
     once = Memo()
     once.get("inner", _made_of(once, "polls"))
     with once.sources() as asked:

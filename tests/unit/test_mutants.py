@@ -126,11 +126,11 @@ def test_a_check_whose_rows_are_kept_is_changed_in_its_own_steps() -> None:
 def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
     outcomes = [Outcome.VERDICT, Outcome.PLACE, Outcome.ERROR, Outcome.WORDS, Outcome.NONE]
     judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
-    told = part(Mutants(counted({"lost_record": judged}), []))
-    assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in told
-    told = "\n".join(survivors({"lost_record": judged}))
-    assert "- s: `anot noticed` → `bnot noticed`" in told
-    assert "- s (in words): `ain words` → `bin words`" in told
+    reported = part(Mutants(counted({"lost_record": judged}), []))
+    assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in reported
+    reported = "\n".join(survivors({"lost_record": judged}))
+    assert "- s: `anot noticed` → `bnot noticed`" in reported
+    assert "- s (in words): `ain words` → `bin words`" in reported
 
 
 def test_a_survivor_with_a_reason_does_not_count() -> None:

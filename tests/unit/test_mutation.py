@@ -37,8 +37,13 @@ def score(*ones: Found, **expected: list[Place]) -> Score:
 
 
 def test_what_is_found_where_it_was_planted() -> None:
-    told = score(found())
-    assert (told.planted, told.recall, told.precision, told.is_perfect) == (1, 1.0, 1.0, True)
+    reported = score(found())
+    assert (reported.planted, reported.recall, reported.precision, reported.is_perfect) == (
+        1,
+        1.0,
+        1.0,
+        True,
+    )
 
 
 def test_another_place_or_verdict_is_a_miss() -> None:

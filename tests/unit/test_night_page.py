@@ -88,7 +88,7 @@ def judged(
         findings=findings,
         examples=[],
     )
-    told = made(
+    reported = made(
         Verdict,
         scenario=run.scenario,
         seed=run.seed,
@@ -97,7 +97,7 @@ def judged(
         verdict=verdict,
         checks={"lost_record": result},
     )
-    return Judged(folder, told)
+    return Judged(folder, reported)
 
 
 def row(**fields: Any) -> NightRow:
@@ -175,20 +175,20 @@ def test_a_canary_that_fails_is_good_and_one_that_passes_fails_the_night(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("run", "told"),
+    ("run", "reported"),
     [
         (planned(folder=None, exit_code=None, error="no scenario ran"), "no scenario ran"),
         (planned(folder="runs/gone"), "no run folder"),
         (planned(folder=None, status=RunStatus.RUNNING), "has not started"),
     ],
 )
-def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, told: str) -> None:
+def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, reported: str) -> None:
     state = night([run])
     assert runs_of(tmp_path, state) == []
     summary = write_night(tmp_path, state, [])
     assert summary.verdict is UNDECIDED
-    assert told in str(summary.runs[0].error)
-    assert told in (tmp_path / "report" / "index.html").read_text()
+    assert reported in str(summary.runs[0].error)
+    assert reported in (tmp_path / "report" / "index.html").read_text()
 
 
 def test_a_run_whose_analysis_broke_is_undecided(tmp_path: Path) -> None:
@@ -233,20 +233,20 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
         summary = write_night(path, state, [judged(path, planned(), verdict, findings=findings)])
         write_atomically(path / NIGHT_FILE, state)
         assert read_night(path) == state
-        told.extend((name, one.what, one.change) for one in summary.changes)
+        reported.extend((name, one.what, one.change) for one in summary.changes)
         return summary.compared_with
 
-    told: list[tuple[str, str, str]] = []
+    reported: list[tuple[str, str, str]] = []
     assert write("first", 0, started_micros=1, ended_micros=2) is None
     assert write("unfinished", 5, started_micros=3) == "first"
     assert write("docker", 5, started_micros=4, ended_micros=5, cluster="docker") is None
     assert write("other", 5, started_micros=5, ended_micros=6, suite="nightly") is None
-    told.clear()
+    reported.clear()
     assert write("second", 2, started_micros=6, ended_micros=7) == "first"
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / NIGHT_FILE).write_text("{")
     assert write("third", 2, started_micros=8, ended_micros=9) == "second"
-    assert told == [
+    assert reported == [
         ("second", "verdict", "pass → fail"),
         ("second", "lost_record", "findings appeared: 0 → 2, holds → violated"),
     ]
@@ -256,7 +256,7 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "reported"),
     [
         (row(seed=1, seconds=1.0), row(seed=2, seconds=9.0), []),
         (row(checks=counted(2)), row(checks=counted(3)), ["findings changed: 2 → 3"]),
@@ -291,10 +291,10 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
         (row(), row(parameters={"a": 1}), ["new: pass", "gone: pass"]),
     ],
 )
-def test_changes(before: NightRow, after: NightRow, told: list[str]) -> None:
+def test_changes(before: NightRow, after: NightRow, reported: list[str]) -> None:
     found = [one.change for one in changes([before], [after])]
-    assert len(found) == len(told)
-    for change, start in zip(found, told, strict=True):
+    assert len(found) == len(reported)
+    for change, start in zip(found, reported, strict=True):
         assert change.startswith(start)
 
 
@@ -320,11 +320,11 @@ def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
         }
         return replace(one, verdict=msgspec.structs.replace(one.verdict, checks=held))
 
-    told = [
+    reported = [
         with_counts(found[0], lost_record=0, double_ownership=0, resumption=0),
         with_counts(found[1], lost_record=2, double_ownership=0),
     ]
-    summary = write_night(tmp_path, night(runs), told)
+    summary = write_night(tmp_path, night(runs), reported)
     assert summary.unexercised == ["double_ownership"]
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Checks that no run exercised" in page

@@ -84,10 +84,10 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
 )
 def test_a_wrong_suite_names_file_and_field(tmp_path: Path, runs: str, hints: list[str]) -> None:
     path = written(tmp_path, runs)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as reported:
         find_suite(str(path))
     for hint in [str(path), *hints]:
-        assert hint in str(told.value)
+        assert hint in str(reported.value)
 
 
 @pytest.mark.parametrize("name", ["frobnicate", "missing/mine.yml"])

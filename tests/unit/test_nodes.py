@@ -65,8 +65,8 @@ def test_lines_come_whole_however_they_are_cut(lines: list[bytes], data: st.Data
 
 def test_a_line_is_given_before_more_comes() -> None:
     came = iter([b"on", b"e\ntw", b"o\n"])
-    told = lines_of(came)
-    assert (next(told), next(came)) == (b"one", b"o\n")
+    reported = lines_of(came)
+    assert (next(reported), next(came)) == (b"one", b"o\n")
 
 
 def test_a_failed_command_shows_what_it_said(node: Node) -> None:
@@ -301,7 +301,7 @@ def test_a_results_folder_that_is_taken_away_is_named(tmp_path: Path, *, is_move
         take_away()
 
 
-def test_another_error_is_told_as_it_is(tmp_path: Path) -> None:
+def test_another_error_is_reported_as_it_is(tmp_path: Path) -> None:
     def fail(error: Exception) -> None:
         with node_root(tmp_path / "results"):
             if isinstance(error, InterruptError):

@@ -123,7 +123,7 @@ def test_a_setting_of_another_form_is_named(setting: str) -> None:
         ("", ""),
     ],
 )
-def test_of_what_the_jvm_prints_one_line_is_told(
+def test_of_what_the_jvm_prints_one_line_is_reported(
     said: str,
     why: str,
     own_temp: Path,
@@ -135,9 +135,9 @@ def test_of_what_the_jvm_prints_one_line_is_told(
         raise AnalysisError("Spark did not start on local")
 
     opens(monkeypatch, fails)
-    with pytest.raises(AnalysisError) as told:
+    with pytest.raises(AnalysisError) as reported:
         opening.open_session()
-    assert str(told.value) == f"Spark did not start on local{f' ({why})' if why else ''}"
+    assert str(reported.value) == f"Spark did not start on local{f' ({why})' if why else ''}"
     with pytest.raises(UsageError, match=r"^--conf spark\.a=b: Spark did not start"):
         cli.Asked(None, {"spark.a": "b"}).open([Engine.DUCKDB])
     with pytest.raises(AnalysisError):
@@ -240,7 +240,7 @@ def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: 
 
 @pytest.mark.parametrize("require", [require_programs, open_session])
 @pytest.mark.parametrize("home", ["/nonexist", "", "a file", "a folder", "not executable"])
-def test_a_spark_home_without_spark_is_told(
+def test_a_spark_home_without_spark_is_reported(
     require: object, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert callable(require)

@@ -152,10 +152,10 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
     )
     document = junit([output(tmp_path, verdict)])
     assert set(words(document).values()) == {"pass"}
-    told = str(case(document, "lost_record").findtext("system-out"))
-    assert told.startswith("1 violation as the scenario expects: ")
-    told = case(document, "reset").findtext("system-out")
-    assert told == "1 permitted by the configuration: one of a kind"
+    reported = str(case(document, "lost_record").findtext("system-out"))
+    assert reported.startswith("1 violation as the scenario expects: ")
+    reported = case(document, "reset").findtext("system-out")
+    assert reported == "1 permitted by the configuration: one of a kind"
     assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
 
 
@@ -344,9 +344,9 @@ def test_each_run_and_the_session_have_their_files(tmp_path: Path) -> None:
 def test_json_has_whole_verdicts_and_errors(tmp_path: Path) -> None:
     runs = [judged(tmp_path / "0", FAILED), judged(tmp_path / "1", None)]
     summary = summary_of(night_row(None))
-    told = json.loads(as_json(runs, [(tmp_path / "n", summary)]))
-    assert msgspec.convert(told["runs"][0]["verdict"], Verdict) == FAILED
-    assert (told["runs"][1]["verdict"], told["runs"][1]["error"]) == (None, "it is damaged")
-    assert told["runs"][0]["page"] is None, "no page was written"
-    assert msgspec.convert(told["nights"][0]["summary"], NightSummary) == summary
-    assert FindingVerdict(told["runs"][0]["verdict"]["unexpected"][0]["first"]["verdict"])
+    reported = json.loads(as_json(runs, [(tmp_path / "n", summary)]))
+    assert msgspec.convert(reported["runs"][0]["verdict"], Verdict) == FAILED
+    assert (reported["runs"][1]["verdict"], reported["runs"][1]["error"]) == (None, "it is damaged")
+    assert reported["runs"][0]["page"] is None, "no page was written"
+    assert msgspec.convert(reported["nights"][0]["summary"], NightSummary) == summary
+    assert FindingVerdict(reported["runs"][0]["verdict"]["unexpected"][0]["first"]["verdict"])

@@ -132,7 +132,9 @@ def test_of_two_that_start_at_once_the_second_shows_the_first(
     assert _start(PoolKind.EMBEDDED, "4.4.0", tmp_path) == PLAYGROUND
 
 
-def test_one_that_does_not_come_up_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_come_up_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_down(PLAYGROUND, tmp_path)
     forget_ended(tmp_path)
     assert not (tmp_path / FILE).exists()
@@ -279,18 +281,18 @@ def test_a_client_that_sends_nothing_lets_the_next_one_pass(
 
 
 @pytest.mark.parametrize(
-    ("raised", "told", "text"),
+    ("raised", "reported", "text"),
     [
         (FaultError("no leader"), FaultError, "no leader"),
         (OSError(5, "disk"), NodeError, "unexpected OSError"),
         (ZeroDivisionError("x"), NodeError, "unexpected ZeroDivisionError: x"),
     ],
 )
-def test_an_error_of_an_order_is_told_and_the_cluster_stays(
-    served: Served, raised: Exception, told: type[FencepostError], text: str
+def test_an_error_of_an_order_is_reported_and_the_cluster_stays(
+    served: Served, raised: Exception, reported: type[FencepostError], text: str
 ) -> None:
     served.run.error = raised
-    with pytest.raises(told, match=text):
+    with pytest.raises(reported, match=text):
         served.tell(Orders.heal())
     with pytest.raises(UsageError, match="no verb"):
         served.tell(Orders.fault("shoot", "all"))

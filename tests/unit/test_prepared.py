@@ -188,8 +188,8 @@ def test_a_statement_that_needs_rows_has_none_of_a_trace_without_any(tmp_path: P
         engine.define(str(check), rows.text, NUMBERS)
     needing = {name: text for name, text in statements().items() if prepared(text).needed}
     assert needing
-    told = {name: engine.rows(text, numbers=NUMBERS).num_rows for name, text in needing.items()}
-    assert {name: rows for name, rows in told.items() if rows} == {}
+    reported = {name: engine.rows(text, numbers=NUMBERS).num_rows for name, text in needing.items()}
+    assert {name: rows for name, rows in reported.items() if rows} == {}
 
 
 @pytest.fixture

@@ -124,17 +124,17 @@ def ended(folder: Path, streams: str = "", **env: str) -> "subprocess.CompletedP
 
 @pytest.mark.parametrize("env", [{}, {"PYTHONUTF8": "0"}, {"PYTHONCOERCECLOCALE": "0"}])
 def test_files_are_utf_8_whatever_the_locale(env: dict[str, str], tmp_path: Path) -> None:
-    told = ended(tmp_path, LC_ALL="C", **env)
-    assert told.returncode == 0, told.stderr
+    reported = ended(tmp_path, LC_ALL="C", **env)
+    assert reported.returncode == 0, reported.stderr
     assert (tmp_path / "é").read_bytes() == "ä".encode()
-    assert told.stdout == "é \\ud800 \\udcff\n".encode()
-    assert told.stderr == b"C.UTF-8\n", "Java's files are, too"
+    assert reported.stdout == "é \\ud800 \\udcff\n".encode()
+    assert reported.stderr == b"C.UTF-8\n", "Java's files are, too"
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_files(streams: str, tmp_path: Path) -> None:
-    told = ended(tmp_path, streams, LC_ALL="C.UTF-8")
-    assert told.returncode == 0, told.stderr
+    reported = ended(tmp_path, streams, LC_ALL="C.UTF-8")
+    assert reported.returncode == 0, reported.stderr
     assert (tmp_path / "file").read_bytes() == b"content"
 
 

@@ -60,8 +60,8 @@ def test_the_terminal_counts_the_rules() -> None:
     )
     out = io.StringIO()
     show(verdict, Console(file=out, width=100))
-    told = "rules of the protocol, by API: 2 holds, 1 not applicable, 2 not asked;"
-    assert f"{told} without a response: newer epoch\n" in out.getvalue()
+    reported = "rules of the protocol, by API: 2 holds, 1 not applicable, 2 not asked;"
+    assert f"{reported} without a response: newer epoch\n" in out.getvalue()
 
 
 def test_versions_are_written_as_in_kafkas_schemas() -> None:

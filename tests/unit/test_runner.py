@@ -206,14 +206,14 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = ran(tmp_path, monkeypatch, own=with_ways("killed", "whole", "late"))
-    told = [one.partition("way=")[2] for one in ended.dropped]
-    assert told[0].startswith("killed can't be judged: ")
+    reported = [one.partition("way=")[2] for one in ended.dropped]
+    assert reported[0].startswith("killed can't be judged: ")
     reason = "has no run: ducktape ended with 70 before it was its turn"
-    assert told[1:] == [f"late {reason}", f"whole {reason}"]
+    assert reported[1:] == [f"late {reason}", f"whole {reason}"]
 
 
 @pytest.mark.parametrize(
-    ("way", "told"),
+    ("way", "reported"),
     [
         ("signal", "the scenario's process was killed by signal 9 before it had collected all"),
         ("full", "the scenario's process could not write its end: OSError(28, 'No space left on"),
@@ -221,10 +221,10 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
     ],
 )
 def test_a_process_that_ended_says_how(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, reported: str
 ) -> None:
     (run,) = find_runs(ran(tmp_path, monkeypatch, own=with_ways(way)).folder)
-    assert (run.run().error or "").startswith(told)
+    assert (run.run().error or "").startswith(reported)
 
 
 def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(
@@ -239,7 +239,7 @@ def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(
 
 
 @pytest.mark.parametrize(
-    ("files", "told"),
+    ("files", "reported"),
     [
         (
             {"own": with_ways("whole"), "other": with_ways("whole")},
@@ -256,9 +256,9 @@ def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(
     ],
 )
 def test_tests_of_one_name_are_refused_before_anything_starts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         ran(tmp_path, monkeypatch, **files)
     assert not list((tmp_path / "results").glob("*/Own"))
 

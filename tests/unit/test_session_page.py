@@ -120,13 +120,18 @@ def test_a_matrix_has_a_column_for_each_version_and_client(tmp_path: Path) -> No
         ]
     )
     assert made.versions == [("4.4.0", [CLUSTER, "java", "librdkafka"]), ("3.9.0", [CLUSTER])]
-    told = {
+    reported = {
         name: [None if cell is None else cell.entries for cell in cells]
         for name, cells in made.rows
     }
     both = [("holds", 2, "a.html")]
-    assert told["a"] == [both, [("unexpected", 1, "a.html"), ("holds", 1, "a.html")], both, None]
-    assert told["b"] == [
+    assert reported["a"] == [
+        both,
+        [("unexpected", 1, "a.html"), ("holds", 1, "a.html")],
+        both,
+        None,
+    ]
+    assert reported["b"] == [
         [("undecided", 1, "b.html")],
         [("holds", 1, "b.html")],
         [("expected", 1, "b.html")],

@@ -84,7 +84,7 @@ def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ('LeaderOf("orders", 0)', 'LeaderOf("order", 0)', "13: there is no topic order; there are"),
         ('Rebalance("readers")', 'Rebalance("reader")', "14: there is no group reader; there are"),
@@ -93,14 +93,14 @@ def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_the_story_misspells_is_refused(
-    tmp_path: Path, old: str, new: str, told: str
+    tmp_path: Path, old: str, new: str, reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"own_test.py:{told}"):
+    with pytest.raises(UsageError, match=f"own_test.py:{reported}"):
         checked(PLAN, written(tmp_path, STORY.replace(old, new)))
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"groups": [other(topic="orderz")]}, "1: group readers: there is no topic orderz"),
         ({"groups": [READERS, READERS]}, "14: 2 groups are named readers"),
@@ -140,14 +140,14 @@ def test_a_name_that_the_story_misspells_is_refused(
     ],
 )
 def test_a_plan_that_names_what_there_is_not_is_refused(
-    tmp_path: Path, changed: dict[str, Any], told: str
+    tmp_path: Path, changed: dict[str, Any], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"own_test.py:.*{told}"):
+    with pytest.raises(UsageError, match=f"own_test.py:.*{reported}"):
         checked(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
 
 
 @pytest.mark.parametrize(
-    ("client", "setting", "value", "told"),
+    ("client", "setting", "value", "reported"),
     [
         ("java", "enable.auto.commit", "true", 'is not for settings: use manner="auto" for true'),
         ("librdkafka", "enable.auto.commit", True, 'is not for settings: use manner="auto"'),
@@ -169,10 +169,10 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
     ],
 )
 def test_a_setting_that_a_client_does_not_take_is_refused(
-    tmp_path: Path, client: str, setting: str, value: object, told: str
+    tmp_path: Path, client: str, setting: str, value: object, reported: str
 ) -> None:
     groups = [other(client=client, settings={setting: value})]
-    named = rf"own_test.py:.*group readers: .*{told}"
+    named = rf"own_test.py:.*group readers: .*{reported}"
     with pytest.raises(UsageError, match=f"(?s){named}") as refused:
         checked(msgspec.structs.replace(PLAN, groups=groups), written(tmp_path, STORY))
     assert setting in str(refused.value)
@@ -186,7 +186,7 @@ def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"log.retention.chek.interval.ms": "1"}, "nearest is log.retention.check.interval.ms"),
         ({"log.retention.hours": "a\nb"}, "topology: log.retention.hours='a"),
@@ -199,9 +199,9 @@ def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None
     ],
 )
 def test_a_setting_of_servers_that_there_is_not_is_refused(
-    tmp_path: Path, settings: dict[str, str], told: str
+    tmp_path: Path, settings: dict[str, str], reported: str
 ) -> None:
-    with pytest.raises(UsageError, match=f"own_test.py:.*{told}"):
+    with pytest.raises(UsageError, match=f"own_test.py:.*{reported}"):
         checked(PLAN, written(tmp_path, STORY), **settings)
 
 
@@ -228,7 +228,7 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ('{"cleanup.policy": "compact"}', "17: topic: cleanup.policy=compact removes superseded"),
         ("COMPACTED", "17: topic: cleanup.policy=compact,delete removes superseded"),
@@ -238,12 +238,12 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_settings_of_topics_are_checked_before_anything_starts(
-    tmp_path: Path, settings: str, told: str
+    tmp_path: Path, settings: str, reported: str
 ) -> None:
     story = STORY.replace("ORDERS =", 'COMPACTED = {"cleanup.policy": "compact,delete"}\nORDERS =')
     module = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
     declared = {"answer": "", "groups": (), "topology": Topology(brokers=1)}
-    with pytest.raises(UsageError, match=f"own_test.py:.*{told[2:]}"):
+    with pytest.raises(UsageError, match=f"own_test.py:.*{reported[2:]}"):
         require_declared(module, build=released("4.4.0"), **declared)
 
 
@@ -284,7 +284,7 @@ def test_a_sound_topology_is_taken(sound: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name", "told"),
+    ("given", "name", "reported"),
     [
         ({"brokers": 0}, "brokers", "brokers=0 has to be a number, 1 to 244"),
         ({"brokers": -3}, "brokers", "brokers=-3 has to be"),
@@ -301,12 +301,14 @@ def test_a_sound_topology_is_taken(sound: dict[str, Any]) -> None:
         ({"brokers": 3, "spares": -1}, "spares", "spares=-1"),
     ],
 )
-def test_a_topology_that_can_not_be_is_refused(given: dict[str, Any], name: str, told: str) -> None:
-    assert told in topology_problems(Topology(**given))[name]
+def test_a_topology_that_can_not_be_is_refused(
+    given: dict[str, Any], name: str, reported: str
+) -> None:
+    assert reported in topology_problems(Topology(**given))[name]
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "reported"),
     [
         ({"partitions": 0}, "topic orders: partitions=0 has to be a number, at least 1"),
         ({"replication": 4}, "topic orders: replication=4 has to be a number, 1 to 3"),
@@ -314,9 +316,9 @@ def test_a_topology_that_can_not_be_is_refused(given: dict[str, Any], name: str,
         ({"retention_ms": -2}, "topic orders: retention_ms=-2"),
     ],
 )
-def test_a_topic_that_can_not_be_is_refused(changed: dict[str, int], told: str) -> None:
+def test_a_topic_that_can_not_be_is_refused(changed: dict[str, int], reported: str) -> None:
     (problem,) = topic_shape_problems([replace(ORDERS, **changed)], Topology(brokers=3))
-    assert problem.startswith(told)
+    assert problem.startswith(reported)
 
 
 def test_a_sound_topic_is_taken() -> None:
@@ -399,7 +401,7 @@ class T:
 
 
 @pytest.mark.parametrize(
-    ("story", "parameters", "told"),
+    ("story", "parameters", "reported"),
     [
         (CUTTING, {"recipe": "pause"}, None),
         (CUTTING, {"recipe": "deaf"}, 'own cuts connections with {"recipe": "deaf"}, and nodes'),
@@ -411,14 +413,14 @@ class T:
     ],
 )
 def test_a_scenario_that_cuts_connections_needs_a_network(
-    tmp_path: Path, story: str, parameters: dict[str, str], told: str | None
+    tmp_path: Path, story: str, parameters: dict[str, str], reported: str | None
 ) -> None:
     declared(tmp_path, story)
     scenario = read_scenario(tmp_path / "own_test.py")
-    if told is None:
+    if reported is None:
         scenario.require_uncut(parameters)
         return
-    with pytest.raises(UsageError, match=told.replace("{", "[{]")):
+    with pytest.raises(UsageError, match=reported.replace("{", "[{]")):
         scenario.require_uncut(parameters)
 
 
@@ -441,10 +443,10 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", BROKEN)
-def test_a_broken_file_is_told_with_its_line_and_breaks_no_other(
+def test_a_broken_file_is_reported_with_its_line_and_breaks_no_other(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content, told = BROKEN[kind]
+    content, reported = BROKEN[kind]
     as_bytes = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "own_test.py").write_bytes(as_bytes)
     (tmp_path / "sound_test.py").write_text('"""Why?"""\n')
@@ -452,7 +454,7 @@ def test_a_broken_file_is_told_with_its_line_and_breaks_no_other(
     assert [one.name for one in scenarios()] == ["own", "sound"]
     (sound,) = find_scenarios(["sound"])
     sound.require({})
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         find_scenarios(["own"])[0].require({})
 
 
@@ -528,7 +530,7 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('"""Why?"""\n', "holds no subclass of Scenario"),
         ("\nimport nothing_of_that_name\n", "own_test.py:2 does not import: ModuleNotFoundError"),
@@ -553,8 +555,10 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_file_that_can_not_be_counted_is_refused(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_a_file_that_can_not_be_counted_is_refused(
+    tmp_path: Path, text: str, reported: str
+) -> None:
+    with pytest.raises(UsageError, match=reported):
         pool_size([sized(tmp_path, text)], released("4.4.0"))
 
 

@@ -40,7 +40,7 @@ def style(name: str, epoch: int, *, groups: int, of: int, resets: str) -> StyleR
 
 
 def run(seed: int, *styles: StyleRow, metadata_epoch: int = 1) -> Verdict:
-    told = made(
+    reported = made(
         Resumption,
         group="g",
         client="java",
@@ -58,7 +58,7 @@ def run(seed: int, *styles: StyleRow, metadata_epoch: int = 1) -> Verdict:
         seed=seed,
         kafka="4.4.0",
         cluster="embedded",
-        resumption=[told],
+        resumption=[reported],
         styles=list(styles),
     )
 
@@ -101,9 +101,9 @@ def test_the_brief_table_counts_each_cell() -> None:
 
 
 def test_the_runs_are_named_and_their_clients_epochs_counted() -> None:
-    told = conditions(RUNS)
-    assert told.startswith("2 runs (seeds 7, 8), Kafka 4.4.0; verdicts: pass 2.")
-    assert "| the client's metadata | 1 in 1 of 2, 3 in 1 of 2 |" in told
+    reported = conditions(RUNS)
+    assert reported.startswith("2 runs (seeds 7, 8), Kafka 4.4.0; verdicts: pass 2.")
+    assert "| the client's metadata | 1 in 1 of 2, 3 in 1 of 2 |" in reported
 
 
 def test_only_what_stands_between_the_marks_is_replaced() -> None:

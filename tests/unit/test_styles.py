@@ -14,7 +14,7 @@ from contract.verdicts import Resumption, StyleRow, Verdict
 from tests.made import made
 
 
-def went_on(style: str, reset: str = "earliest", **told: Any) -> Resumption:
+def went_on(style: str, reset: str = "earliest", **reported: Any) -> Resumption:
     """A group that resumed at the divergence."""
     known: dict[str, Any] = {
         "committed_offset": 200,
@@ -31,7 +31,7 @@ def went_on(style: str, reset: str = "earliest", **told: Any) -> Resumption:
         client="java",
         commit_epoch=style,
         reset=reset,
-        **known | told,
+        **known | reported,
     )
 
 
@@ -91,7 +91,7 @@ def test_labels_keep_groups_apart() -> None:
     assert metadata == [("above", 1, 1), ("below", 1, 2), ("below", 1, 2)]
 
 
-def test_epochs_are_counted_where_a_client_told_them() -> None:
+def test_epochs_are_counted_where_a_client_reported_them() -> None:
     assert said_epochs(RESUMED) == ["the client's metadata: epoch 0 in 2 of 5, epoch 2 in 3 of 5"]
 
 

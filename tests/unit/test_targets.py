@@ -92,7 +92,7 @@ def test_a_file_beside_is_written_and_replaced(run: Path, tmp_path: Path) -> Non
         (errno.ENOENT, UsageError),
     ],
 )
-def test_a_page_that_can_not_be_written_is_told_in_words(
+def test_a_page_that_can_not_be_written_is_reported_in_words(
     number: int, kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
@@ -101,9 +101,9 @@ def test_a_page_that_can_not_be_written_is_told_in_words(
     monkeypatch.setattr(page_as_file, "replace_file", fails)
     page = tmp_path / "page.html"
     page.write_text("page")
-    with pytest.raises(kind, match=f"x.html can't be written: {os.strerror(number)}") as told:
+    with pytest.raises(kind, match=f"x.html can't be written: {os.strerror(number)}") as reported:
         page_as_file.standalone(page, tmp_path / "x.html")
-    assert "Errno" not in str(told.value)
+    assert "Errno" not in str(reported.value)
 
 
 @pytest.mark.parametrize(

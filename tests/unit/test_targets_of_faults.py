@@ -64,7 +64,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "target", "told"),
+    ("verb", "target", "reported"),
     [
         ("kill", "leader:nosuch-0", "there is no topic nosuch"),
         ("kill", "leader:orders-99", "no partition orders-99: orders has the partitions 0, 1, 2"),
@@ -80,22 +80,24 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_the_cluster_does_not_have_is_a_wrong_target(
-    verb: str, target: str, told: str
+    verb: str, target: str, reported: str
 ) -> None:
-    with pytest.raises(TargetError, match=told) as refused:
+    with pytest.raises(TargetError, match=reported) as refused:
         prepare(verb, target, [1, 2, 3])
     assert refused.value.exit_code == 64
 
 
 @pytest.mark.parametrize(
-    ("target", "running", "told"),
+    ("target", "running", "reported"),
     [
         (f"leader:orders-{LEADERLESS}", [1], "has no leader now"),
         ("leader:nosuch-0", [], "no broker runs"),
     ],
 )
-def test_what_is_not_there_now_is_another_error(target: str, running: list[int], told: str) -> None:
-    with pytest.raises(FaultError, match=told) as refused:
+def test_what_is_not_there_now_is_another_error(
+    target: str, running: list[int], reported: str
+) -> None:
+    with pytest.raises(FaultError, match=reported) as refused:
         prepare("kill", target, running)
     assert refused.value.exit_code == 70
 
@@ -112,9 +114,9 @@ def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(playground, "tell", tell)
     for hold, orders in ((None, ["fault"]), ("1ms", ["fault", "heal", "status"])):
         ordered.clear()
-        with pytest.raises(NotLandedError, match="did not land") as told:
+        with pytest.raises(NotLandedError, match="did not land") as reported:
             playground.fault("pause", "broker:1", hold)
-        assert told.value.exit_code == 2
+        assert reported.value.exit_code == 2
         assert ordered == orders
     answer = msgspec.structs.replace(answer, landed=True)
     playground.fault("pause", "broker:1", None)

@@ -67,9 +67,9 @@ def test_the_answer_and_what_is_unexpected_are_printed() -> None:
 
 def test_all_checks_are_printed_only_if_asked() -> None:
     brief, whole = printed(FAILED), printed(FAILED, is_verbose=True)
-    for told in ("Checks", "holds"):
-        assert told not in brief
-        assert told in whole
+    for reported in ("Checks", "holds"):
+        assert reported not in brief
+        assert reported in whole
     assert whole.endswith(brief)
 
 
@@ -84,9 +84,9 @@ def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckRe
     run = run_folder(tmp_path, error="NodeError: node [b]1\nmore").run()
     verdict = verdict_of({"reset": result}, verdict=RunVerdict.UNDECIDED)
     lines = printed(verdict, run).splitlines()
-    told = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
-    assert [line for line in lines if line.startswith("undecided: ")] == told
-    assert any(result.reason in line for line in told)
+    reported = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
+    assert [line for line in lines if line.startswith("undecided: ")] == reported
+    assert any(result.reason in line for line in reported)
     assert lines[-1] == "error of the scenario: NodeError: node [b]1"
 
 

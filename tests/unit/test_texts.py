@@ -113,12 +113,12 @@ ORDERS = set("\x1b\x07\u202e")
 
 @pytest.mark.parametrize("kind", sorted(NAMES))
 def test_a_session_of_an_odd_name_has_all_outputs(tmp_path: Path, kind: str) -> None:
-    name, told = NAMES[kind]
+    name, reported = NAMES[kind]
     session = tmp_path / name
     (session / "report").mkdir(parents=True)
     runs = [
         Judged(run_folder(session / name), verdict_of({})),
-        Judged(RunFolder(session / f"{name}-2"), None, f"the tables of {told} are gone", 64),
+        Judged(RunFolder(session / f"{name}-2"), None, f"the tables of {reported} are gone", 64),
     ]
     write_session(session, runs)
     write_session_outputs(session, runs)
@@ -127,7 +127,7 @@ def test_a_session_of_an_odd_name_has_all_outputs(tmp_path: Path, kind: str) -> 
     link = page.partition('href="../')[2].partition('"')[0]
     assert (report / "..").joinpath(os.fsdecode(unquoted(link))).parent.is_dir()
     rows = msgspec.json.decode((report / "summary.json").read_bytes())["runs"]
-    assert rows[1]["error"] == f"the tables of {told} are gone"
+    assert rows[1]["error"] == f"the tables of {reported} are gone"
     summary, metrics = ((report / one).read_text() for one in ("summary.md", "metrics.txt"))
     assert not ORDERS & set(summary + metrics)
     assert ET.fromstring((report / "junit.xml").read_bytes()) is not None  # noqa: S314
@@ -142,7 +142,7 @@ def unquoted(link: str) -> bytes:
 
 @pytest.mark.parametrize("kind", sorted(NAMES))
 def test_a_run_of_an_odd_name_is_judged_or_says_why_not(tmp_path: Path, kind: str) -> None:
-    name, told = NAMES[kind]
+    name, reported = NAMES[kind]
     folder = RunFolder(tmp_path / name)
     universes = universes_of(Request(events=1_000, seed=1))
     write_history(folder, universes, description(1, "test", "0", {}))
@@ -152,7 +152,7 @@ def test_a_run_of_an_odd_name_is_judged_or_says_why_not(tmp_path: Path, kind: st
     error = judge_here(Share(at_once=1), folder, "a test").error
     assert error is not None
     error.encode()
-    assert kind != "no UTF-8" or told in error
+    assert kind != "no UTF-8" or reported in error
 
 
 def test_spark_refuses_a_name_that_java_does_not_have(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_line_of_progress_is_shown_as_it_is() -> None:
     assert r"[red]a[/] \x1b]0;title" in out.getvalue()
 
 
-def test_an_error_is_told_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_reported_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     say(NAME)
     assert capsys.readouterr().err == f"error: {SHOWN}\n"
 

@@ -167,7 +167,7 @@ def test_what_was_not_acknowledged_is_marked_with_its_error(tmp_path: Path) -> N
     ]
 
 
-def test_latency_is_weighted_by_records_and_told_by_acks(tmp_path: Path) -> None:
+def test_latency_is_weighted_by_records_and_reported_by_acks(tmp_path: Path) -> None:
     quick = sent(0, 98, intended_micros=5 * SECOND - 10_000, answered_micros=5 * SECOND)
     slow = sent(99, 99, intended_micros=4 * SECOND, answered_micros=5 * SECOND)
     one = sent(100, 100, acks="1", intended_micros=5 * SECOND - 70_000, answered_micros=5 * SECOND)

@@ -165,7 +165,7 @@ DRAWN = """
 """
 
 
-TOLD = """
+REPORTED = """
   const plot = document.querySelector(".fp-plot");
   while (!plot.textContent) await pause();
   return plot.textContent;
@@ -204,5 +204,5 @@ def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
     folder = made(tmp_path)
     page = written(folder)
     shared_script(folder).unlink()
-    seen = look(page, TOLD)
+    seen = look(page, REPORTED)
     assert "fencepost open --standalone" in seen.result

@@ -104,9 +104,9 @@ def test_the_stories_without_effect_are_not_left_out(
         return run([*command, "--collect-only"], **options)
 
     monkeypatch.setattr(runs.subprocess, "run", collect)
-    (told,) = runs.effectless(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
-    assert "tests collected" in told.skipped
-    assert "deselected" not in told.skipped
+    (reported,) = runs.effectless(Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path))
+    assert "tests collected" in reported.skipped
+    assert "deselected" not in reported.skipped
 
 
 def test_a_story_without_effect_is_one_attempt(
@@ -123,8 +123,8 @@ def test_a_story_without_effect_is_one_attempt(
 
     monkeypatch.setattr(runs.subprocess, "run", run)
     setting = Setting(tmp_path, seed=SEED, hours=1, run=None, kept=tmp_path)
-    told = [(one.tried, one.problem) for one in runs.effectless(setting)]
-    assert told == [("kill", ""), ("stop", "it counts as landed")]
+    reported = [(one.tried, one.problem) for one in runs.effectless(setting)]
+    assert reported == [("kill", ""), ("stop", "it counts as landed")]
 
 
 def test_a_killed_analysis_is_no_part_of_its_run() -> None:

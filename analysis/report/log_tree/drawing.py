@@ -321,10 +321,10 @@ class _Rows:
             return
         color = color_of(segment.epoch)
         dash = ' stroke-dasharray="5 4"' if is_gone else ""
-        told = f"{epoch_name(segment)}, {self._leader(segment)}"
+        reported = f"{epoch_name(segment)}, {self._leader(segment)}"
         box = f'x="{begin:.1f}" y="{top:.1f}" width="{end - begin:.1f}" height="{_BOX}" rx="3"'
         self.canvas.add(
-            f'<g class="fp-box"><title>{escape(told)}</title><rect {box} fill="{color}"'
+            f'<g class="fp-box"><title>{escape(reported)}</title><rect {box} fill="{color}"'
         )
         self.canvas.add(f' fill-opacity="0.28" stroke="{color}" stroke-width="1.5"{dash}/>')
         if is_gone:
@@ -365,18 +365,18 @@ class _Rows:
         self.bottoms.append((branch, self.canvas.y))
         self._beside(branch_in_words(branch), fork, branch, top)
 
-    def _beside(self, told: str, fork: float, branch: Branch, top: float) -> None:
+    def _beside(self, reported: str, fork: float, branch: Branch, top: float) -> None:
         """The label of a branch: to its right where it fits, else below."""
         ends = [_RIGHT if one.end is None else self.scale.x(one.end) for one in branch.segments]
         right = max(ends) + 10
-        if right + len(told) * _LETTER < _WIDTH:
-            self.canvas.text(right, top + 21, told)
+        if right + len(reported) * _LETTER < _WIDTH:
+            self.canvas.text(right, top + 21, reported)
             return
         self.canvas.y += 17
-        if fork + len(told) * _LETTER < _WIDTH:
-            self.canvas.text(fork, self.canvas.y, told)
+        if fork + len(reported) * _LETTER < _WIDTH:
+            self.canvas.text(fork, self.canvas.y, reported)
         else:
-            self.canvas.text(_RIGHT, self.canvas.y, told, anchor="end")
+            self.canvas.text(_RIGHT, self.canvas.y, reported, anchor="end")
 
     def draw_commit(self, commit: Commit) -> None:
         """The words, then the commit as a diamond with an arrow to where its groups continued."""
@@ -433,10 +433,10 @@ class _Rows:
                 f' stroke-width="2" marker-end="url(#{self.ids}-tip)"/>'
             )
 
-    def _beside_commit(self, told: str, at: float, y: float) -> None:
-        is_at_right = at + 13 + len(told) * _LETTER > _WIDTH
+    def _beside_commit(self, reported: str, at: float, y: float) -> None:
+        is_at_right = at + 13 + len(reported) * _LETTER > _WIDTH
         x = at - 13 if is_at_right else at + 13
-        self.canvas.text(x, y + 4, told, size=11, anchor="end" if is_at_right else "start")
+        self.canvas.text(x, y + 4, reported, size=11, anchor="end" if is_at_right else "start")
 
     def _row_of(self, commit: Commit) -> float | None:
         """The bottom of the row that has the record before the commit in the commit's epoch."""

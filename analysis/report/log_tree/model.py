@@ -197,8 +197,8 @@ class Commit:
         by_client: dict[str, list[str]] = {}
         for client, style in self.styles:
             by_client.setdefault(client, []).append(style)
-        told = [f"{client}: {', '.join(styles)}" for client, styles in by_client.items()]
-        return f"{len(self.groups)} groups ({'; '.join(told)})"
+        reported = [f"{client}: {', '.join(styles)}" for client, styles in by_client.items()]
+        return f"{len(self.groups)} groups ({'; '.join(reported)})"
 
 
 def commits_of(source: Source, tree: Tree) -> list[Commit]:
@@ -309,8 +309,8 @@ def branch_in_words(branch: Branch) -> str:
     names = ", ".join(epoch_name(one) for one in branch.segments)
     who = brokers_in_words(branch.brokers)
     if last.end is None:
-        told = f"truncated from offset {branch.fork} on by {who}"
-        return told + _at(branch) + "; what was removed is not known"
+        reported = f"truncated from offset {branch.fork} on by {who}"
+        return reported + _at(branch) + "; what was removed is not known"
     span = f"{names}: offsets {branch.fork} to {last.end - 1}"
     if branch.is_truncated:
         return f"{span} at least, truncated by {who}{_at(branch)}"
@@ -324,17 +324,17 @@ def _at(branch: Branch) -> str:
 def commit_in_words(commit: Commit) -> str:
     """The commit, and where its groups continued."""
     epoch = "no epoch" if commit.epoch is None else f"epoch {commit.epoch}"
-    told = f"{commit.names}: commit ({commit.offset}, {epoch})"
+    reported = f"{commit.names}: commit ({commit.offset}, {epoch})"
     if commit.exception is not None:
-        return f"{told}, then {commit.exception}"
+        return f"{reported}, then {commit.exception}"
     if commit.resumed_at is None:
-        return told
-    told += f", resumes at {commit.resumed_at}"
+        return reported
+    reported += f", resumes at {commit.resumed_at}"
     if commit.never_delivered:
-        told += f": {commit.never_delivered:,} records are never delivered"
+        reported += f": {commit.never_delivered:,} records are never delivered"
     if commit.redelivered:
-        told += f", {commit.redelivered:,} redelivered"
-    return told
+        reported += f", {commit.redelivered:,} redelivered"
+    return reported
 
 
 def why(commit: Commit, tree: Tree) -> str:
@@ -354,29 +354,31 @@ def why(commit: Commit, tree: Tree) -> str:
             f"Epoch {commit.epoch} ends at {end} in the surviving log: the commit is "
             f"{commit.offset - end:,} records beyond it."
         )
-    told = f"Epoch {commit.epoch} reaches to {end} in the surviving log: the commit is within it."
+    reported = (
+        f"Epoch {commit.epoch} reaches to {end} in the surviving log: the commit is within it."
+    )
     if commit.record_epoch is not None and 0 <= commit.record_epoch < commit.epoch:
-        told += f" The last record that was polled has epoch {commit.record_epoch}."
-    return told
+        reported += f" The last record that was polled has epoch {commit.record_epoch}."
+    return reported
 
 
 def leaders_in_words(tree: Tree) -> str:
     """Who led each epoch."""
     shown = tree.leaderships[-LEADERS_MAX:]
     left = len(tree.leaderships) - len(shown)
-    told = [
+    reported = [
         f"{one.epoch} "
         + ("none" if one.leader < 0 else f"broker {one.leader}")
         + (" (unclean election)" if one.is_unclean else "")
         for one in shown
     ]
-    return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(told)
+    return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(reported)
 
 
 def described(tree: Tree, commits: list[Commit]) -> str:
     """The whole picture in sentences, for those who do not see it."""
     main = ", ".join(f"{epoch_name(one)} from offset {one.begin}" for one in tree.main)
-    told = [
+    reported = [
         (
             f"The surviving log, on broker {tree.broker}, has offsets {tree.log_start} to "
             f"{tree.log_end} (exclusive): {main}."
@@ -385,4 +387,4 @@ def described(tree: Tree, commits: list[Commit]) -> str:
         *(f"{commit_in_words(one)}. {why(one, tree)}" for one in commits),
         f"{leaders_in_words(tree)}.",
     ]
-    return " ".join(told)
+    return " ".join(reported)

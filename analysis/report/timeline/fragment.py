@@ -84,7 +84,7 @@ def timeline(facts: RunFacts, verdict: Verdict) -> str:
         zoom=_ZOOM,
         notes=chosen.notes,
         choices=chosen.choices,
-        told=_told(chosen),
+        reported=_reported(chosen),
         # A script's content is no HTML: only what would end it is escaped.
         data=Markup(_data(source, chosen)),  # noqa: S704
     )
@@ -142,7 +142,7 @@ def _bands(source: Source) -> Iterator[tuple[float, float]]:
         yield last
 
 
-def _told(chosen: Selection) -> str:
+def _reported(chosen: Selection) -> str:
     """What a screen reader says."""
     shown = {
         subject for names in chosen.choices.values() for _, subject, is_shown in names if is_shown

@@ -273,10 +273,10 @@ def _errors(source: Source, edges: list[float]) -> Iterator[Point]:
     """One point for each bin in which sends failed or have an unknown outcome."""
     lost = (row for row in source.rows(_SENDS) if row["outcome"] != Outcome.OK)
     for place, some in groupby(lost, lambda row: int(row["bin"])):
-        told = [
+        reported = [
             f"{row['producer']}: {row['records']} {row['outcome']}, {row['error']}" for row in some
         ]
-        shown = told[:_ERRORS_MAX] + (["..."] if len(told) > _ERRORS_MAX else [])
+        shown = reported[:_ERRORS_MAX] + (["..."] if len(reported) > _ERRORS_MAX else [])
         yield Point(edges[place], 0, "\n".join(shown))
 
 
@@ -525,8 +525,8 @@ def _members(source: Source, group: str) -> Lane:
             hidden = len(names) - _NAMES_MAX
             listed = ", ".join(names[:_NAMES_MAX]) + (f" and {hidden} more" if hidden > 0 else "")
             generation = "unknown" if row["generation"] < 0 else row["generation"]
-            told = f"{member} owns {listed}\ngeneration {generation}"
-            owned.append(_held(source, row, place, BLUE, told, str(len(names))))
+            reported = f"{member} owns {listed}\ngeneration {generation}"
+            owned.append(_held(source, row, place, BLUE, reported, str(len(names))))
     lane.bars(opened)
     lane.bars(owned, thickness=0.4)
     if opened:

@@ -73,8 +73,8 @@ def marker_of_a_newer_epoch_is_the_last_batch(h: History) -> None:
     replicas(h, Batch(0, 44, pid=1, base_sequence=0), Batch(45, 45, 1, pid=1, control="commit"))
     joined(h, 0, at=15.0)
     h.polled(0, 44, at=24.0)
-    told = {"record_epoch": 0, "cluster_epoch": 1, "generation": 1}
-    h.commit(46, 1, at=26.0, brokers=(1, 2), **told)
+    reported = {"record_epoch": 0, "cluster_epoch": 1, "generation": 1}
+    h.commit(46, 1, at=26.0, brokers=(1, 2), **reported)
     left(h, 46, at=80.0, caught_up=True)
 
 

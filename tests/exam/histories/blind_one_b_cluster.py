@@ -171,25 +171,25 @@ def _three_go_down(h: History) -> None:
 
     Records 100 to 109 are committed by brokers 1 and 2. Broker 2 shuts down; the others are killed.
     """
-    told = {"replicas": (1, 2, 3)}
+    reported = {"replicas": (1, 2, 3)}
     for broker in (1, 2, 3):
         h.registered(broker, at=0.2, is_fenced=False)
-    h.led(1, 0, at=0.5, isr=(1, 2, 3), starts=0, **told)
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), starts=0, **reported)
     h.sampled(1, at=1.0, end=0, isr=(1, 2, 3))
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0,), isr=(1, 2, 3))
     h.fault("kill", h.on_broker(3), injected=8.0, proved=11.2, heal_began=60.0, healed=61.5)
     h.registered(3, at=11.0, is_fenced=True)
-    h.led(1, 0, at=11.0, isr=(1, 2), **told)
+    h.led(1, 0, at=11.0, isr=(1, 2), **reported)
     h.sent(100, 109, at=12.0)
     watched(h, 1, 110, times=(13.0,))
     h.fault("stop", h.on_broker(2), injected=14.0, proved=17.2, heal_began=43.0, healed=45.0)
     h.registered(2, at=17.0, is_fenced=True)
-    h.led(1, 0, at=17.0, isr=(1,), elr=(2,), **told)
+    h.led(1, 0, at=17.0, isr=(1,), elr=(2,), **reported)
     watched(h, 1, 110, times=(19.0,), isr=(1,))
     h.fault("kill", h.on_broker(1), injected=20.0, proved=23.2, heal_began=50.0, healed=54.5)
     h.registered(1, at=23.0, is_fenced=True)
-    h.led(-1, 1, at=23.0, isr=(), elr=(1, 2), **told)
+    h.led(-1, 1, at=23.0, isr=(), elr=(1, 2), **reported)
 
 
 @asks(
@@ -335,15 +335,15 @@ def coordinator_of_another_group_is_gone(h: History) -> None:
     plain(h, 99)
     h.registered(3, at=0.2, is_fenced=False)
     own, other = h.index, h.index + 500
-    told = {"topic": "__consumer_offsets", "topic_id": "offsets"}
-    h.led(1, 0, at=0.6, isr=(1, 2), partition=own, **told)
-    told |= {"partition": other, "replicas": (3,), "isr": (3,)}
-    h.led(3, 0, at=0.6, **told)
+    reported = {"topic": "__consumer_offsets", "topic_id": "offsets"}
+    h.led(1, 0, at=0.6, isr=(1, 2), partition=own, **reported)
+    reported |= {"partition": other, "replicas": (3,), "isr": (3,)}
+    h.led(3, 0, at=0.6, **reported)
     h.fault("kill", h.on_broker(3), injected=15.0, proved=18.2, heal_began=53.0, healed=55.5)
     h.registered(3, at=18.0, is_fenced=True)
-    h.led(-1, 1, at=18.0, **told)
+    h.led(-1, 1, at=18.0, **reported)
     h.registered(3, at=54.5, is_fenced=False, broker_epoch=2)
-    h.led(3, 2, at=55.0, **told)
+    h.led(3, 2, at=55.0, **reported)
     joined(h, 0, at=5.0)
     h.polled(0, 49, at=6.0)
     h.commit(50, 0, at=10.0, brokers=(1, 2), generation=1)

@@ -44,12 +44,12 @@ NO_MEMBER = "ClassicGroup.validateOffsetCommit: only a transactional commit need
 def brokers_hear_of_an_election_in_turn(h: History) -> None:
     h.topic()
     moved(h, at=20.0)
-    told: dict[str, Any] = {"asked_offset": 0, "asked_epoch": -1}
-    _fetch(h, 1, at=20.03, current_leader_epoch=0, record_bytes=5000, **told)
-    _fetch(h, 2, at=20.02, current_leader_epoch=1, error=UNKNOWN, is_retriable=True, **told)
-    _fetch(h, 2, at=26.0, current_leader_epoch=1, record_bytes=5000, **told)
-    _fetch(h, 1, at=27.0, current_leader_epoch=0, error=FENCED, is_retriable=True, **told)
-    _fetch(h, 1, at=28.0, current_leader_epoch=1, record_bytes=5000, **told)
+    reported: dict[str, Any] = {"asked_offset": 0, "asked_epoch": -1}
+    _fetch(h, 1, at=20.03, current_leader_epoch=0, record_bytes=5000, **reported)
+    _fetch(h, 2, at=20.02, current_leader_epoch=1, error=UNKNOWN, is_retriable=True, **reported)
+    _fetch(h, 2, at=26.0, current_leader_epoch=1, record_bytes=5000, **reported)
+    _fetch(h, 1, at=27.0, current_leader_epoch=0, error=FENCED, is_retriable=True, **reported)
+    _fetch(h, 1, at=28.0, current_leader_epoch=1, record_bytes=5000, **reported)
 
 
 @asks(
@@ -114,8 +114,8 @@ def _four_epochs(h: History) -> None:
 
 def _fetch(h: History, broker: int, *, at: float, **columns: Any) -> None:
     usual = {"diverging_epoch": -1, "diverging_offset": -1, "record_bytes": 0}
-    told = {"asked_replica": -1, "throttle_ms": 0} | usual | columns
-    h.called(broker, FETCH, 12, at=at, **told)
+    reported = {"asked_replica": -1, "throttle_ms": 0} | usual | columns
+    h.called(broker, FETCH, 12, at=at, **reported)
 
 
 def _diverges(
@@ -142,8 +142,8 @@ def _diverges(
 
 
 def _epoch_end(h: History, about: int, epoch: int, offset: int, *, at: float) -> None:
-    told = {"asked_replica": -1, "throttle_ms": 0, "current_leader_epoch": 3}
-    h.called(2, EPOCH_END, 4, at=at, asked_epoch=about, epoch=epoch, offset=offset, **told)
+    reported = {"asked_replica": -1, "throttle_ms": 0, "current_leader_epoch": 3}
+    h.called(2, EPOCH_END, 4, at=at, asked_epoch=about, epoch=epoch, offset=offset, **reported)
 
 
 @asks(
@@ -235,10 +235,10 @@ def one_of_two_partitions_moves(h: History) -> None:
     h.polled(50, 99, at=22.0)
     h.polled(50, 99, at=22.1, member="2", **of_second)
     h.commit(100, 0, at=23.0, brokers=(1, 2), generation=2)
-    told = {"member": "2", "generation": 2, "partition": 1}
-    h.commit(100, 0, at=23.5, brokers=(1, 2), **told)
+    reported = {"member": "2", "generation": 2, "partition": 1}
+    h.commit(100, 0, at=23.5, brokers=(1, 2), **reported)
     h.changed("caught_up", at=40.0, position=100, generation=2)
-    h.changed("caught_up", at=40.1, position=100, **told)
+    h.changed("caught_up", at=40.1, position=100, **reported)
 
 
 @asks(
@@ -289,13 +289,13 @@ def static_member_returns_in_its_generation(h: History) -> None:
     h.commit(60, 0, at=10.0, brokers=(1, 2), generation=1)
     left(h, 60, at=20.0)
     h.polled(40, 99, at=22.0, member="2", **of_second)
-    told = {"member": "2", "generation": 1, "partition": 1}
-    h.commit(100, 0, at=24.0, brokers=(1, 2), **told)
+    reported = {"member": "2", "generation": 1, "partition": 1}
+    h.commit(100, 0, at=24.0, brokers=(1, 2), **reported)
     joined(h, 60, at=30.0, member="3")
     h.polled(60, 99, at=31.0, member="3")
     h.commit(100, 0, at=33.0, member="3", brokers=(1, 2), generation=1)
     h.changed("caught_up", at=40.0, position=100, member="3", generation=1)
-    h.changed("caught_up", at=40.1, position=100, **told)
+    h.changed("caught_up", at=40.1, position=100, **reported)
 
 
 @asks(

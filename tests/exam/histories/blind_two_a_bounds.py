@@ -177,7 +177,7 @@ def records_are_delivered_between_two_reports(h: History) -> None:
 def next_leader_reports_a_lower_high_watermark(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
-    cut(h, told=60, last=99)
+    cut(h, reported=60, last=99)
     h.rows["samples"] = [
         row for row in h.rows["samples"] if row["leader_epoch"] or row["at_micros"] < h.at(10)
     ]

@@ -345,10 +345,12 @@ def deleted_offset_leads_back_to_the_beginning(h: History) -> None:
 def _in_turn(h: History) -> None:
     """The worker numbers its events in the order of their times."""
     times = {"polls": "polled_micros", "group_events": "at_micros", "transactions": "at_micros"}
-    told = [(row[time], row["seq"], row) for table, time in times.items() for row in h.rows[table]]
-    order = sorted({(time, seq) for time, seq, _ in told})
+    reported = [
+        (row[time], row["seq"], row) for table, time in times.items() for row in h.rows[table]
+    ]
+    order = sorted({(time, seq) for time, seq, _ in reported})
     numbers = {seq: number for number, (_, seq) in enumerate(order, start=1)}
-    for _, seq, row in told:
+    for _, seq, row in reported:
         row["seq"] = numbers[seq]
 
 
@@ -419,9 +421,9 @@ def _abandoned(h: History, *, transactional_id: str, pid: int, pid_epoch: int) -
     h.group(isolation="read_committed")
     cluster(h)
     _before_others(h)
-    told = {"pid": pid, "pid_epoch": pid_epoch, "producer": "n"}
+    reported = {"pid": pid, "pid_epoch": pid_epoch, "producer": "n"}
     ids = {"transactional_id": transactional_id}
-    step(h, "initialize", "initialized", at=30.0, transaction=None, **told, **ids)
+    step(h, "initialize", "initialized", at=30.0, transaction=None, **reported, **ids)
     replicas(h, Batch(0, 4, pid=1, base_sequence=0, at=10.0), TAIL)
     watched(h, 1, 0, times=(1.0, 6.0))
     watched(h, 1, 10, times=(14.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0))
@@ -508,17 +510,17 @@ def _second_copy(
 ) -> None:
     """The second member is given `start` to `last`, and copies them in a transaction."""
     own = (1 if pid == 1 else 0) if pid_epoch is None else pid_epoch
-    told = {"pid": pid, "pid_epoch": own, "producer": "d"}
+    reported = {"pid": pid, "pid_epoch": own, "producer": "d"}
     ids = {"transactional_id": transactional_id}
-    started(h, at=19.2, **told, **ids)
+    started(h, at=19.2, **reported, **ids)
     joined(h, start, at=20.0, member="2", generation=3)
     h.polled(start, last, at=21.0, member="2")
     count = last - start + 1
     first = 5 if transactional_id == "y" else 6
     told_to = {"producer": "d", "sequence": 0, "topic": "u"}
     h.sent(first, first + count - 1, at=22.0, transaction=0, **told_to)
-    step(h, "send_offsets", "offsets_sent", at=23.05, **told, **ids)
-    step(h, "commit", "committed", at=24.0, **told, **ids)
+    step(h, "send_offsets", "offsets_sent", at=23.05, **reported, **ids)
+    step(h, "commit", "committed", at=24.0, **reported, **ids)
     stored_in_transaction(
         h, last + 1, 0, at=23.0, marker="commit", marked=24.1, pid=pid, pid_epoch=own
     )

@@ -110,12 +110,12 @@ def _two_transactions(h: History, *, second_first: str, end_of_b: str = "commit"
     h.group(isolation="read_committed")
     pids = {"a": 1, "b": 2}
     ends = {"a": "commit", "b": end_of_b}
-    told = {
+    reported = {
         "a": {"pid": 1, "producer": "a", "transactional_id": "x"},
         "b": {"pid": 2, "producer": "b", "transactional_id": "y"},
     }
-    started(h, at=4.0, **told["a"])
-    started(h, at=5.0, **told["b"])
+    started(h, at=4.0, **reported["a"])
+    started(h, at=5.0, **reported["b"])
     orders = ("ab", "ba" if second_first == "b" else "ab")
     for partition, order in enumerate(orders):
         cluster(h, partition=partition)
@@ -137,8 +137,8 @@ def _two_transactions(h: History, *, second_first: str, end_of_b: str = "commit"
             Batch(2 + n, 2 + n, pid=pids[who], control=ends[who]) for n, who in enumerate("ab")
         ]
         replicas(h, *batches, *ended, partition=partition)
-    step(h, "commit", "committed", at=12.0, **told["a"])
-    step(h, end_of_b, "committed" if end_of_b == "commit" else "aborted", at=13.0, **told["b"])
+    step(h, "commit", "committed", at=12.0, **reported["a"])
+    step(h, end_of_b, "committed" if end_of_b == "commit" else "aborted", at=13.0, **reported["b"])
     joined(h, 0, at=40.0, partitions=(0, 1))
     for partition, order in enumerate(orders):
         for offset, producer in enumerate(order):
@@ -240,9 +240,9 @@ def transactions_by_turns_in_one_partition(h: History) -> None:
     h.group(isolation="read_committed")
     cluster(h)
     for pid, producer, name in ((1, "a", "x"), (2, "b", "y")):
-        told = {"pid": pid, "producer": producer, "transactional_id": name}
-        started(h, at=2 + pid, **told)
-        step(h, "commit", "committed", at=20 + pid, **told)
+        reported = {"pid": pid, "producer": producer, "transactional_id": name}
+        started(h, at=2 + pid, **reported)
+        step(h, "commit", "committed", at=20 + pid, **reported)
     for offset, producer in enumerate("aba"):
         h.sent(offset, at=8.0 + offset, producer=producer, sequence=offset, transaction=0)
     data = [

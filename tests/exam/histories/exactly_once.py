@@ -169,7 +169,7 @@ def offsets_of_the_second_transaction_hold(h: History) -> None:
         "aborted_read": NONE,
     },
 )
-def marker_of_the_offsets_is_not_told(h: History) -> None:
+def marker_of_the_offsets_is_not_reported(h: History) -> None:
     _pipeline(h, output="commit", offsets="", answer="unknown")
 
 

@@ -24,7 +24,7 @@ def truncated_too_far(h: History) -> None:
         "lost_record": NONE,
     },
 )
-def truncation_told_on_an_intact_branch(h: History) -> None:
+def truncation_reported_on_an_intact_branch(h: History) -> None:
     false_notice(h)
 
 

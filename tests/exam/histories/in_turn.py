@@ -122,7 +122,7 @@ def later_commit_is_refused(h: History) -> None:
     expects={"double_ownership": VIOLATION},
 )
 def delivers_after_its_revocation(h: History) -> None:
-    _delivers_on(h, told="revoked")
+    _delivers_on(h, reported="revoked")
 
 
 @asks(
@@ -131,7 +131,7 @@ def delivers_after_its_revocation(h: History) -> None:
     expects={"double_ownership": f"{VIOLATION}: after its revocation"},
 )
 def delivers_after_its_loss(h: History) -> None:
-    _delivers_on(h, told="lost")
+    _delivers_on(h, reported="lost")
 
 
 @asks(
@@ -140,7 +140,7 @@ def delivers_after_its_loss(h: History) -> None:
     expects={"double_ownership": VIOLATION},
 )
 def delivers_after_a_refusal(h: History) -> None:
-    _delivers_on(h, told="CommitFailedException")
+    _delivers_on(h, reported="CommitFailedException")
 
 
 @asks(
@@ -149,7 +149,7 @@ def delivers_after_a_refusal(h: History) -> None:
     expects={"double_ownership": VIOLATION},
 )
 def delivers_after_it_was_fenced(h: History) -> None:
-    _delivers_on(h, told="FencedInstanceIdException")
+    _delivers_on(h, reported="FencedInstanceIdException")
 
 
 @asks(
@@ -158,7 +158,7 @@ def delivers_after_it_was_fenced(h: History) -> None:
     expects={"double_ownership": PERMITTED},
 )
 def cut_off_member_delivers_after_a_refusal(h: History) -> None:
-    _delivers_on(h, told="CommitFailedException", cut=True)
+    _delivers_on(h, reported="CommitFailedException", cut=True)
 
 
 @asks(
@@ -167,7 +167,7 @@ def cut_off_member_delivers_after_a_refusal(h: History) -> None:
     expects={"double_ownership": UNDECIDED},
 )
 def librdkafka_delivers_after_a_refusal(h: History) -> None:
-    _delivers_on(h, told="ILLEGAL_GENERATION", client="librdkafka")
+    _delivers_on(h, reported="ILLEGAL_GENERATION", client="librdkafka")
 
 
 @asks(
@@ -176,7 +176,7 @@ def librdkafka_delivers_after_a_refusal(h: History) -> None:
     expects={"double_ownership": NONE},
 )
 def delivers_untold(h: History) -> None:
-    _delivers_on(h, told=None)
+    _delivers_on(h, reported=None)
 
 
 @asks(
@@ -185,7 +185,7 @@ def delivers_untold(h: History) -> None:
     expects={"double_ownership": NONE},
 )
 def delivers_after_it_has_it_again(h: History) -> None:
-    _delivers_on(h, told="revoked", has_again=True)
+    _delivers_on(h, reported="revoked", has_again=True)
 
 
 @asks(
@@ -194,7 +194,7 @@ def delivers_after_it_has_it_again(h: History) -> None:
     expects={"double_ownership": NONE},
 )
 def delivers_during_a_rebalance(h: History) -> None:
-    _delivers_on(h, told="RebalanceInProgressException", other=False)
+    _delivers_on(h, reported="RebalanceInProgressException", other=False)
 
 
 def _two_commit(
@@ -225,14 +225,16 @@ def _two_commit(
         h.changed("revoked", at=19.0, position=30, generation=first)
         h.changed("assigned", at=36.0, position=60, generation=again)
         h.polled(60, third - 1, at=37.0)
-    told = {"outcome": "failed", "error": "CommitFailedException", "stored": False}
-    h.commit(third, 0, at=third_at, brokers=(1, 2), generation=again, **(told if refused else {}))
+    reported = {"outcome": "failed", "error": "CommitFailedException", "stored": False}
+    h.commit(
+        third, 0, at=third_at, brokers=(1, 2), generation=again, **(reported if refused else {})
+    )
 
 
 def _delivers_on(
     h: History,
     *,
-    told: str | None,
+    reported: str | None,
     client: str = "java",
     cut: bool = False,
     has_again: bool = False,
@@ -248,10 +250,10 @@ def _delivers_on(
         h.fault("cut", h.on_client("c"), injected=15.0, proved=16.0, healed=60.0)
     if other:
         joined(h, 0, at=19.0, member="2", generation=2)
-    if told in ("revoked", "lost"):
-        h.changed(told, at=20.0, position=30, generation=1)
-    elif told:
-        h.commit(30, 0, at=20.0, generation=1, outcome="failed", error=told, stored=False)
+    if reported in ("revoked", "lost"):
+        h.changed(reported, at=20.0, position=30, generation=1)
+    elif reported:
+        h.commit(30, 0, at=20.0, generation=1, outcome="failed", error=reported, stored=False)
     if has_again:
         h.changed("revoked", at=20.5, member="2", position=0, generation=2)
         h.changed("assigned", at=21.0, position=30, generation=3)

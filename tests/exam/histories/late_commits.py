@@ -6,7 +6,7 @@ from tests.exam.verbs import cluster, joined, left, plain, watched
 
 UNCLEAN = "unclean.leader.election.enable: records may be lost"
 FENCED = "ConsumerGroup.validateOffsetCommit: a commit of another generation is refused"
-NOT_TOLD = (
+NOT_REPORTED = (
     "contract/tables_of_servers.py, leaderships; unclean.leader.election.enable: an"
     " election decides whether a loss is permitted"
 )
@@ -35,7 +35,7 @@ def commit_comes_after_a_clean_election_that_loses(h: History) -> None:
 
 @asks(
     "A group commits what it had read after an election that nobody has recorded has lost it.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={"orphan_commit": UNDECIDED},
 )
 def commit_comes_after_an_unknown_election(h: History) -> None:
@@ -45,7 +45,7 @@ def commit_comes_after_an_unknown_election(h: History) -> None:
 
 @asks(
     "An election that nobody has recorded loses what a group had read and committed before.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={"orphan_commit": UNDECIDED},
 )
 def commit_comes_before_an_unknown_election(h: History) -> None:

@@ -3,7 +3,7 @@
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.verbs import cluster, joined, left, moved, plain, watched
 
-OWED = "decision 8: service is expected while a leader and enough replicas in sync are there"
+REQUIRED = "decision 8: service is expected while a leader and enough replicas in sync are there"
 MARK = "KAFKA-15583: the high watermark waits while the in-sync replicas are too few"
 OFFSETS = "__consumer_offsets"
 TRIES = range(12, 72, 6)
@@ -12,7 +12,7 @@ TRIES = range(12, 72, 6)
 
 @asks(
     "All acks=all sends time out for a minute; the leader lives and both replicas are in sync.",
-    source=OWED,
+    source=REQUIRED,
     expects={"produce_unavailable": VIOLATION, "never_caught_up": NONE, "fault_landed": NONE},
 )
 def sends_time_out_without_a_cause(h: History) -> None:
@@ -39,7 +39,7 @@ def too_few_replicas_for_acks_all_only(h: History) -> None:
 
 @asks(
     "All sends time out for a minute, while both brokers are dead and there is no leader.",
-    source=OWED + "; a fault beyond tolerance",
+    source=REQUIRED + "; a fault beyond tolerance",
     expects={"produce_unavailable": NOT_VIOLATION, "fault_landed": NONE},
 )
 def sends_without_a_leader(h: History) -> None:
@@ -91,7 +91,7 @@ def sends_pause_for_an_election(h: History) -> None:
 
 @asks(
     "A member that polls all the time is given nothing for a minute below the high watermark.",
-    source=OWED + ", up to the high watermark",
+    source=REQUIRED + ", up to the high watermark",
     expects={"fetch_unavailable": VIOLATION, "produce_unavailable": NONE},
 )
 def nothing_is_given_out_below_the_high_watermark(h: History) -> None:
@@ -133,7 +133,7 @@ def below_the_high_watermark_that_held(h: History) -> None:
 @asks(
     "A member is given nothing for 54 s; its leader changes in between, in good order; the high "
     "watermark of each leader is beyond.",
-    source=OWED + ", up to the high watermark",
+    source=REQUIRED + ", up to the high watermark",
     expects={"fetch_unavailable": VIOLATION},
 )
 def neither_of_two_leaders_gives_anything_out(h: History) -> None:
@@ -178,7 +178,7 @@ def second_leader_can_not_give_anything_out(h: History) -> None:
 
 @asks(
     "A member has read all that there is, and nothing is written for a minute.",
-    source=OWED,
+    source=REQUIRED,
     expects={"fetch_unavailable": NONE, "stuck_consumer": NONE, "never_caught_up": NONE},
 )
 def nothing_to_read(h: History) -> None:

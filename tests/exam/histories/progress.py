@@ -1,6 +1,6 @@
 """Progress: consumers, producers and replicas that are stuck, or only seem to be."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas
 from tests.exam.verbs import cluster, cut, joined, left, plain, watched
 
@@ -54,7 +54,7 @@ def consumer_waits_for_a_transaction(h: History) -> None:
         "skipped_record": NONE,
     },
 )
-def consumer_told_its_owner(h: History) -> None:
+def consumer_reported_its_owner(h: History) -> None:
     h.topic(unclean_election=True)
     h.group(reset="none")
     cut(h)
@@ -125,6 +125,17 @@ def producer_was_killed(h: History) -> None:
 )
 def follower_never_catches_up(h: History) -> None:
     _follower_killed(h, unfenced=True, in_sync=False)
+
+
+@asks(
+    "At 86 a leader of a later epoch reports it in sync; the metadata log lacks that epoch.",
+    source="Partition.makeLeader: a broker has its epoch and ISR of the metadata log, whose end is"
+    " then not there",
+    expects={"never_caught_up": UNDECIDED},
+)
+def end_of_the_metadata_log_is_not_there(h: History) -> None:
+    _follower_killed(h, unfenced=True, in_sync=False)
+    watched(h, 1, 20, times=(86.0,), epoch=1)
 
 
 @asks(

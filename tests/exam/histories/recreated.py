@@ -171,7 +171,7 @@ def end_of_the_second_topic(h: History) -> None:
     copies(h, (1, 2), (0, 99, 0), sequences={0: NEW}, high_watermark=100)
 
 
-def _truncation_told(h: History, epoch: int, *, has_read: bool = False) -> None:
+def _truncation_reported(h: History, epoch: int, *, has_read: bool = False) -> None:
     """A group has read 100 records of a topic, the second half of an epoch; then of a new one.
 
     has_read: it read the new topic's records up to its position, 100, as well.
@@ -203,7 +203,7 @@ def _truncation_told(h: History, epoch: int, *, has_read: bool = False) -> None:
     expects={"false_truncation": PERMITTED},
 )
 def old_epoch_in_the_new_topic(h: History) -> None:
-    _truncation_told(h, 1)
+    _truncation_reported(h, 1)
 
 
 @asks(
@@ -212,7 +212,7 @@ def old_epoch_in_the_new_topic(h: History) -> None:
     expects={"false_truncation": UNDECIDED},
 )
 def epoch_of_both_topics(h: History) -> None:
-    _truncation_told(h, 0)
+    _truncation_reported(h, 0)
 
 
 @asks(
@@ -221,7 +221,7 @@ def epoch_of_both_topics(h: History) -> None:
     expects={"false_truncation": VIOLATION},
 )
 def truncation_told_of_the_new_topic(h: History) -> None:
-    _truncation_told(h, 0, has_read=True)
+    _truncation_reported(h, 0, has_read=True)
 
 
 @asks(

@@ -123,9 +123,9 @@ def _copied_twice(
     _transaction(h, "q", 1, first, at=8.0, writes=(0, 4), stores=10, group="g")
     left(h, 10, at=20.0, topic="in")
     started(h, at=25.0, producer="r", pid=2, transactional_id="y")
-    told = {"member": "2", "group": second_group, "topic": "in"}
-    joined(h, resumes, at=40.0, generation=3, **told)
-    h.polled(resumes, 19, at=41.0, **told)
+    reported = {"member": "2", "group": second_group, "topic": "in"}
+    joined(h, resumes, at=40.0, generation=3, **reported)
+    h.polled(resumes, 19, at=41.0, **reported)
     _transaction(h, "r", 2, second, at=43.0, writes=(6, 10), stores=20, group=second_group)
     replicas(
         h,
@@ -148,8 +148,8 @@ def _transaction(
     stores: int,
     group: str,
 ) -> None:
-    told = {"producer": producer, "pid": pid, "transactional_id": "x" if pid == 1 else "y"}
+    reported = {"producer": producer, "pid": pid, "transactional_id": "x" if pid == 1 else "y"}
     h.sent(*writes, at=at, producer=producer, sequence=0, transaction=0)
     stored_in_transaction(h, stores, 0, at=at + 1, marker=end, pid=pid, group=group, topic="in")
-    step(h, "send_offsets", "offsets_sent", at=at + 1.1, **told)
-    step(h, end, "committed" if end == "commit" else "aborted", at=at + 2, **told)
+    step(h, "send_offsets", "offsets_sent", at=at + 1.1, **reported)
+    step(h, end, "committed" if end == "commit" else "aborted", at=at + 2, **reported)

@@ -14,7 +14,7 @@ from tests.exam.scenes import NEW, consumed, copies, failed_over, started, torn,
 from tests.exam.verbs import cluster, joined, left, watched
 
 
-def told(
+def reported(
     h: History,
     *,
     committed_epoch: int = 1,
@@ -79,7 +79,7 @@ def told(
     },
 )
 def reset_from_inside_the_log(h: History) -> None:
-    told(h)
+    reported(h)
 
 
 @asks(
@@ -89,7 +89,7 @@ def reset_from_inside_the_log(h: History) -> None:
     expects={"unjustified_reset": VIOLATION},
 )
 def reset_from_inside_hidden_by_retention(h: History) -> None:
-    told(h, later=400)
+    reported(h, later=400)
 
 
 @asks(
@@ -99,7 +99,7 @@ def reset_from_inside_hidden_by_retention(h: History) -> None:
     expects={"unjustified_reset": VIOLATION},
 )
 def reset_from_inside_hidden_by_eviction(h: History) -> None:
-    told(h, later=520, evicted=True)
+    reported(h, later=520, evicted=True)
 
 
 @asks(
@@ -109,7 +109,7 @@ def reset_from_inside_hidden_by_eviction(h: History) -> None:
     expects={"unjustified_reset": NOT_VIOLATION, "false_truncation": NOT_VIOLATION},
 )
 def stale_epoch_that_retention_removed(h: History) -> None:
-    told(h, committed_epoch=0, start=310, cause="truncation")
+    reported(h, committed_epoch=0, start=310, cause="truncation")
 
 
 @asks(
@@ -261,7 +261,7 @@ def notice_on_the_wrong_partition(h: History) -> None:
     expects={"expired_read": NOT_EVALUABLE, "divergent_readers": NOT_EVALUABLE},
     alone=True,
 )
-def nobody_told_a_log_start(h: History) -> None:
+def nobody_reported_a_log_start(h: History) -> None:
     written(h)
     h.rows["samples"].clear()
     h.group()

@@ -121,7 +121,7 @@ def member_pauses(h: History) -> None:
 
 @asks(
     "The same without a pause.",
-    source="`replica.lag.time.max.ms`; decision 8: service is owed",
+    source="`replica.lag.time.max.ms`; decision 8: service is required",
     expects={"fetch_unavailable": VIOLATION},
 )
 def member_waits(h: History) -> None:

@@ -311,7 +311,7 @@ def aborted_records_are_passed_over(h: History) -> None:
     source="isolation.level=read_uncommitted: aborted records are delivered like others",
     expects={"poll_skip": VIOLATION, "skipped_record": VIOLATION},
 )
-def aborted_records_are_owed_without_isolation(h: History) -> None:
+def aborted_records_are_required_without_isolation(h: History) -> None:
     aborted(h, isolation="read_uncommitted")
 
 

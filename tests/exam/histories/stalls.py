@@ -188,7 +188,7 @@ def _failing(h: History, fault: str) -> None:
         )
 
 
-OWED = (
+REQUIRED = (
     "Fetch: a consumer gets what lies below the high watermark; KIP-98: with read_committed what"
     " lies below the last stable offset"
 )
@@ -224,7 +224,7 @@ def _in_transaction(h: History, control: str | None, *, at: float = 12.0) -> tup
 
 @asks(
     "A read_committed member waits at an open transaction; of its other partition it has it all.",
-    source=OWED,
+    source=REQUIRED,
     expects={"stuck_consumer": PERMITTED},
 )
 def stall_at_a_transaction_and_at_an_end(h: History) -> None:
@@ -233,7 +233,7 @@ def stall_at_a_transaction_and_at_an_end(h: History) -> None:
 
 @asks(
     "Above the position of a read_committed member is an aborted transaction and its marker.",
-    source=OWED + "; a client need not count them into its position",
+    source=REQUIRED + "; a client need not count them into its position",
     expects={"stuck_consumer": NONE},
 )
 def stall_below_what_was_aborted(h: History) -> None:
@@ -242,7 +242,7 @@ def stall_below_what_was_aborted(h: History) -> None:
 
 @asks(
     "Above the position of a read_uncommitted member is an aborted transaction and its marker.",
-    source=OWED + "; read_uncommitted gets the records of aborted transactions",
+    source=REQUIRED + "; read_uncommitted gets the records of aborted transactions",
     expects={"stuck_consumer": VIOLATION},
 )
 def stall_below_what_was_aborted_and_is_to_be_read(h: History) -> None:
@@ -251,7 +251,7 @@ def stall_below_what_was_aborted_and_is_to_be_read(h: History) -> None:
 
 @asks(
     "A read_committed member stays before a transaction that was committed a minute before.",
-    source=OWED,
+    source=REQUIRED,
     expects={"stuck_consumer": VIOLATION},
 )
 def stall_before_a_committed_transaction(h: History) -> None:
@@ -260,7 +260,7 @@ def stall_before_a_committed_transaction(h: History) -> None:
 
 @asks(
     "Only a marker, which is no record, lies above the position of a member that got the rest.",
-    source=OWED + "; librdkafka does not count a control batch into its position",
+    source=REQUIRED + "; librdkafka does not count a control batch into its position",
     expects={"stuck_consumer": NONE},
 )
 def stall_before_a_marker(h: History) -> None:
@@ -272,7 +272,7 @@ def stall_before_a_marker(h: History) -> None:
 
 @asks(
     "A member stays at 50, where the log ended; 50 more records are written after it gave up.",
-    source=OWED,
+    source=REQUIRED,
     expects={"stuck_consumer": NONE},
 )
 def stall_at_the_end_of_its_time(h: History) -> None:
@@ -281,7 +281,8 @@ def stall_at_the_end_of_its_time(h: History) -> None:
 
 @asks(
     "A member stays at 50 of 100 records, which were written with acks=1; no leader was asked.",
-    source=OWED + "; acknowledged with acks=1 does not prove that it is below the high watermark",
+    source=REQUIRED
+    + "; acknowledged with acks=1 does not prove that it is below the high watermark",
     expects={"stuck_consumer": UNDECIDED},
 )
 def stall_below_an_end_that_nobody_reported(h: History) -> None:
@@ -290,7 +291,7 @@ def stall_below_an_end_that_nobody_reported(h: History) -> None:
 
 @asks(
     "A member stays at 50 of 100 records, as the leader reports; no replica in sync has these 50.",
-    source=OWED + "; KAFKA-15583",
+    source=REQUIRED + "; KAFKA-15583",
     expects={"stuck_consumer": NONE},
 )
 def stall_at_the_high_watermark(h: History) -> None:
@@ -299,7 +300,7 @@ def stall_at_the_high_watermark(h: History) -> None:
 
 @asks(
     "A member stays at 50 of 100; later an unclean election removes the records from 50 on.",
-    source=OWED + "; they lay there for 30 s",
+    source=REQUIRED + "; they lay there for 30 s",
     expects={"stuck_consumer": VIOLATION},
 )
 def stall_below_what_is_lost_later(h: History) -> None:
@@ -314,7 +315,7 @@ def stall_below_what_is_lost_later(h: History) -> None:
 
 @asks(
     "A member stays at 50, the end after an unclean election; before, 100 records were there.",
-    source=OWED + "; they were gone when it gave up",
+    source=REQUIRED + "; they were gone when it gave up",
     expects={"stuck_consumer": NONE},
 )
 def stall_below_what_was_lost_before(h: History) -> None:
