@@ -32,7 +32,7 @@ from analysis.runs.remote import RemoteFolder
 from analysis.store import write_store
 from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
 from contract.errors import AnalysisError, RunFolderError, UsageError
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say
 from contract.progress import PhaseProgress

@@ -22,7 +22,7 @@ from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
 from contract.findings import FINDINGS_FILE
-from contract.held import HeldFolder, alone_in, remove_unheld
+from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.program import unexpected
 from contract.regular_files import printable, replace_file, storage_error
 from contract.run_folder import RunFolder, report_folder

@@ -22,7 +22,7 @@ from analysis.engine.scratch import LITERAL, in_full
 from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.held import alone_in
+from contract.locks import alone_in
 from contract.nights import home_of
 from contract.regular_files import open_regular, printable, storage_error
 from contract.run_folder import STORE_FOLDER

@@ -30,7 +30,7 @@ from analysis.runs.load import load_on_duckdb
 from analysis.runs.remote import RemoteFolder
 from analysis.runs.source import table_files
 from contract.errors import AnalysisError, FencepostError
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
 from contract.verdicts import Engine, Verdict
 

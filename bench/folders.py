@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from types import FrameType
 
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructType
 
 from analysis.engine.hadoop import HadoopFolder
 from contract.errors import UsageError
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 from contract.regular_files import printable
 
 LITERAL = {"__globPaths__": "false"}

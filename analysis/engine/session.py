@@ -21,7 +21,7 @@ from analysis.engine import jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 from contract.spark import require_spark_home
 from contract.verdicts import Engine
 

@@ -93,7 +93,7 @@ STORAGE = Area(
     "results that stay",
     "a run on a disk that is full or read-only keeps its tables and its report, and the reason is "
     "one sentence; analyses at once come to one verdict; a killed one loses nothing",
-    "`analysis.judging`, `contract.held.alone_in`, `contract.regular_files`",
+    "`analysis.judging`, `contract.locks.alone_in`, `contract.regular_files`",
 )
 _IN_AN_HOUR = 60
 _DISK_MB = 256

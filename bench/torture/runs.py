@@ -36,7 +36,7 @@ KILLS = Area(
     "after a SIGKILL of any of its processes a run ends by itself; what it left neither passes, "
     "unless all was collected, nor accuses; no process and no node's files stay; finished runs "
     "stay as they were",
-    "`cluster.nodes.tether`, `contract.held`, `contract.manifest`, the check `history_complete`",
+    "`cluster.nodes.tether`, `contract.locks`, `contract.manifest`, the check `history_complete`",
 )
 SCENARIO = "baseline"
 _KILLS_IN_AN_HOUR = 20
@@ -217,7 +217,7 @@ def _interrupt_problem(run: Running) -> str:
 PAIRS = Area(
     "two at once",
     "two runs with one results folder both pass, on each pool",
-    "session folders of their own, `contract.held`",
+    "session folders of their own, `contract.locks`",
 )
 _PAIR_SECONDS = 150
 
@@ -246,14 +246,14 @@ EFFECTLESS = Area(
     "and the run is undecided",
     "the evidence of each fault, `fault_landed`",
 )
-_TESTS = "tests/live/test_blunt_faults.py"
+_TESTS = "tests/live/test_ineffective_faults.py"
 _ALSO_LONG = "long or not long"
 """They are long, which the project's options of pytest leave out."""
 _NONE_COLLECTED = 5
 
 
 def effectless(setting: Setting) -> Iterator[Attempt]:
-    """Run the blunt stories of the live tests; each is an attempt."""
+    """Run the ineffective stories of the live tests; each is an attempt."""
     base = setting.place / "effectless"
     command = [sys.executable, "-m", "pytest", _TESTS, "-q", "-p", "no:cacheprovider"]
     command += ["-m", _ALSO_LONG, f"--basetemp={base}", "-o", "tmp_path_retention_policy=all"]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from cluster.kafka.lock import Artifact
 from contract.errors import DistributionError
-from contract.held import take
+from contract.locks import take
 
 MIRROR_VARIABLE = "FENCEPOST_MAVEN_MIRROR"
 _RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"

@@ -26,7 +26,7 @@ from cluster.nodes.docker_client import connect, explained, owned_by_root
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
-from contract.held import HeldFolder, HeldName, hold_first, is_held, remove_unheld
+from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
 from contract.python import python
 
 _ROOT = Path(__file__).resolve().parents[2]

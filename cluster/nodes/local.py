@@ -33,7 +33,7 @@ from cluster.nodes.tether import tethered
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
 from contract.errors import FaultError, NodeError, PrerequisiteError
-from contract.held import HeldName, hold_first
+from contract.locks import HeldName, hold_first
 
 
 class LocalNode(Node):

@@ -12,7 +12,7 @@ from rich.table import Table
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
-from contract.held import is_held
+from contract.locks import is_held
 from contract.python import environment, python
 from contract.terminal import Terminal
 from contract.waiting import hold as hold_for

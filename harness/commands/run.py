@@ -18,7 +18,7 @@ from contract.errors import (
     RunFolderError,
     UsageError,
 )
-from contract.held import HeldFolder, alone_in, remove_unheld
+from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.program import say, unexpected
 from contract.progress import PhaseProgress

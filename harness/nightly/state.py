@@ -15,7 +15,7 @@ import msgspec
 from contract.builds import Choice
 from contract.described import SCHEMA
 from contract.errors import UsageError
-from contract.held import take
+from contract.locks import take
 from contract.nights import (
     NIGHT_FILE,
     Night,

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from contract.held import HeldName
+from contract.locks import HeldName
 from contract.randomness import new_seed
 from harness.invocation import Session, git_head, versions
 from harness.playground.state import FOLDER, KEEPER, SOCKET_FOLDER, forget

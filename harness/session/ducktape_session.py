@@ -30,7 +30,7 @@ from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
 from contract.builds import Build
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
-from contract.held import alone_in, take
+from contract.locks import alone_in, take
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
 from contract.run_folder import RunFolder, find_runs, has_runs

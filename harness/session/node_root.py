@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contract.errors import InterruptError, StorageError
-from contract.held import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import NODES_FOLDER
 
 _PREFIX = "session-"

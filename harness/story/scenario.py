@@ -27,7 +27,7 @@ from contract.clients import Client, clients_of
 from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
-from contract.held import alone_in
+from contract.locks import alone_in
 from contract.manifest import write_manifest
 from contract.randomness import generator
 from contract.run_folder import (

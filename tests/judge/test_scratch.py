@@ -68,7 +68,7 @@ def test_files_are_gone_with_the_trace(
 
 
 def test_what_a_killed_process_left_is_removed(spark: SparkSession, tmp_path: Path) -> None:
-    holding = "import sys; from pathlib import Path; from contract.held import HeldFolder; "
+    holding = "import sys; from pathlib import Path; from contract.locks import HeldFolder; "
     holding += "held = HeldFolder(Path(sys.argv[1]), '.judging-'); print(held.path, flush=True); "
     gone, living = (
         subprocess.Popen(

@@ -19,9 +19,8 @@ from analysis import judging
 from analysis.engine.duckdb import DuckDBEngine
 from analysis.report.night_rows import Judged
 from analysis.tasks import Share, judge_here
-from contract import held
 from contract.errors import StorageError, WaitTimeoutError
-from contract.held import alone_in
+from contract.locks import alone_in
 from contract.program import run_program
 from contract.run_folder import RunFolder
 from harness.commands.run import decode_again
@@ -220,7 +219,7 @@ def test_a_wait_for_another_process_ends_with_its_name(
     generated: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = content(generated.path)
-    monkeypatch.setattr(held, "_WRITER_SECONDS", 0)
+    monkeypatch.setattr(locks, "_WRITER_SECONDS", 0)
     with alone_in(generated.path):
         found = judged(generated)
     assert found.exit_code == WaitTimeoutError.exit_code

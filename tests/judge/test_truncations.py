@@ -58,7 +58,8 @@ def test_a_noticed_truncation_has_its_latency(make_trace: TraceMaker) -> None:
         (reset_reported("truncation", 5, 1, 2, at=700), WENT_BACK["polls"], "violated",
          "position intact"),
         # Its epoch was stale: the record before was read under a later one, and is there.
-        (reset_reported("truncation", 6, 0, 2, at=700), WENT_BACK["polls"], "violated", "stale epoch"),
+        (reset_reported("truncation", 6, 0, 2, at=700), WENT_BACK["polls"], "violated",
+         "stale epoch"),
         (reset_reported("truncation", 6, 0, 2, at=550), WENT_BACK["polls"], "holds", None),
         (reset_reported("truncation", 6, -1, 2, at=700), WENT_BACK["polls"], "violated",
          "stale epoch"),

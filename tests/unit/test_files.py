@@ -25,8 +25,7 @@ from analysis.report.standalone import self_contained
 from analysis.runs.source import table_content, table_files
 from analysis.tasks import Share, judge_here
 from cluster.nodes.pool import PoolKind
-from contract import held
-from contract import held as held_module
+from contract import locks as held_module
 from contract.errors import (
     PrerequisiteError,
     RunFolderError,
@@ -34,7 +33,7 @@ from contract.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from contract.held import HeldFolder, HeldName, alone_in, hold_first, is_held, remove_unheld
+from contract.locks import HeldFolder, HeldName, alone_in, hold_first, is_held, remove_unheld
 from contract.manifest import (
     DECODED_AGAIN,
     MANIFEST_FILE,
@@ -167,7 +166,7 @@ def test_a_file_that_can_not_be_replaced_stays(
 
 
 HOLDER = (
-    "import sys; from pathlib import Path; from contract.held import HeldFolder; "
+    "import sys; from pathlib import Path; from contract.locks import HeldFolder; "
     "held = HeldFolder(Path(sys.argv[1]), 'x-'); print(held.path, flush=True); sys.stdin.read()"
 )
 

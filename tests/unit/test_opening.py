@@ -26,7 +26,7 @@ from analysis.engine.jvm import reason
 from analysis.engine.session import _options_of_jvms, _print_no_lost_connection, open_session
 from analysis.engine.settings import OPTIONS_OF_JVMS, settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
-from contract.held import HeldFolder
+from contract.locks import HeldFolder
 from contract.spark import is_local, require_options, require_spark_home
 from contract.verdicts import Engine
 from contract.waiting import wait_until

@@ -16,7 +16,7 @@ import pytest
 
 from cluster.nodes.pool import PoolKind
 from contract.errors import FaultError, FencepostError, NodeError, UsageError
-from contract.held import HeldName, is_held
+from contract.locks import HeldName, is_held
 from harness.clients.command import Call
 from harness.commands import playground as commands
 from harness.commands.playground import _start, playground
@@ -49,7 +49,7 @@ PLAYGROUND = made(
     Playground, cluster="embedded", kafka="4.4.0", topic="orders", socket="/nonexistent"
 )
 HOLDER = (
-    "import sys; from pathlib import Path; from contract.held import HeldName\n"
+    "import sys; from pathlib import Path; from contract.locks import HeldName\n"
     "held = HeldName(Path(sys.argv[2])); print('held', flush=True); sys.stdin.read()"
 )
 GARBAGE: dict[str, Callable[[Path], object]] = {

@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-import blunt_data_test
-import blunt_servers_test
 import data_stories
+import ineffective_data_test
+import ineffective_servers_test
 import pytest
 import server_stories
 
@@ -24,7 +24,7 @@ FAULTS = {
 }
 
 EFFECTS = {*server_stories.STORIES, *data_stories.STORIES}
-BLUNT = {*blunt_servers_test.STORIES, *blunt_data_test.STORIES}
+INEFFECTIVE = {*ineffective_servers_test.STORIES, *ineffective_data_test.STORIES}
 OF_A_SCENARIO = {"elect-unclean": "unclean_election measures what it does"}
 
 
@@ -68,4 +68,4 @@ def test_a_verb_has_live_stories_of_its_effect_and_of_none(verb: str) -> None:
         return any(f"{story} ".startswith(f"{name} ") for story in stories for name in names)
 
     assert is_in(EFFECTS) or verb in OF_A_SCENARIO, "tests/live/*_stories.py"
-    assert is_in(BLUNT), "tests/live/blunt_*_test.py"
+    assert is_in(INEFFECTIVE), "tests/live/ineffective_*_test.py"

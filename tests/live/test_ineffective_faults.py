@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import blunt_data_test
-import blunt_servers_test
+import ineffective_data_test
+import ineffective_servers_test
 import pytest
 from command import ROOT, ran
 
@@ -21,8 +21,8 @@ if sandbox_problem() is not None:
     pytest.skip(str(sandbox_problem()), allow_module_level=True)
 
 SCENARIOS = {
-    "blunt_servers_test.py": blunt_servers_test.STORIES,
-    "blunt_data_test.py": blunt_data_test.STORIES,
+    "ineffective_servers_test.py": ineffective_servers_test.STORIES,
+    "ineffective_data_test.py": ineffective_data_test.STORIES,
 }
 
 

@@ -9,9 +9,17 @@ Expect:  none has landed, so the run is undecided; every check holds.
 from pathlib import Path
 
 import msgspec
-from blunt import Blunt, Story, meanwhile, segments_not_written, short_waits, tell, unsent
 from data_stories import begin
 from effects import await_changes
+from ineffective import (
+    Ineffective,
+    Story,
+    meanwhile,
+    segments_not_written,
+    short_waits,
+    tell,
+    unsent,
+)
 from stage import BROKERS, GROUPS, LOAD, ORDERS, SCRAP
 
 from cluster.kafka.topology import Topology
@@ -44,12 +52,12 @@ EMPTY = TopicPlan(
 
 
 def elect(*, unclean: bool) -> Story:
-    return lambda _run: Blunt(Elect("orders", 0, unclean=unclean), unsent(ObserverRole.elect))
+    return lambda _run: Ineffective(Elect("orders", 0, unclean=unclean), unsent(ObserverRole.elect))
 
 
-def elect_while_the_leader_dies(run: Run) -> Blunt:
+def elect_while_the_leader_dies(run: Run) -> Ineffective:
     """Its successor leads under a newer epoch."""
-    fault = Blunt(
+    fault = Ineffective(
         Elect("orders", 0, unclean=False),
         unsent(ObserverRole.elect),
         meanwhile(lambda: run.kafka.kill_server(1)),
@@ -58,18 +66,18 @@ def elect_while_the_leader_dies(run: Run) -> Blunt:
     return fault
 
 
-def recreate(run: Run) -> Blunt:
+def recreate(run: Run) -> Ineffective:
     run.observer.create_topics([SCRAP])
     run.produce("scrap", count=1, producer="scrap")
     run.produce("scrap", count=TAIL, producer="scrap")
-    return Blunt(Recreate("scrap"), unsent(ObserverRole.delete_topic))
+    return Ineffective(Recreate("scrap"), unsent(ObserverRole.delete_topic))
 
 
-def cut_tails(_run: Run) -> Blunt:
-    return Blunt(CutTails("scrap", 0, records=TAIL), segments_not_written)
+def cut_tails(_run: Run) -> Ineffective:
+    return Ineffective(CutTails("scrap", 0, records=TAIL), segments_not_written)
 
 
-def rebalance(run: Run) -> Blunt:
+def rebalance(run: Run) -> Ineffective:
     """The coordinator knows no extra member."""
     members = run.open([GROUP], incarnation=1)
     run.workload.start_reading(members)
@@ -80,63 +88,63 @@ def rebalance(run: Run) -> Blunt:
         assert view is not None
         return JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
 
-    fault = Blunt(Rebalance(GROUP.group), unsent(ObserverRole.join_and_leave, instead=nobody))
+    fault = Ineffective(Rebalance(GROUP.group), unsent(ObserverRole.join_and_leave, instead=nobody))
     fault.after(lambda: run.close(run.workload.stop_reading()))
     return fault
 
 
-def fence(run: Run) -> Blunt:
+def fence(run: Run) -> Ineffective:
     """The coordinator aborts by itself what is open for too long."""
     begin(run, "fenced", timeout_ms=SHORT_MS)
-    return Blunt(Fence(["fenced"]), unsent(ObserverRole.fence_producers))
+    return Ineffective(Fence(["fenced"]), unsent(ObserverRole.fence_producers))
 
 
-def take_over(run: Run) -> Blunt:
+def take_over(run: Run) -> Ineffective:
     begin(run, "taken", timeout_ms=SHORT_MS)
-    return Blunt(TakeOver(["taken"], by=lambda _name: None))
+    return Ineffective(TakeOver(["taken"], by=lambda _name: None))
 
 
-def expire_transaction(run: Run) -> Blunt:
+def expire_transaction(run: Run) -> Ineffective:
     """The timeout is longer than the fault says."""
     begin(run, "late")
-    return Blunt(ExpireTransaction(["late"], timeout_ms=SHORT_MS), short_waits)
+    return Ineffective(ExpireTransaction(["late"], timeout_ms=SHORT_MS), short_waits)
 
 
-def expire_a_transaction_that_is_fenced(run: Run) -> Blunt:
+def expire_a_transaction_that_is_fenced(run: Run) -> Ineffective:
     begin(run, "both")
-    return Blunt(
+    return Ineffective(
         ExpireTransaction(["both"], timeout_ms=SHORT_MS),
         meanwhile(lambda: run.observer.fence_producers(["both"])),
     )
 
 
-def reassign(_run: Run) -> Blunt:
-    return Blunt(Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ObserverRole.reassign))
+def reassign(_run: Run) -> Ineffective:
+    return Ineffective(Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ObserverRole.reassign))
 
 
-def reassign_to_the_same(_run: Run) -> Blunt:
-    return Blunt(Reassign("orders", 0, replicas=BROKERS))
+def reassign_to_the_same(_run: Run) -> Ineffective:
+    return Ineffective(Reassign("orders", 0, replicas=BROKERS))
 
 
 def expire(by: By) -> Story:
     plan = msgspec.structs.replace(ORDERS, retention_ms=3000)
-    return lambda _run: Blunt(
+    return lambda _run: Ineffective(
         Expire(plan, by), unsent(ObserverRole.alter_topic, ObserverRole.delete_records)
     )
 
 
-def expire_what_is_empty(run: Run) -> Blunt:
+def expire_what_is_empty(run: Run) -> Ineffective:
     topic = NewTopic(topic=EMPTY.topic, assignment=[BROKERS], config={})
     run.observer.create_topics([topic])
-    return Blunt(Expire(EMPTY, By.TIME))
+    return Ineffective(Expire(EMPTY, By.TIME))
 
 
-def delete_before(_run: Run) -> Blunt:
-    return Blunt(DeleteBefore("orders", 0, offset=TAIL), unsent(ObserverRole.delete_records))
+def delete_before(_run: Run) -> Ineffective:
+    return Ineffective(DeleteBefore("orders", 0, offset=TAIL), unsent(ObserverRole.delete_records))
 
 
-def delete_what_is_gone(_run: Run) -> Blunt:
-    return Blunt(DeleteBefore("orders", 0, offset=0))
+def delete_what_is_gone(_run: Run) -> Ineffective:
+    return Ineffective(DeleteBefore("orders", 0, offset=0))
 
 
 STORIES: dict[str, Story] = {
@@ -159,7 +167,7 @@ STORIES: dict[str, Story] = {
 }
 
 
-class BluntDataScenario(Scenario):
+class IneffectiveDataScenario(Scenario):
     """Each fault has no effect."""
 
     topology = Topology(
@@ -169,7 +177,7 @@ class BluntDataScenario(Scenario):
     )
     must_judge = (Check.HISTORY_COMPLETE,)
 
-    def test_blunt_data(self) -> None:
+    def test_ineffective_data(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, (), records_per_second=500, producers={LOAD: "1"})

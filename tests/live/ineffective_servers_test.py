@@ -2,8 +2,8 @@
 
 Cluster: 4 brokers, 3 of them controllers too; one topic with 4 replicas.
 Load:    an acks=1 producer all the time.
-Fault:   every verb, with means that were made ineffective (blunt.py): a signal that nobody gets, a
-         rule that is not applied, one that counts and does not drop; and targets that are down,
+Fault:   every verb, with means that were made ineffective (ineffective.py): a signal that nobody
+         gets, a rule that is not applied, one that counts and does not drop; and targets that are down,
          fenced or busy for another reason.
 Expect:  none has landed, so the run is undecided; every check holds.
 """
@@ -11,8 +11,8 @@ Expect:  none has landed, so the run is undecided; every check holds.
 from functools import partial
 from pathlib import Path
 
-from blunt import (
-    Blunt,
+from ineffective import (
+    Ineffective,
     Means,
     Story,
     disk_not_limited,
@@ -51,41 +51,41 @@ UNREACHED = 10**12
 GROUP: GroupPlan = GROUPS[0]
 
 
-def kill(_run: Run) -> Blunt:
-    return Blunt(Kill(Broker(PLAIN)), first_signal_swallowed)
+def kill(_run: Run) -> Ineffective:
+    return Ineffective(Kill(Broker(PLAIN)), first_signal_swallowed)
 
 
-def kill_what_is_dead(run: Run) -> Blunt:
+def kill_what_is_dead(run: Run) -> Ineffective:
     run.kafka.kill_server(PLAIN)
-    return Blunt(Kill(Broker(PLAIN)))
+    return Ineffective(Kill(Broker(PLAIN)))
 
 
-def stop(_run: Run) -> Blunt:
-    return Blunt(Stop(Broker(PLAIN)), first_signal_swallowed)
+def stop(_run: Run) -> Ineffective:
+    return Ineffective(Stop(Broker(PLAIN)), first_signal_swallowed)
 
 
-def bounce(_run: Run) -> Blunt:
-    return Blunt(Bounce(Broker(PLAIN)), signals_swallowed)
+def bounce(_run: Run) -> Ineffective:
+    return Ineffective(Bounce(Broker(PLAIN)), signals_swallowed)
 
 
-def bounce_what_is_dead(run: Run) -> Blunt:
+def bounce_what_is_dead(run: Run) -> Ineffective:
     run.kafka.kill_server(PLAIN)
-    return Blunt(Bounce(Broker(PLAIN)))
+    return Ineffective(Bounce(Broker(PLAIN)))
 
 
-def wipe(run: Run) -> Blunt:
-    return Blunt(Wipe(Broker(PLAIN)), not_removed(run.kafka.data(PLAIN)))
+def wipe(run: Run) -> Ineffective:
+    return Ineffective(Wipe(Broker(PLAIN)), not_removed(run.kafka.data(PLAIN)))
 
 
-def fill(_run: Run) -> Blunt:
-    return Blunt(Fill(Broker(PLAIN)), disk_not_limited)
+def fill(_run: Run) -> Ineffective:
+    return Ineffective(Fill(Broker(PLAIN)), disk_not_limited)
 
 
-def pause(_run: Run) -> Blunt:
-    return Blunt(Pause(Broker(PLAIN)), signals_swallowed)
+def pause(_run: Run) -> Ineffective:
+    return Ineffective(Pause(Broker(PLAIN)), signals_swallowed)
 
 
-def pause_what_is_fenced(run: Run) -> Blunt:
+def pause_what_is_fenced(run: Run) -> Ineffective:
     """By rules that no fault set, which go before the heal."""
     node = run.kafka.host(PLAIN)
     controllers = [run.kafka.host(i).address for i in run.kafka.topology.controller_ids]
@@ -97,24 +97,24 @@ def pause_what_is_fenced(run: Run) -> Blunt:
         what=f"broker {PLAIN} to be fenced",
         timeout_seconds=30,
     )
-    fault = Blunt(Pause(Broker(PLAIN)), signals_swallowed)
+    fault = Ineffective(Pause(Broker(PLAIN)), signals_swallowed)
     for rule in rules:
         fault.after(partial(node.unblock, rule))
     return fault
 
 
-def pause_client(run: Run) -> Blunt:
-    return Blunt(PauseClient(run.clients.worker), signals_swallowed)
+def pause_client(run: Run) -> Ineffective:
+    return Ineffective(PauseClient(run.clients.worker), signals_swallowed)
 
 
-def pause_a_busy_client(run: Run) -> Blunt:
+def pause_a_busy_client(run: Run) -> Ineffective:
     members = run.open([GROUP], incarnation=1)
     ends = [
         LogEnd(topic=ORDERS.topic, partition=partition, offset=UNREACHED)
         for partition in range(ORDERS.partitions)
     ]
     read = MemberRole.consume(members, ends=ends, timeout_seconds=BUSY_SECONDS)
-    fault = Blunt(
+    fault = Ineffective(
         PauseClient(run.clients.worker),
         signals_swallowed,
         meanwhile(lambda: run.clients.send(read)),
@@ -124,11 +124,11 @@ def pause_a_busy_client(run: Run) -> Blunt:
 
 
 def cut(fault: Fault, means: Means) -> Story:
-    return lambda _run: Blunt(fault, means)
+    return lambda _run: Ineffective(fault, means)
 
 
 def cut_client(means: Means) -> Story:
-    return lambda run: Blunt(CutClient(run.clients.worker), means)
+    return lambda run: Ineffective(CutClient(run.clients.worker), means)
 
 
 LINKS = {
@@ -157,13 +157,13 @@ STORIES: dict[str, Story] = {
 }
 
 
-class BluntServersScenario(Scenario):
+class IneffectiveServersScenario(Scenario):
     """Each fault has no effect."""
 
     topology = Topology(brokers=4, combined=(1, 2, 3))
     must_judge = (Check.HISTORY_COMPLETE,)
 
-    def test_blunt_servers(self) -> None:
+    def test_ineffective_servers(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, (), records_per_second=500, producers={LOAD: "1"})

@@ -32,7 +32,7 @@ ACCEPT = 1
 Means = Callable[[], AbstractContextManager[object]]
 
 
-class Blunt(Fault):
+class Ineffective(Fault):
     """Another fault, whose means are ineffective from its injection until its heal.
 
     Without means, the fault is whole: what it acts on leaves it without an effect.
@@ -41,11 +41,11 @@ class Blunt(Fault):
     def __init__(self, fault: Fault, *means: Means) -> None:
         self.fault, self._means = fault, means
         self.verb, self.target = fault.verb, fault.target
-        self._blunted = ExitStack()
+        self._ineffective = ExitStack()
 
     def after(self, undo: Callable[[], object]) -> None:
         """Undo something right before the heal."""
-        self._blunted.callback(undo)
+        self._ineffective.callback(undo)
 
     def prepare(self, field: Field) -> None:
         self.fault.prepare(field)
@@ -53,14 +53,14 @@ class Blunt(Fault):
 
     def inject(self, field: Field) -> None:
         for means in (short_waits, *self._means) if self._means else ():
-            self._blunted.enter_context(means())
+            self._ineffective.enter_context(means())
         self.fault.inject(field)
 
     def prove(self, field: Field) -> Evidence:
         return self.fault.prove(field)
 
     def heal(self, field: Field) -> None:
-        self._blunted.close()
+        self._ineffective.close()
         self.fault.heal(field)
 
 
@@ -181,8 +181,8 @@ def meanwhile(act: Callable[[], object]) -> Means:
     return means
 
 
-Story = Callable[[Run], Blunt]
-"""Prepares a cluster for a fault, and returns the fault, blunted."""
+Story = Callable[[Run], Ineffective]
+"""Prepares a cluster for a fault, and returns the fault, ineffective."""
 
 
 def tell(run: Run, stories: dict[str, Story], reported: Path) -> None:
