@@ -6,16 +6,11 @@ from collections.abc import Iterable
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
 
 
-def table_row(*cells: str) -> str:
-    """A row of a table, of cells that are Markdown already."""
-    return f"| {' | '.join(cells)} |"
-
-
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """A table, of cells that are Markdown already."""
     titles = list(head)
-    lines = [table_row(*titles), f"|{'---|' * len(titles)}"]
-    return "\n".join([*lines, *(table_row(*map(str, row)) for row in rows)])
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (titles, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(titles)}", *lines[1:]])
 
 
 def plain(text: str) -> str:

@@ -14,19 +14,19 @@ import msgspec
 
 from analysis.verdict.resumption import IN_WORDS, epochs_known
 from contract.errors import FencepostError, UsageError
-from contract.markdown import table_row
+from contract.markdown import table
 from contract.outcomes import CommitEpoch
 from contract.verdicts import StyleRow, Verdict
 
 SCENARIO = "commit_epoch"
 _ROOT = Path(__file__).resolve().parents[1]
-_MATRIX_HEAD = (
-    "| log end | style | committed epoch | groups | reset policy | resumed at | redelivered | "
-    "new records never delivered |\n|---|---|---|---|---|---|---|---|"
+_MATRIX = (
+    *("log end", "style", "committed epoch", "groups", "reset policy", "resumed at"),
+    *("redelivered", "new records never delivered"),
 )
-_BRIEF_HEAD = (
-    "| style | epoch that is committed | committed | resumed at | new records never delivered |\n"
-    "|---|---|---|---|---|"
+_BRIEF = (
+    *("style", "epoch that is committed", "committed", "resumed at"),
+    "new records never delivered",
 )
 
 
@@ -53,25 +53,28 @@ def summed(verdicts: Iterable[Verdict]) -> list[StyleRow]:
     )
 
 
-def matrix(rows: Iterable[StyleRow]) -> list[str]:
-    """Return a line for each row."""
-    return [
-        table_row(
-            row.labels.get("log_end", ""),
-            row.style,
-            _reported(row.committed_epoch),
-            f"{row.groups} of {row.of}",
-            ", ".join(row.resets),
-            f"raises {row.exception}" if row.exception else _reported(row.resumed_at),
-            _reported(row.redelivered),
-            _reported(row.never_delivered),
-        )
-        for row in rows
-    ]
+def matrix(rows: Iterable[StyleRow]) -> str:
+    """Return a table with a line for each row."""
+    return table(
+        _MATRIX,
+        (
+            (
+                row.labels.get("log_end", ""),
+                row.style,
+                _reported(row.committed_epoch),
+                f"{row.groups} of {row.of}",
+                ", ".join(row.resets),
+                f"raises {row.exception}" if row.exception else _reported(row.resumed_at),
+                _reported(row.redelivered),
+                _reported(row.never_delivered),
+            )
+            for row in rows
+        ),
+    )
 
 
-def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
-    """Return a line for each style and committed epoch, for one side of the log end."""
+def brief(rows: Iterable[StyleRow], *, log_end: str) -> str:
+    """Return a table with a line for each style and epoch, for one side of the log end."""
     kinds: dict[tuple[str, int | None], list[StyleRow]] = {}
     for row in rows:
         if row.labels.get("log_end") == log_end:
@@ -84,16 +87,10 @@ def brief(rows: Iterable[StyleRow], *, log_end: str) -> list[str]:
             went["raises" if row.exception else _reported(row.resumed_at)] += row.groups
             missed["-" if row.exception else _reported(row.never_delivered)] += row.groups
         groups = sum(row.groups for row in found)
-        lines.append(
-            table_row(
-                style,
-                IN_WORDS[CommitEpoch(style)],
-                f"{_reported(epoch)} in {groups} of {found[0].of}",
-                _counts(went, groups),
-                _counts(missed, groups),
-            )
-        )
-    return lines
+        committed = f"{_reported(epoch)} in {groups} of {found[0].of}"
+        counts = _counts(went, groups), _counts(missed, groups)
+        lines.append((style, IN_WORDS[CommitEpoch(style)], committed, *counts))
+    return table(_BRIEF, lines)
 
 
 def runs_in_words(verdicts: Sequence[Verdict]) -> str:
@@ -108,17 +105,9 @@ def runs_in_words(verdicts: Sequence[Verdict]) -> str:
 def conditions(verdicts: Sequence[Verdict]) -> str:
     """Return the runs of the tables, and their clients' epochs at the commits."""
     known = epochs_known(row for verdict in verdicts for row in verdict.resumption)
-    lines = [
-        runs_in_words(verdicts),
-        "",
-        "| epoch at the commit, of | in how many groups |",
-        "|---|---|",
-        *(
-            table_row(source, _counts(_as_text(counts), counts.total()))
-            for source, counts in known.items()
-        ),
-    ]
-    return "\n".join(lines)
+    rows = ((source, _counts(_as_text(counts), counts.total())) for source, counts in known.items())
+    epochs = table(["epoch at the commit, of", "in how many groups"], rows)
+    return f"{runs_in_words(verdicts)}\n\n{epochs}"
 
 
 def written(page: str, mark: str, text: str) -> str:
@@ -154,10 +143,8 @@ def main() -> None:
         verdicts = read(Path(folder) for folder in sys.argv[1:])
         rows = summed(verdicts)
         texts = {
-            "brief": "\n".join(
-                [_BRIEF_HEAD, *brief(rows, log_end="above"), "", runs_in_words(verdicts)]
-            ),
-            "matrix": "\n".join([_MATRIX_HEAD, *matrix(rows)]),
+            "brief": f"{brief(rows, log_end='above')}\n\n{runs_in_words(verdicts)}",
+            "matrix": matrix(rows),
             "conditions": conditions(verdicts),
         }
         pages = {"README.md": ["brief"], "docs/commit-epoch.md": ["conditions", "matrix"]}

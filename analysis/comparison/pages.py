@@ -16,7 +16,7 @@ from analysis.comparison.words import (
 )
 from analysis.report.page import environment
 from contract.comparisons import RESULT_FILE, Cell, Outcome, Result
-from contract.markdown import plain, table_row
+from contract.markdown import plain, table
 from contract.regular_files import replace_file
 
 PAGE, MARKDOWN = "compare.html", "compare.md"
@@ -58,12 +58,12 @@ def markdown(result: Result) -> str:
         "",
     ]
     lines += [f"- {plain(line)}" for line in sentences(result)]
-    if result.cells:
-        lines += ["", table_row(*HEADS), f"|{'---|' * len(HEADS)}"]
+    rows = []
     for cell in result.cells[:ROWS_MAX]:
-        words = [plain(word) for word in cell_words(cell)]
-        words[0] = f"**{words[0]}**" if cell.differs else words[0]
-        lines.append(table_row(*words))
+        first, *others = map(plain, cell_words(cell))
+        rows.append([f"**{first}**" if cell.differs else first, *others])
+    if rows:
+        lines += ["", table(HEADS, rows)]
     if result.cells[ROWS_MAX:]:
         lines += ["", f"{len(result.cells) - ROWS_MAX} more cells: {RESULT_FILE}"]
     return "\n".join(lines) + "\n"

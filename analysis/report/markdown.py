@@ -6,7 +6,7 @@ from analysis.report.first_screen import expected_line, reasons
 from analysis.report.run_output import RunOutput
 from analysis.report.stories import where
 from analysis.report.words import duration, with_noun
-from contract.markdown import plain, table_row
+from contract.markdown import plain, table
 from contract.nights import Outcome
 from contract.verdicts import UnexpectedFindings, Verdict
 
@@ -27,9 +27,7 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
         "",
         f"{with_noun(len(outputs), 'run')}: {counted}.",
         "",
-        "| | run | verdict | answer | expected | time |",
-        "|---|---|---|---|---|---|",
-        *(table_row(*_cells(one)) for one in outputs),
+        table(["", "run", "verdict", "answer", "expected", "time"], map(_cells, outputs)),
     ]
     lines += _follows(outputs)
     for one in outputs:

@@ -82,7 +82,7 @@ RUNS = [
 
 
 def test_rows_that_are_alike_are_summed_up_over_runs() -> None:
-    assert matrix(summed(RUNS)) == [
+    assert matrix(summed(RUNS)).splitlines()[2:] == [
         "| above | record | 1 | 4 of 6 | earliest, latest | 100 | 0 | 0 |",
         "| above | record | 1 | 2 of 6 | none | raises LogTruncationException | 0 | - |",
         "| above | metadata | 1 | 3 of 4 | earliest, latest | 100 | 0 | 0 |",
@@ -91,13 +91,13 @@ def test_rows_that_are_alike_are_summed_up_over_runs() -> None:
 
 
 def test_the_brief_table_counts_each_cell() -> None:
-    lines = brief(summed(RUNS), log_end="above")
+    lines = brief(summed(RUNS), log_end="above").splitlines()[2:]
     assert [line.split(" | ", 2)[2] for line in lines] == [
         "1 in 6 of 6 | 100 in 4 of 6, raises in 2 of 6 | 0 in 4 of 6, - in 2 of 6 |",
         "1 in 3 of 4 | 100 in 3 of 3 | 0 in 3 of 3 |",
         "3 in 1 of 4 | 200 in 1 of 1 | 100 in 1 of 1 |",
     ]
-    assert brief(summed(RUNS), log_end="below") == []
+    assert len(brief(summed(RUNS), log_end="below").splitlines()) == 2
 
 
 def test_the_runs_are_named_and_their_clients_epochs_counted() -> None:
