@@ -19,6 +19,7 @@ from analysis import judging
 from analysis.engine.duckdb import DuckDBEngine
 from analysis.report.night_rows import Judged
 from analysis.tasks import Share, judge_here
+from contract import locks
 from contract.errors import StorageError, WaitTimeoutError
 from contract.locks import alone_in
 from contract.program import run_program

@@ -3,8 +3,8 @@
 Cluster: 4 brokers, 3 of them controllers too; one topic with 4 replicas.
 Load:    an acks=1 producer all the time.
 Fault:   every verb, with means that were made ineffective (ineffective.py): a signal that nobody
-         gets, a rule that is not applied, one that counts and does not drop; and targets that are down,
-         fenced or busy for another reason.
+         gets, a rule that is not applied, one that counts and does not drop; and targets that are
+         down, fenced or busy for another reason.
 Expect:  none has landed, so the run is undecided; every check holds.
 """
 

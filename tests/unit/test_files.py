@@ -25,7 +25,7 @@ from analysis.report.standalone import self_contained
 from analysis.runs.source import table_content, table_files
 from analysis.tasks import Share, judge_here
 from cluster.nodes.pool import PoolKind
-from contract import locks as held_module
+from contract import locks
 from contract.errors import (
     PrerequisiteError,
     RunFolderError,
@@ -214,7 +214,7 @@ def test_a_wait_for_a_stopped_process_ends_and_names_it(tmp_path: Path) -> None:
 def test_a_holder_that_the_system_does_not_name_is_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held_module, "_LOCKS", tmp_path / "none")
+    monkeypatch.setattr(locks, "_LOCKS", tmp_path / "none")
     with (
         alone_in(tmp_path),
         limited(0),
@@ -426,7 +426,7 @@ def test_a_lock_is_made_through_no_link(tmp_path: Path) -> None:
 def test_locks_are_in_a_folder_of_this_user_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(locks, "gettempdir", lambda: str(tmp_path))
     (folder,) = (tmp_path / f"fencepost-{os.getuid()}",)
     _, one = hold_first(["a"], "x-")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -448,7 +448,7 @@ def test_locks_are_in_a_folder_of_this_user_alone(
 def test_a_lock_has_no_name_of_another_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(held, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(locks, "gettempdir", lambda: str(tmp_path))
     with pytest.raises(PrerequisiteError, match="it has a slash"):
         hold_first([name], "x-")
     assert not list(tmp_path.rglob("*.lock"))
