@@ -16,6 +16,12 @@ def cluster(h: History, *, topic: str = "t", partition: int = 0, starts: int = 0
     h.led(1, 0, at=0.5, isr=(1, 2), starts=starts, topic=topic, partition=partition)
 
 
+def begun(h: History, *, topic: str = "t") -> None:
+    """As `cluster`; the observer finds an empty log at second 1."""
+    cluster(h, topic=topic)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2), topic=topic)
+
+
 def watched(
     h: History,
     broker: int,
@@ -150,6 +156,12 @@ def joined(
             partition=partition,
             generation=generation,
         )
+
+
+def reads_to(h: History, last: int) -> None:
+    """A member is opened and assigned the partition at 0; at second 6 it is given 0 to `last`."""
+    joined(h, 0, at=5.0)
+    h.polled(0, last, at=6.0)
 
 
 def left(

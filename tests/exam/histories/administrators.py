@@ -10,7 +10,7 @@ from tests.exam.history import (
     History,
     asks,
 )
-from tests.exam.verbs import joined, left, moved, plain
+from tests.exam.verbs import joined, left, moved, plain, reads_to
 
 ALTERED = "KIP-396, AlterConsumerGroupOffsets: an OffsetCommit without a member, of an empty group"
 INNOCENT = {
@@ -67,8 +67,7 @@ def _read_before(h: History, **group: str) -> None:
 
 
 def _first_half(h: History) -> None:
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)
     left(h, 50, at=20.0)
 
@@ -180,8 +179,7 @@ def administrator_sets_an_epoch_that_ended_before(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=24.0, epoch=1)
     h.commit(100, 1, at=25.0, brokers=(1, 2), generation=1)
     left(h, 100, at=30.0)

@@ -5,7 +5,7 @@ Each fault stands next to behaviour that looks like it and that Kafka allows.
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, first_transaction, step, written
-from tests.exam.verbs import cluster, cut, joined, left, plain, watched
+from tests.exam.verbs import begun, cut, joined, left, plain, reads_to, watched
 
 REPLICATION = (
     "Kafka's documentation, Replication: a committed record survives as long as one in-sync "
@@ -117,8 +117,7 @@ def weak_acks_above_the_high_watermark_are_taken_cleanly(h: History) -> None:
     for row in h.rows["samples"]:
         if row["leader_epoch"] == 0:
             row["log_end_offset"] = min(50, row["log_end_offset"])
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=15.0, brokers=(1, 2), generation=1)
     h.polled(50, 149, at=32.0, epoch=1, sequence=100)
     h.commit(150, 1, at=34.0, brokers=(1, 2), generation=1)
@@ -139,8 +138,7 @@ def deletion_by_nobody_before_the_second_group(h: History) -> None:
     h.group()
     h.group("other")
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 100, at=80.0, caught_up=True)
     deleted_to(h, 60, at=30.0, ordered=False)
@@ -163,12 +161,10 @@ def deletion_by_nobody_before_the_second_group(h: History) -> None:
 def successor_serves_what_the_former_leader_deleted(h: History) -> None:
     h.topic(retention_ms=10_000)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 15.0))
-    joined(h, 0, at=5.0)
-    h.polled(0, 29, at=6.0)
+    reads_to(h, 29)
     h.commit(30, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 30, at=10.0)
     for broker in (1, 2):
@@ -235,8 +231,7 @@ def member_goes_back_to_the_commit_of_another_group(h: History) -> None:
     h.commit(50, 0, at=7.0, group="other", brokers=(1, 2), generation=1)
     h.polled(50, 99, at=9.0, group="other")
     left(h, 100, at=81.0, group="other", caught_up=True)
-    joined(h, 0, at=5.0)
-    h.polled(0, 19, at=6.0)
+    reads_to(h, 19)
     h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(20, 79, at=10.0)
     h.polled(50, 99, at=14.0)
@@ -276,8 +271,7 @@ def two_elections(h: History, *, kept: int, alone: int | None = None) -> None:
     """
     h.topic(unclean_election=True)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0,))
     h.led(1, 0, at=8.0, isr=(1,))
@@ -322,8 +316,7 @@ def old_leader_returns(h: History, *, rejoined: bool) -> None:
     """
     h.topic(unclean_election=True)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0,))
     h.led(1, 0, at=8.0, isr=(1,))
@@ -362,8 +355,7 @@ def old_leader_returns(h: History, *, rejoined: bool) -> None:
 
 def _reads_both_branches(h: History, epoch: int) -> None:
     """What the group of `old_leader_returns` is delivered and commits."""
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=12.0)
     h.commit(100, 0, at=14.0, brokers=(1, 2), generation=1)
     h.reset("truncation", 100, 50, at=24.0, epoch=0, member="1")

@@ -10,7 +10,7 @@ from tests.exam.histories.blind_one_a_deliveries import (
 )
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import cluster, cut, joined, left, moved, watched
+from tests.exam.verbs import begun, cut, joined, left, moved, reads_to, watched
 
 LAST_EPOCH = "OffsetAndMetadata.leaderEpoch: the epoch of the record consumed before"
 ASSIGNED = "KIP-631: PartitionChangeRecord; an epoch is there once the controller has written it"
@@ -40,8 +40,7 @@ def epoch_is_committed_before_it_begins(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 1, at=12.0, brokers=(1, 2), generation=1, record_epoch=0, cluster_epoch=0)
     h.polled(50, 99, at=23.0, epoch=1)
     h.commit(100, 1, at=26.0, brokers=(1, 2), generation=1, cluster_epoch=1)
@@ -62,8 +61,7 @@ def epoch_is_committed_before_it_begins(h: History) -> None:
 def marker_of_a_newer_epoch_is_the_last_batch(h: History) -> None:
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=5.0)
     h.sent(0, 44, at=8.0, transaction=0)
     watched(h, 1, 45, times=(10.0, 18.0))
@@ -164,8 +162,7 @@ def truncation_is_reported_before_it_happens(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
     cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=13.0)
     h.commit(100, 0, at=15.0, brokers=(1, 2), generation=1)
     h.reset("truncation", 100, 50, at=17.0, epoch=0, member="1")
@@ -232,8 +229,7 @@ def _epoch_expires(h: History, *, start: int) -> None:
     for row in h.rows["log_start_changes"]:
         leads = row["broker"] == h.broker(2)
         row["reason"] = "client delete records request" if leads else "leader offset increment"
-    joined(h, 0, at=5.0)
-    h.polled(0, 39, at=6.0)
+    reads_to(h, 39)
     h.commit(40, 0, at=10.0, brokers=(1, 2), generation=1, cluster_epoch=0)
     left(h, 40, at=12.0)
     joined(h, 40, at=60.0, member="2", generation=3)
@@ -247,8 +243,7 @@ def _epoch_expires(h: History, *, start: int) -> None:
 
 def _reads_truncated(h: History, *, epoch: int) -> None:
     """A member reads 0 to 99 of epoch 0, and commits 100 with `epoch`, before `cut` cuts."""
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=13.0)
     h.commit(100, epoch, at=15.0, record_epoch=0, brokers=(1, 2), generation=1)
 
@@ -256,8 +251,7 @@ def _reads_truncated(h: History, *, epoch: int) -> None:
 def _two_truncations(h: History, *, notices: int) -> None:
     """A live member reads over both elections of `two_elections`, of which both are unclean."""
     two_elections(h, kept=100, alone=120)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=12.0)
     h.commit(100, 0, at=14.0, brokers=(1, 2), generation=1)
     h.reset("truncation", 100, 50, at=24.0, epoch=0, member="1")

@@ -4,8 +4,9 @@ What was true at the time decides, not what the end of the run shows.
 """
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import started, step, stored_in_transaction
-from tests.exam.verbs import cluster, cut, joined, left, plain, watched
+from tests.exam.verbs import begun, cut, joined, left, plain, reads_to, watched
 
 POSITION = "KafkaConsumer Javadoc, Offsets and Consumer Position"
 GENERATION = (
@@ -27,8 +28,7 @@ def reset_before_the_previous_commit_is_no_excuse(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
     cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 99, at=13.0)
     h.commit(100, 0, at=15.0, brokers=(1, 2), generation=1)
     h.reset("truncation", 100, 50, at=32.0, epoch=0, member="1")
@@ -186,8 +186,7 @@ def suspended_member_learns_late_that_it_is_out(h: History) -> None:
     plain(h, 99)
     name = h.on_client("w")
     h.fault("pause", name, injected=12.0, proved=13.0, heal_began=49.5, healed=50.0)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     joined(h, 50, at=25.0, member="2", generation=3)
     h.polled(50, 99, at=26.0, member="2")
@@ -276,12 +275,10 @@ def member_starts_at_an_aborted_offset(h: History) -> None:
 def commit_of_the_former_topic_is_stored_for_the_next(h: History) -> None:
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 79, at=2.0)
     watched(h, 1, 80, times=(4.0, 10.0, 18.0))
-    joined(h, 0, at=5.0)
-    h.polled(0, 79, at=6.0)
+    reads_to(h, 79)
     name = h.on_topic("t")
     h.fault("recreate", name, injected=20.0, proved=22.5, heal_began=22.6, healed=22.6)
     h.led(1, 0, at=22.0, isr=(1, 2), topic_id="id2", starts=0)
@@ -289,21 +286,18 @@ def commit_of_the_former_topic_is_stored_for_the_next(h: History) -> None:
     watched(h, 1, 10, times=(27.0, 29.0, 31.0, 45.0, 65.0, 85.0))
     h.commit(80, 0, at=30.0, brokers=(1, 2), generation=1)
     left(h, 80, at=31.0)
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), sequences={0: 100}, high_watermark=10, at=25.0)
+    copies(h, (1, 2), (0, 9, 0), sequences={0: 100}, high_watermark=10, at=25.0)
 
 
 def _grows(h: History, *, at: float) -> None:
     """0 to 59 are written at 2 s, 60 to 99 at `at`."""
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 59, at=2.0)
     h.sent(60, 99, at=at)
     times = (5.0, 9.8, 10.2, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0)
     for time in times:
         h.sampled(1, at=time, end=60 if time < at else 100, isr=(1, 2))
-    for broker in (1, 2):
-        h.log(broker, (0, 59, 0), (60, 99, 0), high_watermark=100, at=2.0)
+    copies(h, (1, 2), (0, 59, 0), (60, 99, 0), high_watermark=100, at=2.0)
 
 
 def _back_and_forth(h: History, *, late: bool = False) -> None:
@@ -363,8 +357,7 @@ def _loses_a_commit(h: History, *, shrunk: float, elected: float) -> None:
     h.sent(0, 99, at=2.0)
     watched(h, 3, 100, isr=(3,))
     h.log(3, (0, 99, 0), high_watermark=100, at=2.0)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 79, at=9.0)
     h.commit(80, 0, at=20.0, stored=False, generation=1)

@@ -5,7 +5,8 @@ fault elsewhere does not explain.
 """
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, joined, left, moved, plain, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, left, moved, plain, reads_to, watched
 
 COMMITTED = "Kafka's documentation, Replication: a committed record is on every replica of the ISR"
 KIP_101 = "KIP-101: a follower truncates to where its epoch ends in the leader's log"
@@ -44,8 +45,7 @@ def acks_one_records_had_been_committed(h: History) -> None:
 def _failed_over(h: History, *, watermark: int = 100) -> None:
     """Broker 1 has 105 records, the last five with acks=1; broker 2 is elected with 100."""
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 15.0))
     h.sent(100, 104, at=19.5, acks="1")
@@ -61,8 +61,7 @@ def _failed_over(h: History, *, watermark: int = 100) -> None:
     h.truncated(1, 100, at=41.0)
     h.led(2, 1, at=45.0, isr=(1, 2))
     watched(h, 2, 150, times=(55.0, 85.0), epoch=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), (100, 149, 1), sequences={100: 105}, high_watermark=150)
+    copies(h, (1, 2), (0, 99, 0), (100, 149, 1), sequences={100: 105}, high_watermark=150)
 
 
 def _kept(h: History, broker: int, first: int, last: int, *, at: float) -> None:
@@ -223,8 +222,7 @@ def last_leader_returns_with_less(h: History) -> None:
 def _last_leader_returns(h: History, has: int) -> None:
     """Broker 1 acknowledged 100 records, the last 20 alone; it is killed, and back with `has`."""
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 79, at=2.0)
     watched(h, 1, 80, times=(5.0,))
     h.fault("stop", h.on_broker(2), injected=8.0, proved=10.2, heal_began=58.0, healed=60.0)
@@ -283,8 +281,7 @@ def log_start_lies_inside_a_batch(h: History) -> None:
 )
 def answered_once_the_isr_is_large_again(h: History) -> None:
     h.topic(min_insync=2)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 15.0))
     h.fault("pause", h.on_broker(2), injected=10.0, proved=19.7, heal_began=40.0, healed=41.0)
@@ -295,8 +292,7 @@ def answered_once_the_isr_is_large_again(h: History) -> None:
     h.registered(2, at=41.2, is_fenced=False, broker_epoch=2)
     h.led(1, 0, at=42.0, isr=(1, 2))
     watched(h, 1, 110, times=(45.0, 65.0, 85.0))
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), (100, 109, 0), high_watermark=110)
+    copies(h, (1, 2), (0, 99, 0), (100, 109, 0), high_watermark=110)
 
 
 @asks(
@@ -344,8 +340,7 @@ def coordinator_of_another_group_is_gone(h: History) -> None:
     h.led(-1, 1, at=18.0, **reported)
     h.registered(3, at=54.5, is_fenced=False, broker_epoch=2)
     h.led(3, 2, at=55.0, **reported)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=10.0, brokers=(1, 2), generation=1)
     h.polled(50, 99, at=11.0)
     failed = {"outcome": "unknown", "error": "TimeoutException", "stored": False}

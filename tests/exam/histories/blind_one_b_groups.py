@@ -25,8 +25,9 @@ from tests.exam.history import (
     History,
     asks,
 )
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import producer_id
-from tests.exam.verbs import cluster, joined, left, moved, plain, watched
+from tests.exam.verbs import begun, joined, left, moved, plain, reads_to, watched
 
 FETCH, EPOCH_END = "FETCH", "OFFSET_FOR_LEADER_EPOCH"
 FENCED, UNKNOWN = 74, 75
@@ -97,8 +98,7 @@ def divergence_of_one_offset_is_missed(h: History) -> None:
 def _four_epochs(h: History) -> None:
     """Epochs 0, 1 and 3 start at 0, 50 and 80; broker 1 led epoch 2 for two seconds, idle."""
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0,))
     h.led(2, 1, at=6.0, isr=(1, 2), starts=50)
@@ -108,8 +108,7 @@ def _four_epochs(h: History) -> None:
     h.led(2, 3, at=14.0, isr=(1, 2), starts=80)
     h.sent(80, 99, at=16.0)
     watched(h, 2, 100, times=(20.0, 45.0, 65.0, 85.0), epoch=3)
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 79, 1), (80, 99, 3), high_watermark=100)
+    copies(h, (1, 2), (0, 49, 0), (50, 79, 1), (80, 99, 3), high_watermark=100)
 
 
 def _fetch(h: History, broker: int, *, at: float, **columns: Any) -> None:
@@ -255,8 +254,7 @@ def expelled_member_commits_behind_its_successor(h: History) -> None:
     h.topic()
     h.group(client="java-consumer")
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 59, at=9.0)
     joined(h, 50, at=60.0, member="2", generation=3)
@@ -328,8 +326,7 @@ def _first_leader_comes_back(h: History) -> None:
     Broker 1 keeps its 120 records of epoch 0; the 50 of broker 2 are lost.
     """
     name = {one: h.on_broker(one) for one in (1, 2)}
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(3.0,))
     h.fault("stop", name[2], injected=3.5, proved=5.2, heal_began=13.0, healed=14.5)

@@ -9,6 +9,7 @@ from tests.exam.history import (
     History,
     asks,
 )
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import (
     Batch,
     replica,
@@ -18,7 +19,7 @@ from tests.exam.transaction_verbs import (
     stored_in_transaction,
     written,
 )
-from tests.exam.verbs import cluster, joined, left, watched
+from tests.exam.verbs import begun, cluster, joined, left, watched
 
 KIP_890 = "KIP-890, Motivation: a late batch after the marker of its transaction"
 BUMPED = "KIP-890, Proposed Changes: the producer epoch is raised at each end of a transaction"
@@ -330,8 +331,7 @@ def _processed(h: History, *, again_at: int) -> None:
     h.sent(0, 29, at=2.0, producer="s", topic="in")
     watched(h, 1, 30, topic="in")
     watched(h, 1, 22, topic="out", times=(35.0, 65.0, 85.0))
-    for broker in (1, 2):
-        h.log(broker, (0, 29, 0), producers={0: "s"}, topic="in", high_watermark=30)
+    copies(h, (1, 2), (0, 29, 0), producers={0: "s"}, topic="in", high_watermark=30)
     replicas(
         h,
         Batch(0, 9, pid=1, base_sequence=0),
@@ -374,8 +374,7 @@ def _appended_twice(h: History, again: Batch) -> None:
     """An idempotent producer repeats a batch whose response was lost."""
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     watched(h, 1, 5, times=(8.0,))
     if again.epoch:
         h.led(2, 1, at=9.0, isr=(1, 2), starts=5)
@@ -400,8 +399,7 @@ def _appended_twice(h: History, again: Batch) -> None:
 def refusal_follows_an_append(h: History) -> None:
     h.topic(min_insync=2)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 9, at=2.0)
     h.led(1, 0, at=6.0, isr=(1,))
     h.sent(
@@ -414,8 +412,7 @@ def refusal_follows_an_append(h: History) -> None:
     )
     h.led(1, 0, at=14.0, isr=(1, 2))
     watched(h, 1, 11, times=(15.0, 45.0, 85.0))
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), (10, 10, 0), high_watermark=11)
+    copies(h, (1, 2), (0, 9, 0), (10, 10, 0), high_watermark=11)
     joined(h, 0, at=20.0)
     h.polled(0, 10, at=21.0)
     h.changed("caught_up", at=40.0, position=11, generation=1)
@@ -435,8 +432,7 @@ def refusal_follows_an_append(h: History) -> None:
 def unclean_election_takes_the_marker_alone(h: History) -> None:
     h.topic(unclean_election=True)
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=2.0)
     h.sent(0, 4, at=4.0, transaction=0)
     watched(h, 1, 5, times=(5.0,))

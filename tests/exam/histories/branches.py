@@ -1,7 +1,8 @@
 """Branches: epochs that a partition never had, and commits whose branch was abandoned."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, cut, joined, left, moved, plain, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, cut, joined, left, moved, plain, reads_to, watched
 
 BRANCH = "KIP-320: offset and epoch name a place on one branch of the log"
 
@@ -36,8 +37,7 @@ def epoch_begins_within_the_clock_bound(h: History) -> None:
     h.topic()
     h.group()
     moved(h, at=19.0)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 79, at=21.5, epoch=1)
     h.rows["leaderships"][-1]["at_micros"] = h.at(22.03)
     h.rows["leader_epoch_starts"][-1]["at_micros"] = h.at(22.03)
@@ -60,8 +60,7 @@ def epoch_begins_within_the_clock_bound(h: History) -> None:
 def epoch_without_records_is_known(h: History) -> None:
     h.topic()
     h.group(commit_epoch="forced")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 15.0))
     h.led(2, 1, at=20.0, isr=(1, 2), starts=50)
@@ -69,8 +68,7 @@ def epoch_without_records_is_known(h: History) -> None:
     h.led(1, 2, at=30.0, isr=(1, 2), starts=50)
     h.sent(50, 99, at=32.0)
     watched(h, 1, 100, times=(35.0, 45.0, 55.0, 65.0, 75.0), epoch=2)
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 99, 2), high_watermark=100)
+    copies(h, (1, 2), (0, 49, 0), (50, 99, 2), high_watermark=100)
     joined(h, 0, at=5.5)
     h.polled(0, 49, at=6.0)
     h.commit(50, 1, at=25.0, style="forced", record_epoch=0, cluster_epoch=1, brokers=(1, 2))
@@ -152,8 +150,7 @@ def commit_at_the_divergence(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
     cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2))
     left(h, 50, at=10.0)
     joined(h, 50, at=50.0, member="2", generation=3)
@@ -170,8 +167,7 @@ def refused_commit_is_no_orphan(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
     cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 99, at=13.0)
     h.commit(
@@ -212,8 +208,7 @@ def commit_below_the_divergence(h: History) -> None:
     h.topic(unclean_election=True)
     h.group()
     cut(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 29, at=6.0)
+    reads_to(h, 29)
     h.commit(30, 0, at=8.0, brokers=(1, 2))
     left(h, 30, at=18.0)
 
@@ -251,8 +246,7 @@ def _ordered(h: History, *, partition: int) -> None:
     h.sent(0, 9, at=2.0, producer="p1", partition=1)
     h.led(2, 0, at=23.0, isr=(2,), partition=1)
     h.led(2, 0, at=45.0, isr=(1, 2), partition=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), producers={0: "p1"}, high_watermark=10, partition=1)
+    copies(h, (1, 2), (0, 9, 0), producers={0: "p1"}, high_watermark=10, partition=1)
     target = h.on_partition("t", partition)
     h.fault("elect unclean", target, injected=23.8, proved=24.1, heal_began=24.1, healed=24.1)
     joined(h, 0, at=5.0)

@@ -2,6 +2,7 @@
 
 from contract.tables import MICROS_PER_SECOND
 from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.verbs import cluster, cut, joined, left, watched
 
 SET = 5
@@ -49,8 +50,7 @@ def _observed(h: History, by: int) -> None:
             h.sampled(1, at=second + 0.1, end=-1, start=-1, epoch=1, leader=2, isr=(1, 2))
         else:
             h.sampled(2, at=second + 0.1, end=-1, start=-1, epoch=0, leader=1, isr=(1, 2))
-    for broker in (1, 2):
-        h.log(broker, (0, 299, 0), (300, 589, 1), high_watermark=590)
+    copies(h, (1, 2), (0, 299, 0), (300, 589, 1), high_watermark=590)
     _set_clock(h, by, at=33.0, of=OF_OBSERVER)
 
 
@@ -98,8 +98,7 @@ def high_watermark_falls_beside_a_set_clock(h: History) -> None:
     watched(h, 2, 100, times=(20.0,), epoch=1)
     watched(h, 2, 50, times=(60.0,), epoch=1)
     watched(h, 2, 50, times=(80.0,), epoch=0)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), high_watermark=100)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
     _set_clock(h, -SET, at=30.0, of=OF_OBSERVER)
 
 
@@ -226,6 +225,5 @@ def _beyond_the_end(h: History, *, divergent: int) -> None:
     h.led(2, 1, at=28.0, isr=(1, 2), starts=120)
     h.sent(120, 139, at=33.0)
     watched(h, 2, 140, times=(35.0, 45.0, 85.0), epoch=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 119, 0), (120, 139, 1), high_watermark=140)
+    copies(h, (1, 2), (0, 119, 0), (120, 139, 1), high_watermark=140)
     _set_clock(h, SET, at=26.2, of=OF_CLIENTS)

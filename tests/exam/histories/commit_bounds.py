@@ -10,7 +10,8 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.verbs import cluster, cut, joined, left, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, cluster, cut, joined, left, reads_to, watched
 
 
 @asks(
@@ -22,19 +23,16 @@ from tests.exam.verbs import cluster, cut, joined, left, watched
 def commit_beyond_the_log_of_then(h: History) -> None:
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 9.0, 12.0, 20.0, 30.0))
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(150, 0, at=10.0, brokers=(1, 2))
     h.sent(100, 299, at=40.0)
     watched(h, 1, 300, times=(45.0, 55.0, 65.0, 75.0, 85.0))
     h.polled(100, 299, at=42.0)
     left(h, 300, at=80.0, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), (100, 299, 0), high_watermark=300)
+    copies(h, (1, 2), (0, 99, 0), (100, 299, 0), high_watermark=300)
 
 
 @asks(
@@ -117,8 +115,7 @@ def commit_at_the_log_start(h: History) -> None:
 
 def _expire(h: History, reason: str = "segment deletion") -> None:
     """0 to 99 are sent at 2; what is below 50 goes at 30; a member has joined."""
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 15.0, 25.0))
     h.log_started(1, 50, at=30.0, reason=reason)
@@ -129,8 +126,7 @@ def _expire(h: History, reason: str = "segment deletion") -> None:
     else:
         h.fault("expire by order", h.on_topic("t"), injected=29.0, proved=31.0, healed=31.0)
     watched(h, 1, 100, times=(32.0, 39.0, 45.0, 55.0, 65.0, 75.0, 85.0), start=50)
-    for broker in (1, 2):
-        h.log(broker, (50, 99, 0), start=50, high_watermark=100, checkpoints={0: 50})
+    copies(h, (1, 2), (50, 99, 0), start=50, high_watermark=100, checkpoints={0: 50})
     joined(h, 0, at=5.0)
 
 
@@ -176,8 +172,7 @@ def commit_of_10_is_overtaken(
         joined(h, 10, at=assigned, member="2", generation=2)
         h.polled(50, 99, at=60, member="2")
         h.commit(100, 0, at=62, brokers=(1, 2), member="2", generation=2)
-    for broker in (1, 2):
-        h.log(broker, (50, 99, 0), start=50, high_watermark=100)
+    copies(h, (1, 2), (50, 99, 0), start=50, high_watermark=100)
 
 
 @asks_each(
@@ -202,5 +197,4 @@ def committed_epoch_leaves_the_cache(h: History, *, start: int) -> None:
     h.commit(10, 0, at=8, brokers=(1, 2))
     h.led(2, 1, at=20, isr=(1, 2), starts=start)
     h.sampled(2, at=45, end=100, start=start, epoch=1)
-    for broker in (1, 2):
-        h.log(broker, (start, 99, 1), start=start, high_watermark=100)
+    copies(h, (1, 2), (start, 99, 1), start=start, high_watermark=100)

@@ -1,8 +1,19 @@
 """Commits: what a group may commit, and when its committed offset may go back."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas
-from tests.exam.verbs import cluster, cut, first_start, joined, left, plain, watched
+from tests.exam.verbs import (
+    begun,
+    cluster,
+    cut,
+    first_start,
+    joined,
+    left,
+    plain,
+    reads_to,
+    watched,
+)
 
 OFFSETS = "KafkaConsumer Javadoc, section Offsets and Consumer Position"
 MARKERS = "KIP-98, section Data Flow: markers take an offset; KAFKA-15344"
@@ -17,8 +28,7 @@ def commit_goes_back(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=10.0, brokers=(1, 2))
     h.polled(50, 79, at=14.0)
     h.commit(30, 0, at=20.0, brokers=(1, 2))
@@ -162,8 +172,7 @@ def commit_goes_back_since_the_topic_is_new(h: History) -> None:
     h.commit(20, 0, at=30.0, brokers=(1, 2), generation=1)
     h.polled(20, 39, at=31.0, sequence=120)
     left(h, 40, at=80.0, generation=1, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 39, 0), sequences={0: 100}, high_watermark=40, at=25.0)
+    copies(h, (1, 2), (0, 39, 0), sequences={0: 100}, high_watermark=40, at=25.0)
 
 
 @asks(
@@ -179,8 +188,7 @@ def commit_ahead_of_the_deliveries(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(70, 0, at=10.0, brokers=(1, 2))
     left(h, 70, at=80.0)
 
@@ -220,8 +228,7 @@ def deliveries_of_another_group_do_not_count(h: History) -> None:
 def commit_passes_control_and_aborted_batches(h: History) -> None:
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 39, at=2.0, transaction=0)
     h.sent(41, 50, at=3.0, sequence=40, transaction=1)
     watched(h, 1, 52)
@@ -232,8 +239,7 @@ def commit_passes_control_and_aborted_batches(h: History) -> None:
         Batch(41, 50, pid=1, base_sequence=40, sequence=40),
         Batch(51, 51, pid=1, control="abort"),
     )
-    joined(h, 0, at=5.0)
-    h.polled(0, 39, at=6.0)
+    reads_to(h, 39)
     h.commit(52, 0, at=10.0, brokers=(1, 2))
     left(h, 52, at=80.0, caught_up=True)
 

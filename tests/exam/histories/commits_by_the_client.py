@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.exam.history import NONE, UNDECIDED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, joined, left, plain, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import cluster, left, plain, reads_to, watched
 
 
 def _begun(h: History) -> None:
@@ -13,14 +14,12 @@ def _begun(h: History) -> None:
     cluster(h)
     h.sent(0, 199, at=2.0)
     watched(h, 1, 200, times=(5.0, 9.0, 12.0, 20.0, 30.0))
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
 
 
 def _ended(h: History) -> None:
     left(h, 200, at=80.0, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 199, 0), high_watermark=200)
+    copies(h, (1, 2), (0, 199, 0), high_watermark=200)
 
 
 @asks(
@@ -69,8 +68,7 @@ def _committed_by_itself(h: History, **group: Any) -> None:
     h.topic()
     h.group(**group)
     plain(h, 199)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=7.0, brokers=(1, 2), generation=1)
     h.stored(100, 0, at=10.0, brokers=(1, 2))
     h.polled(100, 199, at=11.0)
@@ -124,8 +122,7 @@ def librdkafka_commits_by_itself_what_it_never_delivered(h: History) -> None:
     h.topic()
     h.group(client="librdkafka", settings={"enable.auto.commit": "true"})
     plain(h, 199)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.stored(150, 0, at=10.0, brokers=(1, 2))
     h.polled(150, 199, at=11.0)
     left(h, 200, at=80.0, caught_up=True)

@@ -1,7 +1,16 @@
 """Committed epochs: which epoch belongs to an offset, and what each other one is called."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, first_start, joined, left, moved, plain, watched
+from tests.exam.verbs import (
+    begun,
+    first_start,
+    joined,
+    left,
+    moved,
+    plain,
+    reads_to,
+    watched,
+)
 
 CORRECT = "KIP-320, OffsetCommit: the leader epoch is that of the previously fetched record"
 JAVADOC = "OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before"
@@ -48,8 +57,7 @@ def application_commits_no_epoch(h: History) -> None:
 def commit_after_a_reset_has_no_epoch(h: History) -> None:
     h.topic(retention_ms=20_000)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(4.0, 15.0, 25.0))
     joined(h, 0, at=5.0, generation=1)
@@ -119,8 +127,7 @@ def commit_behind_the_leader(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=30.0, cluster_epoch=1, brokers=(1, 2))
     h.polled(50, 99, at=32.0, epoch=1)
     h.commit(100, 1, at=40.0, cluster_epoch=1, brokers=(1, 2))
@@ -141,8 +148,7 @@ def leader_changes_after_the_commit(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=10.0, cluster_epoch=0, brokers=(1, 2))
     left(h, 50, at=80.0)
 
@@ -210,8 +216,7 @@ def plain_commit_with_a_later_epoch(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 29, at=6.0)
+    reads_to(h, 29)
     h.commit(30, 1, at=40.0, record_epoch=0, cluster_epoch=1, brokers=(1, 2))
     left(h, 30, at=80.0)
 
@@ -220,8 +225,7 @@ def _commit_80(h: History, epoch: int, *, record_epoch: int, style: str = "recor
     h.topic()
     h.group(commit_epoch=style)
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.polled(50, 79, at=26.0, epoch=1)
     h.commit(
         80,
@@ -238,8 +242,7 @@ def _commit_80(h: History, epoch: int, *, record_epoch: int, style: str = "recor
 
 def _moved_and_expired(h: History, start: int) -> None:
     """Epoch 0 holds 0 to 49, epoch 1 50 to 99; at 50 s retention moves the log start."""
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 15.0))
     h.led(2, 1, at=20.0, isr=(1, 2), starts=50)

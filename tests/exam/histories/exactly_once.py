@@ -1,8 +1,9 @@
 """Transactions that read and write: offsets and output hold together, or not at all."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
-from tests.exam.verbs import cluster, joined, plain, watched
+from tests.exam.verbs import begun, cluster, joined, plain, watched
 
 TOGETHER = "KIP-98, sendOffsetsToTransaction: offsets are part of the transaction"
 JAVADOC = "OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before"
@@ -72,8 +73,7 @@ def input_is_created_again_after_its_transaction(h: History) -> None:
     h.led(1, 0, at=42.0, isr=(1, 2), topic="in", topic_id="again", starts=0)
     for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
         h.rows[table] = [row for row in h.rows[table] if row["topic"] != h.own("in")]
-    for broker in (1, 2):
-        h.log(broker, topic="in")
+    copies(h, (1, 2), topic="in")
 
 
 @asks(
@@ -251,8 +251,7 @@ def _copied_below_a_marker(h: History, offset: int) -> None:
     """Records 0 to 49 are a transaction of epoch 0, whose marker at 50 is of epoch 1."""
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0, transaction=0)
     watched(h, 1, 50, times=(5.0, 15.0))
     h.led(2, 1, at=20.0, isr=(1, 2), starts=50)

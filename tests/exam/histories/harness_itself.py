@@ -5,7 +5,7 @@ from typing import Any
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, History, asks, asks_each
 from tests.exam.scenes import cut as removed
 from tests.exam.transaction_verbs import Batch, replicas
-from tests.exam.verbs import cluster, joined, left, plain, quiet, watched
+from tests.exam.verbs import begun, cluster, joined, left, plain, quiet, reads_to, watched
 
 COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
 CONSISTENT = (
@@ -124,8 +124,7 @@ def caught_up_beyond_the_log(h: History) -> None:
 def positions_pass_markers(h: History) -> None:
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 4, at=2.0, transaction=0)
     h.sent(6, 10, at=3.0, sequence=5, transaction=1)
     watched(h, 1, 12)
@@ -136,8 +135,7 @@ def positions_pass_markers(h: History) -> None:
         Batch(6, 10, pid=1, base_sequence=5, sequence=5),
         Batch(11, 11, pid=1, control="commit"),
     )
-    joined(h, 0, at=5.0)
-    h.polled(0, 4, at=6.0)
+    reads_to(h, 4)
     h.commit(5, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 5, at=20.0)
     joined(h, 5, at=30.0, member="2", generation=3)
@@ -303,8 +301,7 @@ def killed_worker_left_out_its_last_commit(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.stored(100, 0, at=20.0, brokers=(1, 2))
     h.fault("kill", h.on_client("w"), injected=30.0, proved=30.1)

@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import cluster, watched
+from tests.exam.verbs import begun, watched
 
 OPEN = (
     "`transaction.timeout.ms` bounds how long a transaction is open; KIP-98: the last stable offset"
@@ -81,8 +81,7 @@ def _held(
     """Offsets 0 to 4 are a transaction from second 8 on; 5 to 9 plain records of second 8.5."""
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=5.0)
     h.sent(0, 4, at=8.0, transaction=0)
     last = 9 if behind else 4
