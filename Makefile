@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter mutation tamperings torture mutants bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter tamperings torture mutants bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,9 +44,6 @@ arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (
 	.venv/bin/python -m studies.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
 	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
 	.venv/bin/python -m studies.arbiter keep --results $(call quoted,$(RESULTS)/arbiter)
-
-mutation: $(READY) ## Recall and precision of each check on planted anomalies (minutes, no cluster); keeps the figures of docs/mutation.md
-	.venv/bin/python -m bench.mutation $(SEEDS)
 
 tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
 	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
@@ -79,7 +76,7 @@ docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
 	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit tests/judge $(DEMO)
 
-test-live: $(READY) ## All other live clusters (Docker's where it runs), Spark's tasks and URIs, what is planted: [LONG=1]
+test-live: $(READY) ## All other live clusters (Docker's where it runs), Spark's tasks and URIs: [LONG=1]
 	$(PYTEST) -m 'extended$(IF_SHORT)' tests/judge
 	$(PYTEST) $(if $(LONG),-m 'long or not long') tests/live --ignore $(DEMO)
 

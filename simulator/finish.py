@@ -13,8 +13,6 @@ from simulator.universe import Universe
 
 SORT_KEYS = ("topic", "partition", "offset", "base_offset", "metadata_offset", "group", "seq")
 """Every table is sorted by those of these columns that it has, as the collector sorts it."""
-ANOTHER_CHECKSUM = 1 << 40
-"""Added to that of a batch whose content differs."""
 _METADATA_BATCH_BYTES = 100
 _EVENTS = {
     "sends": "answered_micros",
@@ -130,9 +128,6 @@ def _metadata_batches(universe: Universe) -> None:
     at = np.concatenate([changes["at_micros"], brokers["at_micros"]])[order]
     offsets = offsets[order]
     for server in universe.brokers:
-        checksums = offsets + 1
-        if server == universe.diverged_server:
-            checksums[len(checksums) // 2] += ANOTHER_CHECKSUM
         universe.write(
             "metadata_batches",
             len(offsets),
@@ -141,7 +136,7 @@ def _metadata_batches(universe: Universe) -> None:
             last_offset=offsets,
             metadata_epoch=universe.index + 1,
             size_bytes=_METADATA_BATCH_BYTES,
-            checksum=checksums,
+            checksum=offsets + 1,
             at_micros=at,
         )
 

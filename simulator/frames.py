@@ -79,10 +79,6 @@ class Frame:
             mask &= self.columns[name] == value
         return mask
 
-    def row(self, index: int) -> dict[str, Any]:
-        """Return one row as a dictionary."""
-        return {name: column[index] for name, column in self.columns.items()}
-
     def to_arrow(self) -> pa.Table:
         """Return the rows: those of a table of records are single records."""
         schema = row_schema(self.table)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -20,10 +19,9 @@ from contract.tables import TABLES, of_run
 from simulator.finish import Numbering, finish, laid_out
 from simulator.log import micros
 from simulator.plain import fragmented_universe, plain_universe, unhealthy_universe
-from simulator.plants import PLANTS
 from simulator.transactional import transactional_universe
 from simulator.unclean import unclean_universe
-from simulator.universe import BEGINNING_MICROS, UNIVERSE_SECONDS, Place, Universe
+from simulator.universe import BEGINNING_MICROS, UNIVERSE_SECONDS, Universe
 
 EVENT_TABLES = ("sends", "polls", "commits")
 """The tables whose rows count as events."""
@@ -36,14 +34,11 @@ KINDS = {
 EVENTS_MIN = 1_000
 EVENTS_MAX = 10_000_000_000
 """Some 100 GB, and days."""
-COUNT_MAX = 100_000
-"""Each anomaly has a universe of its own."""
 _STREAMED = ("sends", "polls", "commits", "committed_offsets", "replica_records", "replica_batches")
 """Tables that are written universe by universe; the others are small."""
 _UNIVERSE_EVENTS = 250_000
 _SMALL_RECORDS = 2_000
 _RECORDS_MIN = 24
-_PLANTING = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +71,6 @@ HISTORIES = {
         partitions=60,
     ),
 }
-_UNIVERSES = {name: one for kind in HISTORIES.values() for name, one in kind.universes.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,21 +80,16 @@ class Request:
     Attributes:
         events: the approximate number of rows of sends, polls and commits.
         kind: of HISTORIES.
-        plant: a class of PLANTS, or None.
-        count: the number of its anomalies, each in a universe of its own.
     """
 
     events: int
     seed: int
     kind: str = CLEAN
-    plant: str | None = None
-    count: int = 1
 
     @property
     def run_id(self) -> str:
         """All that was asked for but the seed: two histories that differ are two runs."""
-        planted = "" if self.plant is None else f", {self.count} of {self.plant}"
-        return f"generated: {self.kind}, {self.events} events{planted}"
+        return f"generated: {self.kind}, {self.events} events"
 
 
 @dataclass
@@ -109,13 +98,11 @@ class Generated:
 
     Attributes:
         rows: by table; of tables of records the records.
-        planted, expected: by topic: the findings that are required, and others that are allowed.
+        topics: their names.
     """
 
     rows: Counter[str] = field(default_factory=Counter)
-    planted: dict[str, list[Place]] = field(default_factory=dict)
-    expected: dict[str, list[Place]] = field(default_factory=dict)
-    plants: dict[str, str] = field(default_factory=dict)
+    topics: list[str] = field(default_factory=list)
 
     @property
     def events(self) -> int:
@@ -123,79 +110,25 @@ class Generated:
         return sum(self.rows[table] for table in EVENT_TABLES)
 
 
-def planted_universe(
-    plant: str | None, index: int, seed: int, *, records: int, partitions: int, kind: str = "plain"
-) -> Universe:
-    """A universe with one anomaly of a class of PLANTS, or a clean one of a kind."""
-    simulate = _UNIVERSES[kind if plant is None else PLANTS[plant].kind]
-    universe = simulate(index, seed, records, partitions)
-    if plant is not None:
-        universe.plant = plant
-        universe.planted = PLANTS[plant].apply(universe, universe.random(_PLANTING))
-    universe.expected += commits_behind_leaders(universe)
-    universe.expected += reprocessing(universe)
-    return universe
-
-
-def commits_behind_leaders(universe: Universe) -> list[Place]:
-    """Return the groups that committed exact epochs after a newer leader was elected."""
-    commits = universe.frame("commits")
-    groups_seen = set()
-    for index in range(len(commits)):
-        row = commits.row(index)
-        at = int(row["committed_micros"]) // 1000 * 1000 + 1000
-        led = universe.led_at(int(row["partition"]), at).epoch
-        if row["committed_epoch"] < led:
-            groups_seen.add((int(row["partition"]), str(row["group"])))
-    return [
-        Place("committed_epoch_behind_leader", "permitted", partition, group)
-        for partition, group in sorted(groups_seen)
-    ]
-
-
-def reprocessing(universe: Universe) -> list[Place]:
-    """The groups that must have, or may have, had records again."""
-    known = (*universe.planted, *universe.expected)
-    again = {place.group for place in known if place.check == "duplicate_delivery"}
-    return [
-        Place("reprocessing_amplification", None, None, group)
-        for group in sorted(group for group in again if group is not None)
-    ]
-
-
 def universes_of(request: Request) -> Iterator[Universe]:
     """The universes of a history, in their order.
 
     Raises:
-        UsageError: there is no such class, or too few events for what is asked.
+        UsageError: there is no such kind, or too few events for it.
     """
     require(request)
     asked = HISTORIES[request.kind]
     kinds = list(asked.universes)
     count = max(len(kinds), -(-request.events // _UNIVERSE_EVENTS))
-    hosts: list[int] = []
-    if request.plant is not None:
-        kind = kinds.index(PLANTS[request.plant].kind)
-        count = max(count, len(kinds) * request.count)
-        able = np.arange(kind, count, len(kinds))
-        chosen = np.random.default_rng([request.seed, _PLANTING])
-        hosts = [int(one) for one in chosen.permutation(able)[: request.count]]
     each = request.events / count
     partitions = asked.partitions or (2 if each / asked.events_a_record < _SMALL_RECORDS else 4)
     records = int((each / partitions - asked.commits) / asked.events_a_record)
     if records < _RECORDS_MIN:
         least = count * partitions * (_RECORDS_MIN * asked.events_a_record + asked.commits)
-        what = f"{request.count} anomalies need" if request.plant else f"{request.kind} needs"
-        raise UsageError(f"{what} --events {int(least) + 1} or more")
+        raise UsageError(f"{request.kind} needs --events {int(least) + 1} or more")
     for index in range(count):
-        yield planted_universe(
-            request.plant if index in hosts else None,
-            index,
-            request.seed,
-            records=records,
-            partitions=partitions,
-            kind=kinds[index % len(kinds)],
-        )
+        simulate = asked.universes[kinds[index % len(kinds)]]
+        yield simulate(index, request.seed, records, partitions)
 
 
 def require(request: Request) -> None:
@@ -211,13 +144,6 @@ def require(request: Request) -> None:
     if request.kind not in HISTORIES:
         kinds = ", ".join(HISTORIES)
         raise UsageError(f"--kind {request.kind}: the kinds of histories are {kinds}")
-    if request.plant is not None and request.kind != CLEAN:
-        raise UsageError(f"--kind {request.kind}: anomalies are planted in {CLEAN} histories only")
-    if request.plant is not None and request.plant not in PLANTS:
-        known = ", ".join(sorted(PLANTS))
-        raise UsageError(f"no class {request.plant} can be planted; there are {known}")
-    if not 1 <= request.count <= COUNT_MAX:
-        raise UsageError(f"--count {request.count}: from 1 to {COUNT_MAX} anomalies, or no --plant")
 
 
 def write_history(
@@ -255,10 +181,7 @@ def write_history(
                     small[name].append(table)
             topics.append(universe.plan)
             groups += universe.groups
-            made.expected[universe.topic] = universe.expected
-            if universe.plant is not None:
-                made.planted[universe.topic] = universe.planted
-                made.plants[universe.topic] = universe.plant
+            made.topics.append(universe.topic)
     for name, tables in small.items():
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
         table = whole if name in RECORDS else laid_out(name, whole)
@@ -270,11 +193,11 @@ def write_history(
     folder.write_plan(
         Plan(
             scenario="generated",
-            question="Do the checks find the planted anomalies, and nothing else?",
+            question="Do the checks find nothing?",
             parameters={},
             topics=topics,
             groups=groups,
-            must_judge=list(dict.fromkeys([*required, *made.plants.values()])),
+            must_judge=required,
             expects=[],
         )
     )
@@ -302,7 +225,7 @@ _MUST_JUDGE = [
         Check.LOG_DIVERGENCE,
     )
 ]
-"""The checks that every history requires, a clean one too.
+"""The checks that every history requires.
 
 A history without transactions does not require `aborted_read`.
 """

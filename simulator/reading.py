@@ -9,7 +9,7 @@ from contract.run_folder import GroupPlan
 from simulator.frames import Array, Frame
 from simulator.log import NEVER, REPLICATION_MICROS, Log
 from simulator.stories import READS_UNTIL
-from simulator.universe import Place, Universe
+from simulator.universe import Universe
 
 POLL_MICROS = 500_000
 COMMIT_MICROS = 3_000_000
@@ -154,11 +154,6 @@ class Reader:
             return
         index, at = view.index[chosen], at[chosen]
         log = self.universe.the_log()
-        before = self.positions.get(stint.partition, start)
-        if log.offset[index[0]] < before:
-            self.universe.expected.append(
-                Place("duplicate_delivery", "permitted", stint.partition, self.plan.group)
-            )
         self.universe.write(
             "polls",
             len(index),

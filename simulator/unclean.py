@@ -16,29 +16,12 @@ from simulator.stories import (
     write_phase,
     write_truncation,
 )
-from simulator.universe import BrokerChange, Change, Place, Universe, group_plan
+from simulator.universe import BrokerChange, Change, Universe, group_plan
 
 ALONE_FROM, LEADERLESS_FROM, ELECTED_AT = 20.0, 30.0, 31.5
 READS_ON_AT, RETURNED_AT, IN_SYNC_AT = 33.0, 40.0, 41.0
 _LAST_BEFORE = 29.0
 _FIRST_AFTER = 31.8
-NATURAL = (
-    ("lost_record", "permitted"),
-    ("inconsistent_offset", "permitted"),
-    ("loss_estimate", None),
-    ("high_watermark_regressed", None),
-    ("unclean_election_unconfigured", "permitted"),
-    ("leader_completeness", "permitted"),
-)
-"""The findings on each partition of such a universe, with the verdict (None: any)."""
-NATURAL_OF_GROUPS = (
-    ("truncation_detected", None),
-    ("orphan_commit", None),
-    ("commit_regressed", "permitted"),
-    ("reset", "permitted"),
-    ("stale_read", None),
-    ("commit_beyond_log", "permitted"),
-)
 
 
 def unclean_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
@@ -137,12 +120,6 @@ def _spans(universe: Universe, partition: int, rate: float, share: float) -> lis
 def _truncate(universe: Universe, partition: int, broker: int) -> None:
     to, at = divergence(universe, partition), universe.at(RETURNED_AT)
     write_truncation(universe, partition, broker, to=to, at=at)
-    universe.expected += [Place(check, verdict, partition) for check, verdict in NATURAL]
-    universe.expected += [
-        Place(check, verdict, partition, group.group)
-        for check, verdict in NATURAL_OF_GROUPS
-        for group in universe.groups
-    ]
 
 
 def _read_through(universe: Universe, number: int) -> None:

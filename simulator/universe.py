@@ -19,20 +19,6 @@ BROKERS = 3
 
 
 @dataclass(frozen=True)
-class Place:
-    """A required or allowed finding: planted, or a consequence of a planted anomaly.
-
-    verdict: None: any verdict. offset: within the finding's span.
-    """
-
-    check: str
-    verdict: str | None = None
-    partition: int | None = None
-    group: str | None = None
-    offset: int | None = None
-
-
-@dataclass(frozen=True)
 class Change:
     """A change of a partition in the metadata log."""
 
@@ -61,11 +47,8 @@ class Universe:
     Attributes:
         index: which universe of its history it is, from 0.
         records: how many data records each partition gets, roughly.
-        expected: findings that the simulator expects besides the planted ones.
-        planted: the findings that a plant requires.
         log_start: by partition, of those with deleted records.
         retained_micros: the time of the deletion.
-        diverged_server: the broker whose metadata log differs from the others', if one's does.
     """
 
     index: int
@@ -82,10 +65,6 @@ class Universe:
     log: Log | None = None
     log_start: dict[int, int] = field(default_factory=dict)
     retained_micros: int = 0
-    planted: list[Place] = field(default_factory=list)
-    expected: list[Place] = field(default_factory=list)
-    plant: str | None = None
-    diverged_server: int | None = None
 
     @property
     def began(self) -> int:
@@ -134,12 +113,6 @@ class Universe:
     def keep(self, table: str, mask: Array) -> None:
         """Drop the rows of a table where a mask is false."""
         self._frames[table] = [self.frame(table).take(mask)]
-
-    def drop(self, table: str, indexes: Any) -> None:
-        """Drop the rows of a table at these indexes."""
-        mask = np.ones(len(self.frame(table)), dtype=bool)
-        mask[indexes] = False
-        self.keep(table, mask)
 
     def the_log(self) -> Log:
         """The records; only before they are expanded there are none."""

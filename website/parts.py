@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench import analysis_speed, mutants_page, mutation
+from bench import analysis_speed, mutants_page
 from bench.figures import rendered
 from bench.torture import page as torture
 from studies import protocol, reproduction
@@ -28,7 +28,6 @@ _MEASURED: dict[str, Callable[[], str]] = {
     "benchmarks": analysis_speed.part,
     "hunt": hunt.part,
     "mutants": mutants_page.part,
-    "mutation": mutation.part,
     "reliability": torture.part,
     "reproduction": reproduction.part,
     "tamperings": tamperings.part,

@@ -11,14 +11,11 @@ cases:
 - violation: within a poll
   when: seq = prev_seq
   cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
-  permitted_if: is_permitted
-- violation: back to its commit
+- permitted: back to its commit
   when: is_commit
   cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
-  permitted_if: is_permitted
 - violation: between polls
   cause: '{member} received offset {first_offset} after offset {prev_offset} within a session'
-  permitted_if: is_permitted
 evidence: member, prev_offset, prev_epoch, first_epoch
 place:
   offset_first: first_offset

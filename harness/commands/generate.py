@@ -14,20 +14,19 @@ from contract.uris import local_folder
 from harness.commands.requirements import require_writable
 from harness.invocation import git_head, versions
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
-from simulator.plants import PLANTS
 
 _MADE = {PLAN_FILE, RUN_FILE, "tables", "report"}
 
 
 def generate(
     folder: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             help="Folder for the history, in the layout of a run.",
             parser=local_folder,
             metavar="FOLDER",
         ),
-    ] = None,
+    ],
     events: Annotated[
         int, typer.Option(help="Approximate number of rows of sends, polls and commits.")
     ] = 100_000,
@@ -41,25 +40,14 @@ def generate(
             )
         ),
     ] = CLEAN,
-    plant: Annotated[
-        str | None,
-        typer.Option(help="A class of anomalies to plant; `list` prints the classes."),
-    ] = None,
-    count: Annotated[int, typer.Option(help="Number of anomalies to plant.")] = 1,
 ) -> None:
-    """Simulate a history, with or without planted anomalies, as input for the checks.
+    """Simulate a history as input for the checks.
 
-    No cluster is started. `fencepost analyze FOLDER` judges the history. One without anomalies must
-    pass.
+    No cluster is started. `fencepost analyze FOLDER` judges the history, which must pass.
     """
-    if plant == "list":
-        typer.echo("\n".join(sorted(PLANTS)))
-        return
-    if folder is None:
-        raise UsageError("a folder is missing: fencepost generate FOLDER")
     if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
         raise UsageError(f"{folder} has other files: generate into an empty folder")
-    request = Request(events=events, seed=seed, kind=kind, plant=plant, count=count)
+    request = Request(events=events, seed=seed, kind=kind)
     require(request)
     folder = require_writable(folder, option="FOLDER")
     command = shlex.join(["fencepost", *sys.argv[1:]])
@@ -69,16 +57,4 @@ def generate(
             universes_of(request),
             description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
-    typer.echo(f"{shown(str(folder))}: {made.events:,} events, {len(made.expected)} topics")
-    for topic, places in made.planted.items():
-        for place in places:
-            where = [
-                f"{name} {value}"
-                for name, value in (
-                    ("partition", place.partition),
-                    ("offset", place.offset),
-                    ("group", place.group),
-                )
-                if value is not None
-            ]
-            typer.echo(f"planted: {', '.join([place.check, f'topic {topic}', *where])}")
+    typer.echo(f"{shown(str(folder))}: {made.events:,} events, {len(made.topics)} topics")

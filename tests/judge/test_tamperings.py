@@ -11,7 +11,8 @@ from contract.quorum_rules import METADATA_LOG
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import CheckVerdict
-from simulator.history import description, planted_universe, write_history
+from simulator.history import description, write_history
+from simulator.plain import plain_universe
 from tests.exam.tamperings.files import change_file
 from tests.exam.tamperings.genuine import Genuine, copied, read_genuine
 from tests.exam.tamperings.judged import judge_alone, judge_together
@@ -66,7 +67,7 @@ SAMPLE = of(
 @pytest.fixture
 def genuine(tmp_path: Path) -> Genuine:
     folder = RunFolder(tmp_path / "genuine")
-    universe = planted_universe(None, 0, 1, records=60, partitions=2)
+    universe = plain_universe(0, 1, 60, 2)
     write_history(folder, [universe], description(1, "test", "unknown", {}))
     return read_genuine(folder, GenuineRun(scenario=GENERATED))
 

@@ -1,4 +1,4 @@
-"""Every statement of the facts and checks; and a run in which each anomaly was planted."""
+"""Every statement of the facts and checks, by the tables and facts that it names."""
 
 import ast
 import re
@@ -12,11 +12,8 @@ from analysis.engine.prepared import prepared
 from analysis.statements.files import ROOT, Fact, facts
 from analysis.statements.plan import PLANNED
 from analysis.statements.registry import CHECKS, CheckDefinition
-from bench.mutation import universes
 from contract.checks import Check
-from contract.run_folder import RunFolder
 from contract.tables import TABLES
-from simulator.history import description, write_history
 
 
 @cache
@@ -81,9 +78,3 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
             and id(node) not in reported
         ):
             yield node.value
-
-
-def planted(path: Path) -> RunFolder:
-    folder = RunFolder(path)
-    write_history(folder, universes(1), description(1, "test", "0", {}))
-    return folder

@@ -156,7 +156,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("explain", ".", "lost_record:x"), 64, "no run at or below"),
         (("generate", "/dev/null"), 64, "FOLDER /dev/null can't be written"),
         (("generate", "x", "--kind", "bogus"), 64, "the kinds of histories are clean"),
-        (("generate", "x", "--plant", "bogus"), 64, "no class bogus can be planted"),
         (("generate", "x", "--events", "-5"), 64, "--events -5: a history has 1000 or more"),
         (("kafka", "lock", "latest"), 64, "kafka lock takes a version such as 4.4.0"),
         (("kafka", "fetch", "../4.4.0"), 64, "kafka fetch takes a version such as 4.4.0"),

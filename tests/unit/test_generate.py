@@ -15,18 +15,13 @@ from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
 from harness.cli import app
-from simulator.finish import Numbering, finish
 from simulator.history import (
-    KINDS,
     Generated,
     Request,
     description,
-    planted_universe,
     universes_of,
     write_history,
 )
-from simulator.plants import PLANTS
-from simulator.plants.tools import drawn
 
 EVENTS = 2_000
 
@@ -52,7 +47,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
 
 def test_the_same_seed_makes_the_same_files(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        write(tmp_path / name, plant="lost_record")
+        write(tmp_path / name)
     for file in sorted((tmp_path / "one").rglob("*.*")):
         other = tmp_path / "two" / file.relative_to(tmp_path / "one")
         assert file.read_bytes() == other.read_bytes(), file.name
@@ -67,15 +62,14 @@ def test_another_seed_makes_another_history(tmp_path: Path) -> None:
 
 def test_a_request_that_differs_makes_another_run(tmp_path: Path) -> None:
     """Else tables of the one would be taken for those of the other."""
-    plants = ("--plant", "lost_record")
-    asked = ((), ("--seed", "1"), ("--events", "3000"), ("--kind", "unhealthy"), plants)
+    asked = ((), ("--seed", "1"), ("--events", "3000"), ("--kind", "unhealthy"))
     identities = set()
-    for number, options in enumerate([*asked, (*plants, "--count", "2")]):
+    for number, options in enumerate(asked):
         folder = tmp_path / str(number)
         words = ["generate", str(folder), "--events", "2000", *options]
         assert CliRunner().invoke(app, words).exit_code == 0
         identities.add(RunFolder(folder).run().identity)
-    assert len(identities) == len(asked) + 1
+    assert len(identities) == len(asked)
 
 
 def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
@@ -225,93 +219,12 @@ def test_a_transaction_and_a_metadata_log_go_on_from_topic_to_topic(tmp_path: Pa
     assert not stored.duplicated(["offsets_partition", "offsets_offset"]).any()
 
 
-@pytest.mark.parametrize("plant", PLANTS)
-def test_every_plant_changes_its_universe_and_names_a_place(plant: str) -> None:
-    if OPTIONAL.get(plant, "sends") not in TABLES:
-        pytest.skip(f"the contract has no table {OPTIONAL[plant]}")
-    kind = PLANTS[plant].kind
-    for seed in range(3):
-        asked: dict[str, Any] = {"records": 60, "partitions": 2}
-        planted = planted_universe(plant, 0, seed, **asked)
-        assert planted.planted
-        assert {place.check for place in planted.planted} == {plant}
-        untouched = planted_universe(None, 0, seed, kind=kind, **asked)
-        before, after = (finish(one, Numbering()) for one in (untouched, planted))
-        is_same = before.keys() == after.keys()
-        is_same &= all(before[name].equals(after.get(name)) for name in before)
-        assert is_same == (plant in OF_THE_STORY), plant
-
-
-OF_THE_STORY = {"truncation_detected", "reset", "loss_estimate", "reprocessing_amplification"}
-OPTIONAL = {"metadata_divergence": "metadata_batches"}
-
-
-def rows_of(plant: str, table: str) -> tuple[pd.DataFrame, pd.DataFrame, Any]:
-    planted = planted_universe(plant, 0, 3, records=60, partitions=2)
-    clean = planted_universe(None, 0, 3, records=60, partitions=2, kind=PLANTS[plant].kind)
-    (place, *_) = planted.planted
-    made = [finish(one, Numbering())[table] for one in (clean, planted)]
-    rows = [as_rows(table, one).to_pandas() for one in made]
-    return rows[0], rows[1], place
-
-
-def test_a_lost_record_is_in_no_replica() -> None:
-    _, records, place = rows_of("lost_record", "replica_records")
-    mine = records[records["partition"] == place.partition]
-    assert place.offset not in set(mine["offset"])
-    _, sends, _ = rows_of("lost_record", "sends")
-    reported = sends[(sends["partition"] == place.partition) & (sends["offset"] == place.offset)]
-    assert list(reported["outcome"]) == ["ok"]
-
-
-def test_a_refused_send_is_in_the_log() -> None:
-    clean, sends, place = rows_of("outcome_mismatch", "sends")
-    assert len(sends) == len(clean)
-    (refused,) = set(sends["value"][sends["error"] == "TopicAuthorizationException"])
-    _, records, _ = rows_of("outcome_mismatch", "replica_records")
-    mine = records[records["partition"] == place.partition]
-    assert set(mine["value"][mine["offset"] == place.offset]) == {refused}
-
-
-def test_a_stale_commit_has_the_epoch_before() -> None:
-    clean, planted, place = rows_of("committed_epoch_stale", "committed_offsets")
-    changed = clean["committed_epoch"] != planted["committed_epoch"]
-    assert changed.sum() == 1
-    row = planted[changed].iloc[0]
-    assert (row["group"], row["partition"], row["offset"]) == (
-        place.group,
-        place.partition,
-        place.offset,
-    )
-    assert row["committed_epoch"] == clean[changed].iloc[0]["committed_epoch"] - 1
-
-
-def test_a_skipped_record_remains_in_the_log() -> None:
-    _, polls, place = rows_of("skipped_record", "polls")
-    mine = polls[(polls["group"] == place.group) & (polls["partition"] == place.partition)]
-    assert place.offset not in set(mine["offset"])
-    assert mine["offset"].min() < place.offset < mine["offset"].max()
-    _, records, _ = rows_of("skipped_record", "replica_records")
-    assert place.offset in set(records[records["partition"] == place.partition]["offset"])
-
-
-def test_as_many_anomalies_as_asked_in_topics_of_their_own(tmp_path: Path) -> None:
-    made = write(tmp_path, events=5_000, plant="phantom_record", count=4)
-    assert len(made.planted) == 4
-    assert set(made.plants.values()) == {"phantom_record"}
-    assert len(KINDS) * 4 == len(made.expected)
-
-
 @pytest.mark.parametrize(
     ("asked", "reported"),
     [
         ({"events": 10}, "--events"),
-        ({"plant": "nonsense"}, "lost_record"),
-        ({"plant": "lost_record", "count": 0}, "--count"),
-        ({"plant": "lost_record", "count": 50}, "need --events"),
         ({"kind": "nonsense"}, "unhealthy"),
         ({"kind": "fragmented"}, "fragmented needs --events"),
-        ({"kind": "unhealthy", "plant": "lost_record"}, "clean histories only"),
     ],
 )
 def test_what_can_not_be_generated_is_reported(
@@ -321,15 +234,7 @@ def test_what_can_not_be_generated_is_reported(
         write(tmp_path, **asked)
 
 
-def test_an_anomaly_that_fits_nowhere_is_not_planted_elsewhere() -> None:
-    universe = planted_universe(None, 0, 7, records=24, partitions=2)
-    with pytest.raises(UsageError, match="more events"):
-        drawn(universe, lambda: None)
-
-
-def test_the_command_lists_the_classes_and_spares_other_files(tmp_path: Path) -> None:
-    listed = CliRunner().invoke(app, ["generate", "--plant", "list"])
-    assert listed.stdout.split() == sorted(PLANTS)
+def test_the_command_spares_other_files(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("")
     refused = CliRunner().invoke(app, ["generate", str(tmp_path)])
     assert isinstance(refused.exception, UsageError)

@@ -14,7 +14,8 @@ from analysis.statements import registry
 from analysis.statements.registry import CHECKS, output_columns
 from analysis.statements.trace import Trace
 from contract.errors import StatementError
-from tests.unit.every_statement import declared_schemas, planted, statements
+from tests.exam.exam import Exam, questions
+from tests.unit.every_statement import declared_schemas, statements
 
 KEPT = {check: one.rows for check, one in CHECKS.items() if one.header.is_by_rules}
 NUMBERS = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
@@ -194,8 +195,9 @@ def test_a_statement_that_needs_rows_has_none_of_a_trace_without_any(tmp_path: P
 
 @pytest.fixture
 def trace(tmp_path: Path) -> Trace:
-    """Of a run in which each anomaly was planted, with all facts computed."""
-    made = load_on_duckdb(planted(tmp_path), tmp_path / "spill", threads=1, memory=1 << 30)
+    """The exam, with all facts computed."""
+    exam = Exam(tmp_path, [question for question in questions() if not question.alone])
+    made = load_on_duckdb(exam.folder, tmp_path / "spill", threads=1, memory=1 << 30)
     for rows in KEPT.values():
         made.with_rows(rows)
     for text in statements().values():

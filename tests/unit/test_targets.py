@@ -11,7 +11,7 @@ from analysis.report import standalone as page_as_file
 from contract.errors import StorageError, UsageError
 from contract.nights import SESSION_FILE
 from contract.run_folder import PLAN_FILE, require_new_file
-from simulator.history import COUNT_MAX, EVENTS_MAX
+from simulator.history import EVENTS_MAX
 from tests.conftest import Fencepost
 
 
@@ -161,12 +161,9 @@ def test_a_store_that_can_not_be_written_is_refused_before_all_else(
     "options",
     [
         ["--events", "-5"],
-        ["--count", "0"],
         ["--kind", "nope"],
-        ["--plant", "nope"],
         ["--events", "99999999999999999999"],
         ["--events", str(EVENTS_MAX + 1)],
-        ["--plant", "lost_record", "--count", str(COUNT_MAX + 1)],
     ],
 )
 def test_a_refused_history_leaves_no_folder(
