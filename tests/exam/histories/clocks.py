@@ -1,9 +1,9 @@
 """Wall clocks that are set while a run goes on: no verdict may rest on what they show."""
 
 from contract.tables import MICROS_PER_SECOND
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import copies
-from tests.exam.verbs import cluster, cut, joined, left, watched
+from tests.exam.verbs import cluster, cut, joined, left, quiet, watched
 
 SET = 5
 """Seconds by which a clock is set."""
@@ -227,3 +227,31 @@ def _beyond_the_end(h: History, *, divergent: int) -> None:
     watched(h, 2, 140, times=(35.0, 45.0, 85.0), epoch=1)
     copies(h, (1, 2), (0, 119, 0), (120, 139, 1), high_watermark=140)
     _set_clock(h, SET, at=26.2, of=OF_CLIENTS)
+
+
+@asks(
+    "A worker's wall clock jumps by 0.4 s.",
+    source="contract/tables_of_run.py, clock_jump_micros; docs/findings.md: the clock bound is as "
+    "large as a clock was set",
+    expects={"clock_skew": PERMITTED},
+    alone=True,
+)
+def clock_jumps_a_little(h: History) -> None:
+    _clock_jumps(h, 400_000)
+
+
+@asks(
+    "A worker's wall clock jumps by 5 s.",
+    source="contract/tables_of_run.py, clock_jump_micros; docs/findings.md: above 1 s no verdict "
+    "can rest on times",
+    expects={"clock_skew": UNDECIDED},
+    alone=True,
+)
+def clock_jumps_far(h: History) -> None:
+    _clock_jumps(h, 5 * MICROS_PER_SECOND)
+
+
+def _clock_jumps(h: History, by: int) -> None:
+    quiet(h)
+    h.worker(clock_jump_micros=by)
+    h.add("clocks", node="a", ahead_micros=1_000, behind_micros=-1_000, at_micros=h.at(0.5))

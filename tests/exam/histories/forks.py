@@ -5,10 +5,12 @@ Then broker 1, which never rejoined, leads epoch 3 from 200: the log has 100 to 
 again, and nothing of epoch 1.
 """
 
+from tests.exam.histories.late_commits import NOT_TOLD
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
     PERMITTED,
+    UNDECIDED,
     VIOLATION,
     History,
     asks,
@@ -395,3 +397,22 @@ def _taken_over(h: History, *, clean: bool) -> None:
     if not clean:
         h.led(-1, 2, at=40, isr=[2])
         returned(h, 1, at=41)
+
+
+@asks(
+    "The same, and the metadata log that was collected begins with the last election.",
+    source=NOT_TOLD,
+    expects={
+        "record_epoch_regressed": UNDECIDED,
+        "committed_epoch_regressed": UNDECIDED,
+    },
+)
+def metadata_log_begins_after_the_elections(h: History) -> None:
+    _parted(h)
+    h.group()
+    _reads_first(h)
+    h.reset("truncation", 200, 100, at=28, epoch=0, member="1")
+    h.polled(100, 149, at=32, epoch=1, sequence=100 + NEW)
+    h.commit(150, 1, at=33, record_epoch=1)
+    _reads_on(h, at=60)
+    h.rows["leaderships"] = [row for row in h.rows["leaderships"] if row["leader_epoch"] == 3]

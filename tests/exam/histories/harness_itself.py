@@ -320,3 +320,16 @@ def killed_worker_left_out_its_last_commit(h: History) -> None:
 def history_with_a_torn_line(h: History, **columns: Any) -> None:
     quiet(h)
     h.worker(**columns)
+
+
+@asks(
+    "A folder of a server has files that no reader knows.",
+    source="contract/tables_of_run.py, servers.ignored_files",
+    expects={"history_complete": PERMITTED},
+    alone=True,
+)
+def files_that_no_reader_knows(h: History) -> None:
+    quiet(h)
+    for broker in (1, 2):
+        server = h.broker(broker)
+        h.add("servers", name=str(server), server=server, ignored_files=2, log_lines=9, replicas=1)

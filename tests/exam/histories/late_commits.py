@@ -127,3 +127,30 @@ def _commits_late(h: History, *, clean: bool = False) -> None:
     h.polled(0, 199, at=8)
     h.commit(200, 0, at=28)
     h.changed("closed", at=29)
+
+
+@asks(
+    "A group commits what it had read; the collected metadata log begins with the election after.",
+    source=NOT_TOLD,
+    expects={"orphan_commit": UNDECIDED},
+)
+def commit_comes_after_the_first_known_election(h: History) -> None:
+    torn(h)
+    h.group()
+    consumed(h, 0, 199, at=26)
+    h.rows["leaderships"] = [row for row in h.rows["leaderships"] if row["leader_epoch"] == 1]
+
+
+@asks(
+    "A commit above the sampled log end; its epoch ends below it by an election that nobody has "
+    "recorded.",
+    source=NOT_TOLD,
+    expects={"commit_beyond_log": UNDECIDED},
+)
+def commit_is_beyond_an_unknown_election(h: History) -> None:
+    torn(h)
+    h.group()
+    consumed(h, 0, 99, at=8, commit=False)
+    h.commit(150, 0, at=9)
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["leader_epoch"] == 1]
+    forget_elections(h)

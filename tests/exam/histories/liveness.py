@@ -1,6 +1,16 @@
 """Liveness: what a cluster owes to producers, readers and commits, and from when."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+    asks_each,
+)
+from tests.exam.scenes import copies, written
 from tests.exam.verbs import cluster, joined, left, moved, plain, watched
 
 REQUIRED = "decision 8: service is expected while a leader and enough replicas in sync are there"
@@ -413,3 +423,17 @@ def attempts_in_vain(h: History, *, again: float, answered: float | None = None)
         h.sent(None, at=end, intended_at=at, sequence=number, outcome="unknown")
     if answered is not None:
         h.sent(9, at=answered)
+
+
+@asks(
+    "A producer's last values have no answer; no history file tells how its worker ended.",
+    source="ProducerBatch.done: each send is completed; decision 15",
+    expects={"stuck_producer": UNDECIDED},
+)
+def sends_without_an_answer_of_an_unknown_worker(h: History) -> None:
+    written(h)
+    h.sent(None, at=80, count=3, sequence=100, outcome="unknown")
+    for row in h.rows["sends"][-3:]:
+        row["answered_micros"] = None
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+    h.worker("another")

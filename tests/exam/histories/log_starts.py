@@ -1,7 +1,8 @@
 """Histories about log starts: what retention and DeleteRecords remove, and when."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import consumed, copies, failed_over, written
+from tests.exam.verbs import joined, left, moved
 
 
 @asks(
@@ -129,3 +130,36 @@ def new_leader_starts_lower(h: History) -> None:
     consumed(h, 100, 149, at=30, fresh=False, member="2")
     h.log(1, (100, 149, 0), start=100, at=8, high_watermark=150)
     h.log(2, (0, 99, 0), (100, 149, 0), checkpoints={0: 0, 1: 150}, high_watermark=150)
+
+
+@asks(
+    "A commit is below the log start at the end; the plan sets a retention, and nothing shows the "
+    "deletion.",
+    source="log.retention.ms; decision 15",
+    expects={"commit_expired": UNDECIDED, "committed_epoch_expired": UNDECIDED},
+)
+def deletion_below_a_commit_is_not_reported(h: History) -> None:
+    _expired(h, retention_ms=60_000)
+
+
+@asks(
+    "A commit is below the log start at the end, and nothing allows a deletion.",
+    source="log.retention.ms, DeleteRecords: neither is used",
+    expects={"commit_expired": VIOLATION, "committed_epoch_expired": VIOLATION},
+)
+def deletion_below_a_commit_is_not_allowed(h: History) -> None:
+    _expired(h, retention_ms=None)
+
+
+def _expired(h: History, *, retention_ms: int | None) -> None:
+    """Epoch 1 begins at 50; a group committed 40 of epoch 0; the log starts at 60 at the end."""
+    h.topic(retention_ms=retention_ms)
+    h.group()
+    moved(h)
+    joined(h, 0, at=5.0)
+    h.polled(0, 39, at=6.0)
+    h.commit(40, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 40, at=10.0)
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()
+    copies(h, (1, 2), (60, 99, 1), start=60, high_watermark=100)

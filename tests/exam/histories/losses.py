@@ -462,3 +462,17 @@ def last_in_sync_replica_is_not_collected(h: History) -> None:
     written(h)
     h.led(2, 1, at=20, isr=(2,), starts=50)
     h.log(1, (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "Records 0 to 49 lie below the log start, no group had them, and no retention is set; the "
+    "replica has their batches, but not all of their records were decoded.",
+    source="decision 15: what was not decoded may be there",
+    expects={"lost_record": UNDECIDED, "history_consistent": UNDECIDED},
+)
+def expired_records_were_not_decoded(h: History) -> None:
+    written(h)
+    h.group()
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+    h.sampled(1, at=80, end=100, start=50, isr=[1, 2])
+    h.rows["replica_records"] = [row for row in h.rows["replica_records"] if row["offset"] >= 50]

@@ -218,3 +218,13 @@ def goes_back_to_the_offset_of_a_transaction(h: History, *, marker: str | None) 
     h.polled(0, 49, at=6)
     stored_in_transaction(h, 30, 0, at=8, marker=marker)
     h.polled(30, 59, at=20)
+
+
+@asks(
+    "A member returns to 20 between two polls; its group commits 20 only 50 s later.",
+    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded: what is fetched was committed",
+    expects={"nonmonotonic_poll": VIOLATION},
+)
+def goes_back_to_a_later_commit(h: History) -> None:
+    _goes_back(h, 20)
+    h.commit(20, 0, at=70.0, brokers=(1, 2), generation=1)

@@ -301,3 +301,22 @@ def _lost(
         h.changed("caught_up", at=11.5, position=6, generation=1)
         h.commit(6, 0, at=12.0, brokers=(1, 2), generation=1)
         h.changed("closed", at=13.0)
+
+
+@asks(
+    "The commit marker of one of two partitions is lost by an unclean election; there the abort of "
+    "the next transaction ends its writes.",
+    source=LOSES + "; KIP-98: a marker ends all that is open of its producer id",
+    expects={"misapplied_marker": PERMITTED},
+)
+def lost_marker_of_one_of_two_partitions(h: History) -> None:
+    _aborted_next(h)
+    h.sent(0, at=8.5, transaction=0, partition=1, sequence=50)
+    cluster(h, partition=1)
+    watched(h, 1, 2, partition=1)
+    replicas(
+        h,
+        Batch(0, 0, pid=1, base_sequence=0, sequence=50),
+        Batch(1, 1, pid=1, control="commit"),
+        partition=1,
+    )

@@ -236,3 +236,70 @@ def commit_marker_against_its_client(
     h.sent(0, 4, at=8, transaction=0)
     if change:
         step(h, asked, change, at=10, **outcome)
+
+
+@asks(
+    "Of a committed transaction a group gets one value; another one was not acknowledged, and is "
+    "in no log.",
+    source="KIP-98; decision 15: nothing shows that the value was appended",
+    expects={"torn_transaction": UNDECIDED},
+)
+def write_of_unknown_outcome_is_not_delivered(h: History) -> None:
+    _partly_written(h, delivered=True)
+
+
+@asks(
+    "Of a committed transaction the only value was not acknowledged, and is in no log.",
+    source="KIP-98; decision 15: nothing shows that the value was appended",
+    expects={"torn_transaction": UNDECIDED},
+)
+def only_write_of_unknown_outcome_is_not_delivered(h: History) -> None:
+    _partly_written(h, delivered=False)
+
+
+def _partly_written(h: History, *, delivered: bool) -> None:
+    """A transaction whose value 5 has no answer; a plain record follows its marker."""
+    written(
+        h,
+        Batch(0, 4, **({"pid": 1, "base_sequence": 0} if delivered else {})),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 6, producer="q", sequence=0),
+    )
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0 if delivered else None)
+    h.sent(None, at=9.0, sequence=5, transaction=0, outcome="unknown", error="TimeoutException")
+    step(h, "commit", "committed", at=10.0)
+    h.sent(6, at=12.0, producer="q", sequence=0)
+    joined(h, 0, at=20.0)
+    h.polled(0, 4, at=21.0)
+    h.polled(6, at=22.0, producer="q", sequence=0)
+    left(h, 7, at=80.0, caught_up=True)
+
+
+@asks(
+    "A value of a failed send of a transaction is delivered to a read_committed group.",
+    source="KafkaProducer.send: a transaction with a failed send can only be aborted",
+    expects={"aborted_read": VIOLATION},
+)
+def failed_send_is_delivered(h: History) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0), Batch(5, 5, pid=1, control="commit"))
+    started(h, at=5.0)
+    h.sent(0, 3, at=8.0, transaction=0)
+    h.sent(4, at=8.1, transaction=0, outcome="failed", error="TimeoutException")
+    step(h, "commit", "committed", at=10.0)
+    joined(h, 0, at=20.0)
+    h.polled(0, 4, at=21.0)
+
+
+@asks(
+    "A commit has no answer and no marker; its records reach a read_committed group.",
+    source="KIP-98; decision 15: nothing shows how the transaction ended",
+    expects={"aborted_read": UNDECIDED},
+)
+def transaction_of_an_unknown_end_is_delivered(h: History) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0))
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    step(h, "commit", "failed", at=38.0, took=30.0, outcome="unknown", error="TimeoutException")
+    joined(h, 0, at=40.0)
+    h.polled(0, 4, at=41.0)

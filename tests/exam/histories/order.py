@@ -10,6 +10,7 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.scenes import NEW, consumed, copies, forget_elections, started, torn, written
+from tests.exam.verbs import cluster, joined, watched
 
 
 @asks(
@@ -270,3 +271,50 @@ def _on_both_sides(h: History, *, epochs: tuple[int, int]) -> None:
     h.polled(100, 349, at=52, epoch=new, sequence=100 + NEW, group="other")
     h.changed("caught_up", at=53, position=350, group="other")
     h.changed("closed", at=54, group="other")
+
+
+@asks(
+    "One poll returns 0 to 9 and 20 to 29; the log has the ones between.",
+    source="KafkaConsumer: the records of a partition are returned in the order of their offsets",
+    expects={"poll_skip": VIOLATION, "nonmonotonic_poll": NONE},
+)
+def poll_leaves_records_out(h: History) -> None:
+    _passes(h, in_one_poll=True)
+
+
+@asks(
+    "One poll leaves out records of a transaction; nothing shows how it ended.",
+    source="isolation.level=read_committed; decision 15",
+    expects={"poll_skip": UNDECIDED},
+)
+def poll_leaves_out_an_unknown_transaction(h: History) -> None:
+    _passes(h, in_one_poll=True, transaction=0)
+
+
+@asks(
+    "Two polls leave out records of a transaction; nothing shows how it ended.",
+    source="isolation.level=read_committed; decision 15",
+    expects={"poll_skip": UNDECIDED},
+)
+def polls_leave_out_an_unknown_transaction(h: History) -> None:
+    _passes(h, in_one_poll=False, transaction=0)
+
+
+def _passes(h: History, *, in_one_poll: bool, transaction: int | None = None) -> None:
+    """A session gets 0 to 9 and 20 to 29 of 100 records."""
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    h.sent(0, 9, at=2.0)
+    h.sent(10, 19, at=2.1, transaction=transaction)
+    h.sent(20, 99, at=2.2)
+    watched(h, 1, 100)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+    joined(h, 0, at=5.0)
+    h.polled(0, 9, at=6.0)
+    poll = h.rows["polls"][-1]["seq"]
+    h.polled(20, 29, at=6.0 if in_one_poll else 6.5)
+    if in_one_poll:
+        for place, row in enumerate(h.rows["polls"]):
+            row.update(seq=poll, position_in_poll=place)
+    h.changed("closed", at=10.0)

@@ -1,6 +1,6 @@
 """Producers: old epochs, gaps, and markers that end the wrong transaction, or none."""
 
-from tests.exam.history import NONE, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, first_transaction, started, step, written
 from tests.exam.verbs import joined, left
 
@@ -192,3 +192,34 @@ def sequence_numbers_wrap_around(h: History) -> None:
     )
     h.sent(0, 4, at=8.0, is_idempotent=True, in_flight_max=5)
     h.sent(5, 9, at=9.0, is_idempotent=True, in_flight_max=5)
+
+
+@asks(
+    "A fenced producer's commit gets no answer.",
+    source=FENCED + "; decision 15",
+    expects={"zombie_producer_accepted": UNDECIDED},
+)
+def commit_of_an_old_epoch_has_no_answer(h: History) -> None:
+    _commits_late(h, "unknown", "TimeoutException")
+
+
+@asks(
+    "A fenced producer's commit is refused, but by an error that is not about its epoch.",
+    source=FENCED,
+    expects={"zombie_producer_accepted": PERMITTED},
+)
+def commit_of_an_old_epoch_is_refused_otherwise(h: History) -> None:
+    _commits_late(h, "failed", "InvalidTxnStateException")
+
+
+def _commits_late(h: History, outcome: str, error: str) -> None:
+    """A producer commits 6 s after its successor was initialised."""
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, pid_epoch=1, control="abort"),
+    )
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    started(h, at=20.0, pid_epoch=1, producer="p2")
+    step(h, "commit", "fenced", at=26.0, outcome=outcome, error=error)

@@ -340,3 +340,26 @@ def voter_may_not_know_the_epoch(h: History) -> None:
     logs(h)
     reported(h, 2, 2, 7, (-1, 7, 7), at=20.0)
     called(h, 1, "FETCH", 2, UNKNOWN, asked_epoch=2, asked_offset=7, epoch=1, leader=h.broker(1))
+
+
+@asks(
+    "A follower that departs at offset 6 truncates to 8 only.",
+    source="KIP-595, Fetch: it truncates to the end of the largest common epoch",
+    expects={"metadata_truncation": VIOLATION},
+)
+def metadata_is_truncated_too_little(h: History) -> None:
+    divided(h)
+    held(h, 1, 6, 7, 8)
+    truncated(h, 1, 8)
+
+
+@asks(
+    "A follower that departs at offset 6 truncates to 4, and after that to 6.",
+    source="KIP-595, Fetch; decision 15: the second round may be about entries fetched since",
+    expects={"metadata_truncation": UNDECIDED},
+)
+def metadata_is_truncated_too_far_first(h: History) -> None:
+    divided(h)
+    held(h, 1, 6, 7)
+    truncated(h, 1, 4, at=11.0)
+    truncated(h, 1, 6, at=11.2)

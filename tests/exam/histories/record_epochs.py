@@ -252,3 +252,28 @@ def commit_of_50_without_an_epoch(
     if read_by == "1":
         h.polled(49, at=21)
     h.commit(50, -1, at=30, style=style)
+
+
+@asks(
+    "Clocks are 3 s apart: which of its deliveries came before a group's commit is not known.",
+    source="docs/findings.md: the clock bound is as large as clocks are apart; decision 15",
+    expects={
+        "committed_epoch_missing": UNDECIDED,
+        "committed_epoch_stale": UNDECIDED,
+        "committed_epoch_ahead": UNDECIDED,
+        "clock_skew": UNDECIDED,
+    },
+    alone=True,
+)
+def clocks_are_apart_at_a_commit(h: History) -> None:
+    h.topic()
+    moved(h)
+    for group, committed in (("missing", -1), ("stale", 0), ("ahead", 2)):
+        h.group(group)
+        joined(h, 0, at=20.0, group=group)
+        h.polled(0, 49, at=26.0, group=group)
+        joined(h, 50, at=35.0, member="2", group=group, generation=2)
+        h.polled(50, 99, at=40.5, epoch=1, member="2", group=group)
+        h.commit(100, committed, at=40.0, group=group, record_epoch=1)
+    h.add("clocks", node="a", ahead_micros=3_000_000, behind_micros=2_900_000, at_micros=h.at(0.5))
+    h.add("clocks", node="b", ahead_micros=0, behind_micros=-1_000, at_micros=h.at(0.6))

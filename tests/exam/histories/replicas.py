@@ -364,3 +364,97 @@ def answer_about_the_leader(h: History, *, epoch: int = 1, leader: int = 2) -> N
     metadata(h, 1, (0, 1))
     metadata(h, 2, (0, 1))
     h.sampled(1, at=30, end=1, epoch=epoch, leader=leader, isr=(1, 2))
+
+
+@asks(
+    "A follower that was in sync truncates to 80, below where the next epoch began.",
+    source="KIP-101: truncate to the end of the largest common epoch",
+    expects={"over_truncation": VIOLATION},
+)
+def follower_in_sync_is_truncated_too_far(h: History) -> None:
+    written(h, replicas=(1, 2, 3))
+    failed_over(h, at=20, start=100, isr=(2, 3))
+    h.truncated(3, 80, at=25)
+    copies(h, (2, 3), (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks(
+    "The partition epoch stays as it was when the ISR shrinks.",
+    source="PartitionRegistration.merge: each change has the next partition epoch",
+    expects={"epoch_regressed": VIOLATION},
+)
+def partition_epoch_does_not_grow(h: History) -> None:
+    written(h)
+    h.led(1, 0, at=10, isr=[1], partition_epoch=0)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "A leader-epoch-checkpoint has the next epoch at 90, and batches of this one reach 99.",
+    source="LeaderEpochFileCache.assign: an epoch ends where the next one starts",
+    expects={"epoch_cache_mismatch": VIOLATION},
+)
+def checkpoint_with_an_early_start(h: History) -> None:
+    two_epochs(h, {0: 0, 1: 90})
+
+
+@asks(
+    "A leader-epoch-checkpoint has an epoch that starts beyond the end of the log.",
+    source="KAFKA-15046: after a truncation the file is written in the background",
+    expects={"epoch_cache_mismatch": PERMITTED},
+)
+def checkpoint_beyond_the_end(h: History) -> None:
+    two_epochs(h, {0: 0, 1: 100, 2: 180})
+
+
+@asks(
+    "A replica that is down has other values at 60 to 99, below its own high watermark.",
+    source="UnifiedLog.maybeIncrementHighWatermark: what lies below it is committed, and the same "
+    "on all replicas",
+    expects={"log_divergence": VIOLATION},
+)
+def dead_replica_differs_below_its_high_watermark(h: History) -> None:
+    _dead_replica_differs(h, high_watermark=100)
+
+
+@asks(
+    "A replica that is down has other values at 60 to 99, above its own high watermark.",
+    source="UnifiedLog.maybeIncrementHighWatermark: what lies above it may be truncated",
+    expects={"log_divergence": NONE},
+)
+def dead_replica_differs_above_its_high_watermark(h: History) -> None:
+    _dead_replica_differs(h, high_watermark=60)
+
+
+def _dead_replica_differs(h: History, *, high_watermark: int) -> None:
+    written(h)
+    killed(h, 2, at=10)
+    h.led(1, 0, at=13, isr=[1])
+    h.log(1, (0, 59, 0), (60, 99, 0), high_watermark=100)
+    h.log(2, (0, 59, 0), (60, 99, 0), sequences={60: 500}, high_watermark=high_watermark)
+
+
+@asks(
+    "A follower that was in sync truncates to 80; 80 to 99 were acknowledged with acks=1.",
+    source="KIP-101; ProducerConfig acks=1: the follower need not have had them",
+    expects={"over_truncation": NONE},
+)
+def follower_may_have_lacked_what_it_truncates(h: History) -> None:
+    written(h, replicas=(1, 2, 3), acks="1")
+    failed_over(h, at=20, start=100, isr=(2, 3))
+    h.truncated(3, 80, at=25)
+    copies(h, (2, 3), (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks(
+    "A follower that was not in sync truncates to 80, below where the next epoch began.",
+    source="KIP-101: only a member of the ISR surely had what was acknowledged",
+    expects={"over_truncation": NONE},
+)
+def follower_out_of_sync_is_truncated(h: History) -> None:
+    written(h, replicas=(1, 2, 3))
+    for row in h.rows["leaderships"]:
+        row["isr"] = [h.broker(1), h.broker(2)]
+    failed_over(h, at=20, start=100)
+    h.truncated(3, 80, at=25)
+    copies(h, (2, 3), (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)

@@ -11,7 +11,7 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.scenes import NEW, consumed, copies, failed_over, started, torn, written
-from tests.exam.verbs import cluster, joined, left, watched
+from tests.exam.verbs import cluster, joined, left, moved, watched
 
 
 def reported(
@@ -353,3 +353,114 @@ def reset_from_above_the_last_reported_end(h: History) -> None:
     h.reset("truncation", 150, 100, at=20, epoch=0, member="1")
     watched(h, 1, 200, times=(30, 50, 80))
     copies(h, (1, 2), (0, 199, 0), high_watermark=200)
+
+
+@asks(
+    "A client tells of a truncation from a stale epoch; where a newer epoch began is not known.",
+    source="KIP-320; decision 15: judged by the log of that time",
+    expects={"false_truncation": UNDECIDED},
+)
+def stale_epoch_while_the_log_start_is_unknown(h: History) -> None:
+    _unsure(h, epoch=0, to=10)
+
+
+@asks(
+    "The same, and it is led to where the log may have started then.",
+    source="KIP-320; LeaderEpochFileCache.endOffsetFor; decision 15",
+    expects={"false_truncation": UNDECIDED},
+)
+def removed_epoch_while_the_log_start_is_unknown(h: History) -> None:
+    _unsure(h, epoch=0, to=100)
+
+
+@asks(
+    "A client tells of a truncation on its branch, of a position that may have expired by then.",
+    source="KIP-320; decision 15: judged by the log of that time",
+    expects={"false_truncation": UNDECIDED},
+)
+def position_may_have_expired(h: History) -> None:
+    _unsure(h, epoch=1, to=60)
+
+
+@asks(
+    "A client tells of a truncation by a stale epoch; the record before its position is there.",
+    source="KIP-320; OffsetAndMetadata.leaderEpoch: the epoch of the record consumed before",
+    expects={"false_truncation": VIOLATION},
+)
+def stale_epoch_on_an_intact_branch(h: History) -> None:
+    _unsure(h, epoch=0, to=10, is_known=True)
+
+
+def _unsure(h: History, *, epoch: int, to: int, is_known: bool = False) -> None:
+    """A group at 100, after a record of epoch 1, reports a truncation at 40 s.
+
+    is_known: that the log started at 0 at second 85; else it started at 120 at the end, and at 20
+    at the time of the report at the least.
+    """
+    h.topic(retention_ms=60_000)
+    h.group()
+    moved(h, last=149)
+    joined(h, 0, at=23.0)
+    h.polled(0, 49, at=24.0)
+    h.polled(50, 99, at=25.0, epoch=1)
+    h.reset("truncation", 100, to, at=40.0, epoch=epoch, member="1")
+    if is_known:
+        return
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(38)]
+    h.rows["samples"][-1]["log_start_offset"] = 5
+    copies(h, (1, 2), (120, 149, 1), start=120, high_watermark=150)
+
+
+@asks(
+    "A group resets a position of epoch 1 on the branch that stays; nobody sampled the leader of "
+    "that epoch.",
+    source="KIP-320; decision 15: where the log ended then is not known",
+    expects={"unjustified_reset": UNDECIDED},
+)
+def reset_on_the_branch_and_nobody_sampled(h: History) -> None:
+    _resets_on_the_branch(h)
+
+
+@asks(
+    "The same, and only a follower and a leader without an answer were sampled.",
+    source="contract/tables_of_run.py, samples: a broker that does not lead knows no end",
+    expects={"unjustified_reset": UNDECIDED},
+)
+def reset_on_the_branch_and_no_leader_answered(h: History) -> None:
+    _resets_on_the_branch(h)
+    h.sampled(1, at=48, end=350, epoch=1, leader=2, isr=[2])
+    h.sampled(2, at=49, end=-1, start=-1, epoch=1, isr=[2])
+
+
+@asks(
+    "The same, and the leader was sampled above the position before.",
+    source="KIP-320: the position was on the leader's branch, and within its log",
+    expects={"unjustified_reset": VIOLATION},
+)
+def reset_on_the_branch_below_the_end_before(h: History) -> None:
+    _resets_on_the_branch(h)
+    h.sampled(2, at=49, end=350, epoch=1, isr=[2, 1])
+
+
+@asks(
+    "The same, of a position without an epoch.",
+    source="decision 15: without its epoch it is not known whether the position was truncated",
+    expects={"unjustified_reset": UNDECIDED},
+)
+def reset_of_a_position_without_an_epoch(h: History) -> None:
+    _resets_on_the_branch(h, epoch=-1)
+    h.sampled(2, at=49, end=350, epoch=1, isr=[2, 1])
+
+
+def _resets_on_the_branch(h: History, *, epoch: int = 1) -> None:
+    """A group at 200 is reset to 100 at 50 s; epoch 1 began at 100 at 23 s."""
+    torn(h)
+    h.group()
+    started(h, 200, at=48)
+    h.reset(
+        "truncation" if epoch >= 0 else "out_of_range", 200, 100, at=50, epoch=epoch, member="1"
+    )
+    h.changed("closed", at=52)
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["leader_epoch"] == 0]

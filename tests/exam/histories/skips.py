@@ -1,7 +1,16 @@
 """Histories about records that a group did not get, got late, or got in another order."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.scenes import consumed, copies, killed, started, written
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import (
+    NEW,
+    consumed,
+    copies,
+    forget_elections,
+    killed,
+    started,
+    torn,
+    written,
+)
 
 
 @asks(
@@ -355,3 +364,31 @@ def aborted(h: History, *, isolation: str) -> None:
         marker = {**batch, "base_offset": 60, "last_offset": 60, "record_count": 1}
         marker.update(is_control=True, control_type="abort", base_sequence=-1, checksum=4712)
         h.add("replica_batches", **{**marker, "size_bytes": 78})
+
+
+@asks(
+    "The same, by elections that nobody has recorded.",
+    source="contract/tables_of_servers.py, leaderships; unclean.leader.election.enable: an "
+    "election decides whether the loss is permitted",
+    expects={"resurrected_record": UNDECIDED},
+)
+def resurrected_by_unknown_elections(h: History) -> None:
+    torn(h)
+    h.group()
+    consumed(h, 0, 199, at=8)
+    consumed(h, 100, 149, at=50, epoch=1, member="2", fresh=False, sequence=100 + NEW)
+    consumed(h, 100, 149, at=60, member="3", fresh=False)
+    forget_elections(h)
+
+
+@asks(
+    "A read lacks 100 to 199, which are acknowledged only after it.",
+    source="KafkaProducer: before its acknowledgement nobody knows of a record",
+    expects={"resurrected_record": NONE},
+)
+def acknowledged_after_it_was_missing(h: History) -> None:
+    resurrected(h, clean=True)
+    h.rows["polls"] = [row for row in h.rows["polls"] if row["offset"] < 100]
+    for row in h.rows["sends"]:
+        if row["offset"] >= 100:
+            row["answered_micros"] = h.at(70)

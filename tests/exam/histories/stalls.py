@@ -1,6 +1,7 @@
 """Stalls after faults that take an instant, and what a member that stands still could be given."""
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies, written
 from tests.exam.transaction_verbs import Batch, replicas, started, step
 from tests.exam.verbs import WATCHED, cluster, cut, joined, plain, watched
 
@@ -351,3 +352,39 @@ def _stays_at_50(h: History, *, sampled: bool, written: float, high_watermark: i
 def stall_without_a_position(h: History) -> None:
     _stalled(h)
     h.rows["group_events"][-1]["position"] = None
+
+
+@asks(
+    "A producer's only answered values failed over 20 s at the end.",
+    source="delivery.timeout.ms: a send may take 30 s and more",
+    expects={"stuck_producer": NONE},
+)
+def sends_fail_for_a_short_time(h: History) -> None:
+    _fails(h, at=(10, 20, 30))
+
+
+@asks(
+    "All sends fail for 40 s, and then one is acknowledged.",
+    source="KafkaProducer: a producer that goes on is not stuck",
+    expects={"stuck_producer": NONE},
+)
+def sends_fail_and_go_on(h: History) -> None:
+    _fails(h, at=(10, 30, 50))
+    h.sent(100, at=60, sequence=200)
+
+
+@asks(
+    "All sends of a fenced transactional producer fail for 40 s.",
+    source="KIP-98: a fenced producer must not make progress",
+    expects={"stuck_producer": NONE},
+)
+def sends_of_a_transaction_fail(h: History) -> None:
+    _fails(h, at=(10, 30, 50), transaction=0)
+
+
+def _fails(h: History, *, at: tuple[int, ...], transaction: int | None = None) -> None:
+    written(h)
+    for number, second in enumerate(at):
+        failed = {"outcome": "unknown", "error": "TimeoutException", "transaction": transaction}
+        h.sent(None, at=second, sequence=100 + number, **failed)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)

@@ -427,3 +427,28 @@ def failed_send_in_the_log(
     h.sent(None, at=3, sequence=99, outcome=outcome, error=error, transaction=transaction)
     for broker in (1, 2):
         h.log(broker, (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "Two values of a transaction stand in the other order; the first one is below the log start.",
+    source="KIP-98; decision 15: below the log start it is not known whether it was truncated",
+    expects={"nonmonotonic_send": UNDECIDED},
+)
+def reordered_within_a_transaction_and_expired(h: History) -> None:
+    h.topic(deletes=True)
+    h.led(1, 0, at=0.5, isr=(1, 2), starts=0)
+    h.sent(9, at=3, sequence=0, transaction=1, intended_at=1.5)
+    h.sent(5, at=2.5, sequence=1, transaction=1)
+    h.sampled(1, at=5, end=20)
+    copies(h, (1, 2), (10, 19, 0), start=10, high_watermark=20)
+
+
+@asks(
+    "A producer whose settings nobody recorded is reordered; it asks for acks=1.",
+    source="enable.idempotence requires acks=all",
+    expects={"nonmonotonic_send": PERMITTED},
+)
+def reordered_by_an_unknown_producer_of_acks_one(h: History) -> None:
+    reordered(h, is_idempotent=None, in_flight=None)
+    for row in h.rows["sends"]:
+        row["acks"] = "1"

@@ -1,9 +1,11 @@
 """Histories about a leader that was cut off and goes on acknowledging."""
 
+from tests.exam.histories.late_commits import NOT_TOLD
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
     PERMITTED,
+    UNDECIDED,
     VIOLATION,
     History,
     asks,
@@ -13,6 +15,8 @@ from tests.exam.scenes import (
     NEW,
     copies,
     cut,
+    started,
+    torn,
     written,
 )
 from tests.exam.verbs import cluster
@@ -98,3 +102,23 @@ def reader_of_a_deposed_leader(
     h.sampled(2, at=15, end=100, epoch=1)
     h.polled(first, first + 9, at=at)
     h.log(2, (0, 99, 0), checkpoints={0: 0, 1: 100}, high_watermark=100)
+
+
+@asks(
+    "A deposed leader gives a group records that an election lost which nobody has recorded.",
+    source=NOT_TOLD,
+    expects={"served_under_fenced_epoch": UNDECIDED},
+)
+def deposed_leader_serves_after_an_unknown_election(h: History) -> None:
+    _serves_late(h)
+    h.rows["leaderships"] = [row for row in h.rows["leaderships"] if row["leader_epoch"] < 2]
+
+
+def _serves_late(h: History) -> None:
+    """Records 100 to 199 of epoch 0 are delivered 5 s after epoch 2 began at 100."""
+    torn(h, ordered=True)
+    h.group()
+    started(h, 0, at=6, fresh=True)
+    h.polled(0, 99, at=7)
+    h.polled(100, 199, at=30)
+    h.changed("closed", at=35)
