@@ -239,7 +239,8 @@ def test_a_reset_tells_bytes_seconds_and_what_it_jumped_over(make_trace: TraceMa
         for first in (0, 2, 4)
         for broker in (1, 2)
     ]
-    back = {**WENT_BACK, "replica_batches": batches, "resets": [reset_reported("truncation", 4, 0, 0)]}
+    resets = [reset_reported("truncation", 4, 0, 0)]
+    back = {**WENT_BACK, "replica_batches": batches, "resets": resets}
     (one,) = result(make_trace, Check.RESET, back).examples
     assert (one.evidence["bytes"], one.evidence["seconds"], one.evidence["skipped"]) == (200, 2, 0)
     ahead = {**HEALTHY, "polls": polled(0, 3), "resets": [reset_reported("out_of_range", 1, 0, 3)]}

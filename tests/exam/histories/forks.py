@@ -5,7 +5,7 @@ Then broker 1, which never rejoined, leads epoch 3 from 200: the log has 100 to 
 again, and nothing of epoch 1.
 """
 
-from tests.exam.histories.late_commits import NOT_TOLD
+from tests.exam.histories.late_commits import NOT_REPORTED
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
@@ -401,7 +401,7 @@ def _taken_over(h: History, *, clean: bool) -> None:
 
 @asks(
     "The same, and the metadata log that was collected begins with the last election.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={
         "record_epoch_regressed": UNDECIDED,
         "committed_epoch_regressed": UNDECIDED,

@@ -131,7 +131,7 @@ def _commits_late(h: History, *, clean: bool = False) -> None:
 
 @asks(
     "A group commits what it had read; the collected metadata log begins with the election after.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={"orphan_commit": UNDECIDED},
 )
 def commit_comes_after_the_first_known_election(h: History) -> None:
@@ -144,7 +144,7 @@ def commit_comes_after_the_first_known_election(h: History) -> None:
 @asks(
     "A commit above the sampled log end; its epoch ends below it by an election that nobody has "
     "recorded.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={"commit_beyond_log": UNDECIDED},
 )
 def commit_is_beyond_an_unknown_election(h: History) -> None:

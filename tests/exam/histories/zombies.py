@@ -1,6 +1,6 @@
 """Histories about a leader that was cut off and goes on acknowledging."""
 
-from tests.exam.histories.late_commits import NOT_TOLD
+from tests.exam.histories.late_commits import NOT_REPORTED
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
@@ -106,7 +106,7 @@ def reader_of_a_deposed_leader(
 
 @asks(
     "A deposed leader gives a group records that an election lost which nobody has recorded.",
-    source=NOT_TOLD,
+    source=NOT_REPORTED,
     expects={"served_under_fenced_epoch": UNDECIDED},
 )
 def deposed_leader_serves_after_an_unknown_election(h: History) -> None:
