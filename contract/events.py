@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from contract.faults import FaultTarget, Verb
-from contract.outcomes import GroupChange, Outcome, TransactionChange, TransactionStep
+from contract.outcomes import CommitEpoch, GroupChange, Outcome, TransactionChange, TransactionStep
 from contract.stages import Stage
 from contract.tagged import decoder_of
 
@@ -189,7 +189,7 @@ class Committed(Event, frozen=True, kw_only=True):
     partition: Int32
     offset: Int64 | None
     epoch: Int32
-    commit_epoch: str
+    commit_epoch: CommitEpoch
     record_epoch: Int32
     position_epoch: Int32 = NO_EPOCH
     metadata_epoch: Int32 = NO_EPOCH

@@ -106,7 +106,7 @@ class MemberCommit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     member: str
-    commit_epoch: str
+    commit_epoch: CommitEpoch
     cluster_epochs: dict[int, int] = {}
 
 

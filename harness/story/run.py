@@ -10,7 +10,7 @@ from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.errors import WorkerError
 from contract.events import ClockRead, WorkerStopped
-from contract.outcomes import Outcome
+from contract.outcomes import CommitEpoch, Outcome
 from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
@@ -262,7 +262,7 @@ class Run:
         commits = {
             name: MemberCommit(
                 member=name,
-                commit_epoch=group.commit_epoch,
+                commit_epoch=CommitEpoch(group.commit_epoch),
                 cluster_epochs=epochs[group.topic],
             )
             for name, group in members_of(groups, incarnation=incarnation, number=number).items()
