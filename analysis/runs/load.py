@@ -1,20 +1,21 @@
 """A run's tables, read by DuckDB or by Spark."""
 
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from analysis.engine.base import Engine
 from analysis.engine.duckdb import Database
-from analysis.engine.scratch import Scratch
-from analysis.engine.spark import SparkEngine
-from analysis.runs.remote import RemoteRun
 from analysis.runs.source import TableFiles, table_files
 from analysis.runs.validity import broken_tables
 from analysis.statements.trace import Trace
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
+
+if TYPE_CHECKING:  # They load PySpark, which pages do without.
+    from pyspark.sql import SparkSession
+
+    from analysis.runs.remote import RemoteRun
 
 
 def count_rows(folder: RunFolder) -> dict[str, int]:
@@ -38,7 +39,9 @@ def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int)
     return trace_of(database.engine(), folder, table_files(folder))
 
 
-def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None = None) -> Trace:
+def load_trace(
+    spark: "SparkSession", folder: RunFolder, remote: "RemoteRun | None" = None
+) -> Trace:
     """Read a run's tables by Spark; those that are missing or unreadable have no rows.
 
     Args:
@@ -49,6 +52,9 @@ def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None 
     Raises:
         RunFolderError: the folder has no plan or no description of a run.
     """
+    from analysis.engine.scratch import Scratch  # noqa: PLC0415 - see above
+    from analysis.engine.spark import SparkEngine  # noqa: PLC0415
+
     files = table_files(folder, remote)
     scratch = Scratch(folder.path) if remote is None else remote.scratch
     engine = SparkEngine(spark, rows=sum(files.rows.values()), scratch=scratch)
@@ -56,7 +62,7 @@ def load_trace(spark: SparkSession, folder: RunFolder, remote: RemoteRun | None 
 
 
 def trace_of(
-    engine: Engine, folder: RunFolder, files: TableFiles, remote: RemoteRun | None = None
+    engine: Engine, folder: RunFolder, files: TableFiles, remote: "RemoteRun | None" = None
 ) -> Trace:
     """A run's tables on any engine. One that breaks its contract is unreadable."""
     plan, run = folder.plan(), folder.run()
