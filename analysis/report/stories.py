@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from analysis.report.commands import pasted
-from analysis.report.moments import Moment, Moments
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, in_words, numbers, standing_of
-from analysis.report.story import Passage, Story, story_of
+from analysis.report.story import Moment, Moments, Passage, Story, story_of
 from contract.findings import FINDINGS_FILE
 from contract.verdicts import (
     CheckResult,

@@ -17,10 +17,9 @@ import pytest
 from pages_of import run_folder, verdict_of
 
 from analysis.judging import WRITTEN
-from analysis.report.ducktape_page import NAME, name_ours
 from analysis.report.explain import _verdict
 from analysis.report.night_rows import Judged
-from analysis.report.session_page import write_session
+from analysis.report.session_page import NAME, name_ours, write_session
 from analysis.report.standalone import self_contained
 from analysis.runs.source import table_content, table_files
 from analysis.tasks import Share, judge_here

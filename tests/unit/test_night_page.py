@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.report.night_changes import changes
-from analysis.report.night_page import write_night
+from analysis.report.night_page import changes, write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
 from contract.errors import RunFolderError
 from contract.nights import (

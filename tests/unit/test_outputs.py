@@ -20,13 +20,13 @@ from pages_of import (
 )
 
 from analysis.report.first_screen import expected_line
-from analysis.report.junit import junit
-from analysis.report.markdown import markdown
-from analysis.report.metrics import metrics
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import (
     OUTPUT_FILES,
     as_json,
+    junit,
+    markdown,
+    metrics,
     write_night_outputs,
     write_run_outputs,
     write_session_outputs,

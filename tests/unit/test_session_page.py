@@ -16,11 +16,10 @@ from pages_of import (
     verdict_of,
 )
 
-from analysis.report.ducktape_page import name_ours
 from analysis.report.matrix import CLUSTER, Run, matrix
 from analysis.report.night_rows import Judged
 from analysis.report.run_rows import RUNS_MAX
-from analysis.report.session_page import write_session
+from analysis.report.session_page import name_ours, write_session
 from contract.verdicts import (
     CheckVerdict,
     FindingVerdict,

@@ -10,8 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from analysis.report.metrics import FAMILIES
-from analysis.report.outputs import OUTPUT_FILES
+from analysis.report.outputs import FAMILIES, OUTPUT_FILES
 from contract.findings import FINDINGS
 from harness.cli import app
 
