@@ -65,7 +65,6 @@ JUMPED = {
     "polls": polled(0, 1, 2, 3),
     "resets": [reset_reported("out_of_range", 4, -1, 6, policy="latest")],
 }
-RESET_ON_BRANCH = {**WENT_BACK, "resets": [reset_reported("truncation", 4, 1, 2)]}
 HEALTHY = {
     "sends": sent(0, 1, 2, 3),
     "replica_records": survived(0, 1, 2, 3),

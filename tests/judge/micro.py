@@ -162,12 +162,6 @@ def log_bounds(start: int, end: int, *, broker: int = 1) -> list[Row]:
     return [{**_LOG, "broker": broker, "log_start_offset": start, "log_end_offset": end}]
 
 
-def replica(start: int, end: int, *, broker: int = 1, high_watermark: int | None = None) -> Row:
-    """A replica's bounds at the end, with its checkpointed high watermark."""
-    (row,) = log_bounds(start, end, broker=broker)
-    return {**row, "high_watermark_checkpoint": high_watermark}
-
-
 def batch(first: int, last: int, *, epoch: int = 0, broker: int = 1, checksum: int = 1) -> Row:
     """A batch in a replica at the end."""
     return {
