@@ -14,7 +14,7 @@ from analysis.comparison.words import (
     left_out,
     sentences,
 )
-from analysis.report.page import environment
+from analysis.report.templating import environment
 from contract.comparisons import RESULT_FILE, Cell, Outcome, Result
 from contract.markdown import plain, table
 from contract.regular_files import replace_file

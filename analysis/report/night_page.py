@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from analysis.report.matrix import matrix, row_name
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
-from analysis.report.page import environment
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
+from analysis.report.templating import environment
 from analysis.report.words import duration
 from contract.described import SCHEMA
 from contract.errors import RunFolderError

@@ -14,10 +14,10 @@ import msgspec
 
 from analysis.report.first_screen import expected_line, reasons
 from analysis.report.night_rows import Judged
-from analysis.report.page import environment
 from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
 from analysis.report.standings import Standing, in_words, numbers
 from analysis.report.stories import where
+from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
 from contract.markdown import plain
 from contract.nights import NightSummary, Outcome

@@ -1,13 +1,10 @@
 """The page of one run."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from analysis.report.commands import pasted
@@ -17,6 +14,7 @@ from analysis.report.plotly_script import script_tag, shared_script
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing
 from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
+from analysis.report.templating import environment
 from analysis.report.timeline import timeline
 from analysis.report.words import times_of, with_noun
 from analysis.verdict.resumption import IN_WORDS, said_epochs
@@ -25,7 +23,6 @@ from contract.outcomes import CommitEpoch
 from contract.regular_files import replace_text
 from contract.run_folder import RunDescription
 from contract.tables import MICROS_PER_SECOND
-from contract.terminal import shown
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
@@ -37,32 +34,6 @@ from contract.verdicts import (
 
 ROWS_MAX = 100
 """Of a table; a run has at most some dozens of each, unless it is long."""
-
-
-class _Page(Template):
-    """A page, without characters that are orders: they could turn a name, or hide a part of it."""
-
-    def render(self, *args: Any, **kwargs: Any) -> str:
-        """Render it as Jinja does."""
-        return shown(super().render(*args, **kwargs))
-
-
-class _Pages(Environment):
-    template_class = _Page
-
-
-def environment() -> Environment:
-    """Templates with every value escaped, and unknown names an error."""
-    made = _Pages(
-        loader=PackageLoader("analysis.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # A path may be no text in UTF-8.
-    made.filters["urlencode"] = lambda path: quote(os.fsencode(path))
-    return made
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from analysis.report.run_facts import RunFacts
+from analysis.report.templating import environment
 from analysis.report.timeline.lanes import Lane
 from analysis.report.timeline.source import Source
 from analysis.report.timeline.subjects import (
@@ -71,22 +71,19 @@ def timeline(facts: RunFacts, verdict: Verdict) -> str:
     chosen = select(source)
     if not chosen.lanes:
         return ""
-    environment = Environment(
-        loader=PackageLoader("analysis.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("timeline.html.j2").render(
-        origin=facts.origin,
-        zero=_time_of_day(facts.zero_micros),
-        zoom=_ZOOM,
-        notes=chosen.notes,
-        choices=chosen.choices,
-        reported=_reported(chosen),
-        # A script's content is no HTML: only what would end it is escaped.
-        data=Markup(_data(source, chosen)),  # noqa: S704
+    return (
+        environment()
+        .get_template("timeline.html.j2")
+        .render(
+            origin=facts.origin,
+            zero=_time_of_day(facts.zero_micros),
+            zoom=_ZOOM,
+            notes=chosen.notes,
+            choices=chosen.choices,
+            reported=_reported(chosen),
+            # A script's content is no HTML: only what would end it is escaped.
+            data=Markup(_data(source, chosen)),  # noqa: S704
+        )
     )
 
 
