@@ -198,7 +198,7 @@ def quiet(
     caught_up_at: int = 100,
     skip: bool = False,
 ) -> None:
-    """A group reads 100 records and commits 100. skip: deliveries of 40 to 59 are not told."""
+    """A group reads 100 records and commits 100. skip: deliveries of 40 to 59 are not reported."""
     h.topic()
     h.group()
     plain(h, 99)

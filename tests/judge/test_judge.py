@@ -325,8 +325,8 @@ def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
     (row,) = judge(make_trace(rows, checks=_RESUMED)).resumption
     known = (row.record_epoch, row.position_epoch, row.metadata_epoch, row.cluster_epoch)
     assert known == (0, 0, 1, 1)
-    (untold,) = judge(make_trace({**WENT_BACK, "commits": []}, checks=_RESUMED)).resumption
-    assert untold.metadata_epoch is None
+    (unknown,) = judge(make_trace({**WENT_BACK, "commits": []}, checks=_RESUMED)).resumption
+    assert unknown.metadata_epoch is None
 
 
 def described(trace: Trace, path: Path) -> RunFolder:

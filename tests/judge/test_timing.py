@@ -1,4 +1,4 @@
-"""How the wall time of a run is told."""
+"""How the wall time of a run is reported."""
 
 from conftest import TraceMaker
 from histories import HEALTHY

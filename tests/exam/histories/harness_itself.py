@@ -69,7 +69,7 @@ def history_with_a_malformed_line(h: History) -> None:
 
 
 @asks(
-    "A history ends without its last line, and no fault on its worker is told.",
+    "A history ends without its last line, and no fault on its worker is reported.",
     source=COMPLETE + "; contract/events.py: WorkerStopped is the last line of a complete history",
     expects={"history_complete": UNDECIDED, "lost_commit": NOT_VIOLATION},
 )
@@ -258,7 +258,7 @@ def positions_and_deliveries(
 
 
 @asks_each(
-    "What servers told of a replica contradicts its files.",
+    "What servers logged of a replica contradicts its files.",
     source=CONSISTENT,
     check="history_consistent",
     cases={

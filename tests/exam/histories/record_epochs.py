@@ -225,7 +225,7 @@ def commit_of_an_epoch_before_the_metadata_log(h: History, *, partition: int = 0
     source="OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before",
     check="committed_epoch_missing",
     cases={
-        "Nothing ever told it one.": (NONE, {}),
+        "Nothing it read had one.": (NONE, {}),
         "It had committed 50 with epoch 0 before.": (VIOLATION, {"before": 50}),
         "It had committed 40 with epoch 0 before.": (NONE, {"before": 40}),
         "The member has read record 49.": (VIOLATION, {"read_by": "1"}),
