@@ -74,10 +74,10 @@ docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
-	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit tests/judge $(DEMO)
+	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit $(DEMO)
 
 test-live: $(READY) ## All other live clusters (Docker's where it runs), Spark's tasks and URIs: [LONG=1]
-	$(PYTEST) -m 'extended$(IF_SHORT)' tests/judge
+	$(PYTEST) -m 'extended$(IF_SHORT)' tests/unit
 	$(PYTEST) $(if $(LONG),-m 'long or not long') tests/live --ignore $(DEMO)
 
 lint: $(READY) ## Style and types

@@ -2,7 +2,7 @@
 
 Histories are written from the KIP, the Javadoc, Kafka's source and the contract
 (`contract/`, docs/results.md), never from a check. Each asks one question and names the
-source of its answer. The exam (tests/judge/test_exam.py) lays all of them into one trace, each with
+source of its answer. The exam (tests/unit/test_exam.py) lays all of them into one trace, each with
 topics, groups, brokers and a time of its own, judges it, and compares.
 
 Times are seconds since the history began (0 to 90, unless it is made longer); offsets are
