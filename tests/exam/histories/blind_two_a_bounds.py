@@ -7,7 +7,8 @@ delivered before they are committed; deleted records are served by who has not h
 from collections.abc import Iterable
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, cut, joined, left, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, cut, joined, left, reads_to, watched
 
 RANGE = "ReplicaManager.fetch: only an offset below the log start is out of range there"
 RACK = "KIP-392: a follower serves from its own log start, which it raises after the leader's"
@@ -149,14 +150,12 @@ def log_start_comes_to_the_start_of_the_next_epoch(h: History) -> None:
 def records_are_delivered_between_two_reports(h: History) -> None:
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     h.sent(50, 59, at=31.0, intended_at=20.0)
     watched(h, 1, 50, times=(5.0, 15.0, 25.0))
     watched(h, 1, 60, times=(35.0, 45.0, 65.0, 85.0))
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 59, 0), high_watermark=60, at=2.0)
+    copies(h, (1, 2), (0, 49, 0), (50, 59, 0), high_watermark=60, at=2.0)
     joined(h, 0, at=4.0)
     h.polled(0, 49, at=6.0)
     h.polled(50, 59, at=32.0)
@@ -199,8 +198,7 @@ def next_leader_reports_a_lower_high_watermark(h: History) -> None:
 def records_of_the_middle_epoch_are_delivered_too_early(h: History) -> None:
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 15.0))
     h.led(2, 1, at=20.0, isr=(1, 2), starts=50)
@@ -210,8 +208,7 @@ def records_of_the_middle_epoch_are_delivered_too_early(h: History) -> None:
     h.led(1, 2, at=40.0, isr=(1, 2), starts=60)
     h.sent(60, 99, at=42.0)
     watched(h, 1, 100, times=(45.0, 65.0, 85.0), epoch=2)
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 59, 1), (60, 99, 2), high_watermark=100, at=25.0)
+    copies(h, (1, 2), (0, 49, 0), (50, 59, 1), (60, 99, 2), high_watermark=100, at=25.0)
     joined(h, 0, at=4.0)
     h.polled(0, 49, at=6.0)
     h.polled(50, 59, at=26.0, epoch=1)
@@ -229,14 +226,12 @@ def _expiring(h: History, *, heard: float = 0.3) -> None:
     _grown(h)
     h.log_started(1, 50, at=DELETED)
     h.log_started(2, 50, at=DELETED + heard, reason="leader offset increment")
-    for broker in (1, 2):
-        h.log(broker, (50, 99, 0), start=50, high_watermark=100, at=LATE)
+    copies(h, (1, 2), (50, 99, 0), start=50, high_watermark=100, at=LATE)
 
 
 def _grown(h: History, *, until: Iterable[float] = (45.0, 55.0, 65.0, 75.0, 85.0)) -> None:
     """What was sent, and what broker 1 reports of it."""
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 15.0, 25.0, 29.5))
     h.sent(50, 99, at=LATE)
@@ -246,8 +241,7 @@ def _grown(h: History, *, until: Iterable[float] = (45.0, 55.0, 65.0, 75.0, 85.0
 
 def _reads(h: History, *, commit: int, leaves: bool = True) -> None:
     """Member 1 reads to an offset, and commits it."""
-    joined(h, 0, at=5.0)
-    h.polled(0, commit - 1, at=6.0)
+    reads_to(h, commit - 1)
     h.commit(commit, 0, at=8.0, brokers=(1, 2), generation=1)
     if leaves:
         left(h, commit, at=10.0)
@@ -315,8 +309,7 @@ def _second_epoch(h: History, *, start: int) -> None:
     """Epoch 0 has 0 to 49 in two batches, epoch 1 50 to 99; the log starts higher from 60 on."""
     h.topic(retention_ms=20_000)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 39, at=2.0)
     h.sent(40, 49, at=3.0)
     watched(h, 1, 50, times=(5.0, 15.0))

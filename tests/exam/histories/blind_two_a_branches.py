@@ -5,8 +5,9 @@ another member or not at all, and elections of which only one permits what is mi
 """
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replica, started, step
-from tests.exam.verbs import cluster, cut, joined, left, watched
+from tests.exam.verbs import begun, cut, joined, left, watched
 
 KIP_320 = "KIP-320, Consumer Handling"
 ACROSS = "KIP-320: a committed epoch lets a group notice a truncation across restarts"
@@ -294,8 +295,7 @@ def _brought_back(h: History) -> None:
     """Broker 1 leads epoch 0 to 99, broker 2 epoch 1 from 50 to 69, broker 1 epoch 3 from 100."""
     h.topic(unclean_election=True)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0,))
     h.led(1, 0, at=8.0, isr=(1,))
@@ -316,8 +316,7 @@ def _brought_back(h: History) -> None:
     h.led(1, 3, at=68.0, isr=(1, 2))
     watched(h, 1, 120, times=(75.0, 85.0), epoch=3)
     spans = ((0, 49, 0), (50, 99, 0), (100, 119, 3))
-    for broker in (1, 2):
-        h.log(broker, *spans, sequences={100: 120}, high_watermark=120)
+    copies(h, (1, 2), *spans, sequences={100: 120}, high_watermark=120)
 
 
 def _twice(h: History) -> None:
@@ -327,8 +326,7 @@ def _twice(h: History) -> None:
     """
     h.topic(unclean_election=True)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     h.led(1, 0, at=6.0, isr=(1,))
     h.sent(50, 99, at=8.0)
@@ -356,8 +354,7 @@ def _twice(h: History) -> None:
     h.led(1, 3, at=66.0, isr=(1, 2))
     watched(h, 1, 160, times=(75.0, 85.0), epoch=3)
     spans = ((0, 49, 0), (50, 79, 1), (80, 159, 3))
-    for broker in (1, 2):
-        h.log(broker, *spans, sequences={50: 100, 80: 170}, high_watermark=160)
+    copies(h, (1, 2), *spans, sequences={50: 100, 80: 170}, high_watermark=160)
     joined(h, 0, at=4.0)
     h.polled(0, 49, at=5.0)
     h.polled(50, 99, at=9.5)
@@ -379,8 +376,7 @@ def _elected_again(h: History, starts: int, sent: tuple[int, int]) -> None:
     watched(h, 1, end, times=(65.0, 75.0, 85.0), epoch=2)
     spans = ((0, 49, 0), (50, starts - 1, 1), (*sent, 2))
     sequences = {50: 100, sent[0]: 200}
-    for broker in (1, 2):
-        h.log(broker, *spans, sequences=sequences, high_watermark=end)
+    copies(h, (1, 2), *spans, sequences=sequences, high_watermark=end)
 
 
 def _raised(h: History, *, divergent: int) -> None:
@@ -411,8 +407,7 @@ def _elected(h: History) -> None:
     """Epoch 0 has 0 to 49, epoch 1 nothing, epoch 2 50 to 99; all elections are clean."""
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 14.0))
     h.led(2, 1, at=15.0, isr=(1, 2), starts=50)
@@ -421,8 +416,7 @@ def _elected(h: History) -> None:
     watched(h, 1, 50, times=(22.0, 28.0), epoch=2)
     h.sent(50, 99, at=30.0)
     watched(h, 1, 100, times=(35.0, 55.0, 75.0, 85.0), epoch=2)
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 99, 2), high_watermark=100, at=2.0)
+    copies(h, (1, 2), (0, 49, 0), (50, 99, 2), high_watermark=100, at=2.0)
     joined(h, 0, at=4.0)
     h.polled(0, 49, at=6.0)
 
@@ -438,8 +432,7 @@ def _marker_in_the_next_epoch(h: History, *, epoch: int) -> None:
     """A transaction writes 0 to 4 in epoch 0; its marker, 5, is the first batch of epoch 1."""
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=2.0)
     h.sent(0, 4, at=5.0, transaction=0)
     h.led(2, 1, at=9.0, isr=(1, 2), starts=5)

@@ -13,7 +13,8 @@ from tests.exam.history import (
     History,
     asks,
 )
-from tests.exam.verbs import first_start, joined, left, plain, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import first_start, joined, left, plain, reads_to, watched
 
 CLASSIC = "ClassicGroup.validateOffsetCommit: only a member of the current generation may commit"
 KIP_1251 = (
@@ -161,8 +162,7 @@ def commit_that_timed_out_is_stored_after_the_next(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 59, at=6.0)
+    reads_to(h, 59)
     h.commit(
         60,
         0,
@@ -272,8 +272,7 @@ def _expelled(h: History) -> None:
     h.topic()
     h.group(settings={"max.poll.interval.ms": 6000})
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)
     h.polled(50, 59, at=8.0)
     joined(h, 50, at=25.0, member="2", generation=3)
@@ -305,8 +304,7 @@ def _replaced(h: History) -> None:
     h.worker()
     h.worker("w1")
     h.fault("pause", h.on_client("w1"), injected=10.0, heal_began=49.9, healed=50.0)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)
     joined(h, 50, at=30.0, member="2")
     h.polled(50, 99, at=31.0, member="2")
@@ -408,8 +406,7 @@ def _stopped(h: History, *, at: int) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, at - 1, at=6.0)
+    reads_to(h, at - 1)
     h.commit(at, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, at, at=20.0)
 
@@ -450,8 +447,7 @@ def _grow(h: History) -> None:
     h.sent(50, 99, at=12.0)
     h.rows["log_starts"], h.rows["epoch_checkpoints"] = [], []
     h.rows["replica_records"], h.rows["replica_batches"] = [], []
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), (50, 99, 0), high_watermark=100, at=2.0)
+    copies(h, (1, 2), (0, 49, 0), (50, 99, 0), high_watermark=100, at=2.0)
     for row in h.rows["samples"]:
         if row["at_micros"] > h.at(12.0):
             row["log_end_offset"] = 100

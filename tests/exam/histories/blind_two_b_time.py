@@ -8,8 +8,9 @@ from tests.exam.history import (
     History,
     asks,
 )
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import cluster, cut, first_start, joined, left, plain, watched
+from tests.exam.verbs import cluster, cut, first_start, joined, left, plain, reads_to, watched
 
 INSYNC = (
     "`min.insync.replicas`: with acks=all a leader refuses while the ISR is smaller, and with "
@@ -138,8 +139,7 @@ def killed_worker_left_out_an_earlier_commit(h: History) -> None:
     h.group()
     plain(h, 99)
     first_start(h, 0, at=4.8)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.stored(50, 0, at=8.0, brokers=(1, 2))
     h.polled(50, 99, at=10.0)
     h.commit(100, 0, at=20.0, brokers=(1, 2), generation=1)
@@ -168,8 +168,7 @@ def order_is_broken_after_an_unclean_election(h: History) -> None:
     for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
         h.rows[table].clear()
     spans = ((0, 49, 0), (50, 149, 1), (150, 150, 1), (151, 151, 1))
-    for broker in (1, 2):
-        h.log(broker, *spans, sequences={50: 100, 150: 201, 151: 200}, high_watermark=152)
+    copies(h, (1, 2), *spans, sequences={50: 100, 150: 201, 151: 200}, high_watermark=152)
     for row in h.rows["samples"]:
         if row["at_micros"] > h.at(41.0):
             row["log_end_offset"] = 152
@@ -182,14 +181,14 @@ def _logs(
     sequences: dict[int, int] | None = None,
 ) -> None:
     """Both replicas hold the same; the second span is by `producer`."""
-    for broker in (1, 2):
-        h.log(
-            broker,
-            *spans,
-            high_watermark=spans[-1][1] + 1,
-            producers={spans[1][0]: producer},
-            sequences=sequences,
-        )
+    copies(
+        h,
+        (1, 2),
+        *spans,
+        high_watermark=spans[-1][1] + 1,
+        producers={spans[1][0]: producer},
+        sequences=sequences,
+    )
 
 
 def _small(h: History, *, until: float) -> None:
@@ -238,8 +237,7 @@ def _commit_waits(h: History, *, offline: int) -> None:
     watched(h, 1, 100, times=(25.0, 45.0, 61.0), isr=(1,))
     watched(h, 1, 100, times=(65.0, 85.0))
     first_start(h, 0, at=4.8)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=61.0, brokers=(own,), generation=1)
     h.rows["commits"][-1]["began_micros"] = h.at(20.0)
     left(h, 100, at=80.0, caught_up=True)

@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import consumed, forget_elections, started, torn
-from tests.exam.verbs import cluster, joined, left, plain, watched
+from tests.exam.verbs import cluster, joined, left, plain, reads_to, watched
 
 UNCLEAN = "unclean.leader.election.enable: records may be lost"
 FENCED = "ConsumerGroup.validateOffsetCommit: a commit of another generation is refused"
@@ -71,8 +71,7 @@ def end_is_committed_after_a_reset(h: History) -> None:
         h.log_started(broker, 60, at=30.0)
         h.log(broker, (60, 99, 0), start=60, high_watermark=100, at=2.0)
     watched(h, 1, 100, times=(35.0, 55.0, 85.0), start=60)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 50, at=20.0)
     h.changed("opened", at=39.5, member="2")
@@ -105,8 +104,7 @@ def _former_owner_commits(h: History, *, stored_by_owner: bool = False) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 59, at=9.0)
     joined(h, 50, at=20.0, member="2", generation=2)

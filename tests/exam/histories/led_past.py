@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replica, started, step
-from tests.exam.verbs import cluster, joined, plain, watched
+from tests.exam.verbs import begun, cluster, joined, plain, reads_to, watched
 
 DELETED = "ListOffsets: below the log start nothing is served; a lagging group is out of range"
 RETENTION = "retention.ms: records are deleted, whoever has read them; " + DELETED
@@ -171,8 +171,7 @@ def _led(h: History, *, policy: str, to: int, again: bool = True, skips: bool = 
     h.group(reset=policy)
     plain(h, 99)
     h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(20)]
-    joined(h, 0, at=5.0)
-    h.polled(0, 9, at=6.0)
+    reads_to(h, 9)
     h.commit(10, 0, at=8.0, brokers=(1, 2), generation=1)
     h.changed("revoked", at=9.0, position=10, generation=1)
     h.changed("closed", at=9.2)
@@ -209,8 +208,7 @@ def _deleted(
     """
     h.topic(retention_ms=retention_ms)
     h.group(isolation="read_committed", reset=reset)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=5.0)
     h.sent(0, 4, at=8.0, transaction=0)
     step(h, "commit", "committed", at=10.0)

@@ -11,7 +11,7 @@ from tests.exam.history import (
     asks_each,
 )
 from tests.exam.scenes import copies, written
-from tests.exam.verbs import cluster, joined, left, moved, plain, watched
+from tests.exam.verbs import begun, cluster, joined, left, moved, plain, reads_to, watched
 
 REQUIRED = "decision 8: service is expected while a leader and enough replicas in sync are there"
 MARK = "KAFKA-15583: the high watermark waits while the in-sync replicas are too few"
@@ -54,8 +54,7 @@ def too_few_replicas_for_acks_all_only(h: History) -> None:
 )
 def sends_without_a_leader(h: History) -> None:
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 9, at=5.0)
     for number, injected in ((2, 8.0), (1, 9.0)):
         name = h.on_broker(number)
@@ -71,8 +70,7 @@ def sends_without_a_leader(h: History) -> None:
     h.led(1, 2, at=75.0, isr=(1, 2))
     h.sent(10, 19, at=78.0, sequence=1000)
     watched(h, 1, 20, times=(80.0, 85.0), epoch=2)
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), (10, 19, 2), sequences={10: 1000}, high_watermark=20)
+    copies(h, (1, 2), (0, 9, 0), (10, 19, 2), sequences={10: 1000}, high_watermark=20)
 
 
 @asks(
@@ -82,8 +80,7 @@ def sends_without_a_leader(h: History) -> None:
 )
 def sends_pause_for_an_election(h: History) -> None:
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 9, at=10.0)
     watched(h, 1, 10, times=(12.0, 18.0))
     name = h.on_broker(1)
@@ -95,8 +92,7 @@ def sends_pause_for_an_election(h: History) -> None:
     h.led(2, 1, at=42.0, isr=(1, 2))
     h.sent(20, 29, at=50.0)
     watched(h, 2, 30, times=(55.0, 65.0, 75.0), epoch=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), (10, 29, 1), high_watermark=30)
+    copies(h, (1, 2), (0, 9, 0), (10, 29, 1), high_watermark=30)
 
 
 @asks(
@@ -166,8 +162,7 @@ def neither_of_two_leaders_gives_anything_out(h: History) -> None:
 def second_leader_can_not_give_anything_out(h: History) -> None:
     h.topic(min_insync=2)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0, 15.0, 25.0))
     joined(h, 0, at=4.0)
@@ -182,8 +177,7 @@ def second_leader_can_not_give_anything_out(h: History) -> None:
     watched(h, 2, 50, times=(61.5, 65.0, 75.0, 85.0), epoch=1)
     h.polled(30, 49, at=62.0)
     left(h, 50, at=85.0, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 49, 0), high_watermark=50)
+    copies(h, (1, 2), (0, 49, 0), high_watermark=50)
 
 
 @asks(
@@ -250,8 +244,7 @@ def _tries(h: History, acks: str, error: str) -> None:
 def _sends_in_vain(h: History, *, isr: tuple[int, ...], acks: str, error: str) -> None:
     """Sends are answered before second 10 and after 78, and not between."""
     h.topic(min_insync=2)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 9, at=5.0, acks=acks)
     if len(isr) == 1:
         name = h.on_broker(2)
@@ -264,16 +257,14 @@ def _sends_in_vain(h: History, *, isr: tuple[int, ...], acks: str, error: str) -
     _tries(h, acks, error)
     h.sent(10, 19, at=80.0, sequence=1000, acks=acks)
     watched(h, 1, 20, times=(85.0,))
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), (10, 19, 0), sequences={10: 1000}, high_watermark=20)
+    copies(h, (1, 2), (0, 9, 0), (10, 19, 0), sequences={10: 1000}, high_watermark=20)
 
 
 def _below_min_insync(h: History, *, delivered: int) -> None:
     """At 10 the in-sync replicas shrink below two; the high watermark stays at 50 until 75."""
     h.topic(min_insync=2)
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     joined(h, 0, at=4.0)
     for number in range(10):
@@ -294,8 +285,7 @@ def _below_min_insync(h: History, *, delivered: int) -> None:
         first = delivered + size * number
         h.polled(first, first + size - 1, at=76.0 + 0.3 * number)
     left(h, 100, at=85.0, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), high_watermark=100)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 
 
 def _commits_in_vain(h: History, *, leaderless: str) -> None:
@@ -327,8 +317,7 @@ def _commits_in_vain(h: History, *, leaderless: str) -> None:
         h.led(dead, 2, at=76.0, isr=(1, 2), **lost)
         h.led(alive, 0, at=76.0, isr=(1, 2), **kept)
         watched(h, 1, 100, times=(80.0, 85.0), epoch=2 if leaderless == "t" else 0)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(10, 0, at=7.0, brokers=(1, 2), generation=1)
     h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
     for second in TRIES:

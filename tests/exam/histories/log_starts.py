@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import consumed, copies, failed_over, written
-from tests.exam.verbs import joined, left, moved
+from tests.exam.verbs import left, moved, reads_to
 
 
 @asks(
@@ -156,8 +156,7 @@ def _expired(h: History, *, retention_ms: int | None) -> None:
     h.topic(retention_ms=retention_ms)
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 39, at=6.0)
+    reads_to(h, 39)
     h.commit(40, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 40, at=10.0)
     for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):

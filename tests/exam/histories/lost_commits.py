@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
 from tests.exam.transaction_verbs import stored_in_transaction
-from tests.exam.verbs import joined, left, plain
+from tests.exam.verbs import joined, left, plain, reads_to
 
 STORED = (
     "GroupCoordinatorService.commitOffsets: the future completes once the records of this commit"
@@ -31,8 +31,7 @@ def same_offset_was_committed_before(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 149)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
     h.commit(100, 0, at=20.0, stored=False, generation=1)
     left(h, 100, at=30.0)
@@ -47,8 +46,7 @@ def same_offset_is_stored_each_time(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 149)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     for at in (8.0, 20.0):
         h.commit(100, 0, at=at, brokers=(1, 2), generation=1)
     left(h, 100, at=30.0)
@@ -63,8 +61,7 @@ def same_offset_is_compacted_away(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 149)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     for at in (8.0, 12.0):
         h.commit(100, 0, at=at, stored=False, generation=1)
     h.commit(100, 0, at=40.0, brokers=(1, 2), generation=1)
@@ -130,8 +127,7 @@ def _unknown(h: History, *, at: float) -> None:
     h.topic()
     h.group()
     plain(h, 149)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
     h.commit(50, 0, at=at, stored=False, outcome="unknown", error="TimeoutException", generation=1)
     h.stored(50, 0, at=20.0, brokers=(1, 2))
@@ -161,8 +157,7 @@ def _goes_back(h: History, to: int) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(30, 0, at=7.0, brokers=(1, 2), generation=1)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 99, at=9.0)
@@ -175,8 +170,7 @@ def _lost_at_12(h: History, brokers: tuple[int, ...] | None = None) -> None:
     h.topic()
     h.group()
     plain(h, 149)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(50, 99, at=9.0)
     h.commit(100, 0, at=12.0, stored=brokers is not None, brokers=brokers, generation=1)

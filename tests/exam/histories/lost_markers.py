@@ -10,7 +10,7 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import cluster, joined, watched
+from tests.exam.verbs import begun, cluster, joined, watched
 
 LOSES = (
     "Kafka's documentation, unclean.leader.election.enable: may result in data loss; a marker is a"
@@ -261,8 +261,7 @@ def _lost(
     """
     h.topic(unclean_election=True)
     h.group(isolation=isolation)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     started(h, at=5.0)
     h.sent(0, 4, at=8.0, transaction=0)
     isr = (1,) if unclean else (1, 2)

@@ -10,7 +10,7 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.scenes import NEW, consumed, copies, forget_elections, started, torn, written
-from tests.exam.verbs import cluster, joined, watched
+from tests.exam.verbs import cluster, reads_to, watched
 
 
 @asks(
@@ -310,8 +310,7 @@ def _passes(h: History, *, in_one_poll: bool, transaction: int | None = None) ->
     h.sent(20, 99, at=2.2)
     watched(h, 1, 100)
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
-    joined(h, 0, at=5.0)
-    h.polled(0, 9, at=6.0)
+    reads_to(h, 9)
     poll = h.rows["polls"][-1]["seq"]
     h.polled(20, 29, at=6.0 if in_one_poll else 6.5)
     if in_one_poll:

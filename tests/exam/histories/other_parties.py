@@ -4,7 +4,7 @@ Each history has two of a kind. What would explain a finding is there, and belon
 """
 
 from tests.exam.history import VIOLATION, History, asks
-from tests.exam.verbs import joined, left, plain
+from tests.exam.verbs import joined, left, plain, reads_to
 
 KEYED = "OffsetMetadataManager.Offsets: offsets are keyed by group, topic and partition"
 POSITION = (
@@ -76,8 +76,7 @@ def _goes_back(h: History, *, partitions: int = 1) -> None:
         h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=10.0, brokers=(1, 2), generation=1)
     h.polled(50, 79, at=14.0)
     h.commit(30, 0, at=20.0, brokers=(1, 2), generation=1)

@@ -1,8 +1,9 @@
 """Progress: consumers, producers and replicas that are stuck, or only seem to be."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas
-from tests.exam.verbs import cluster, cut, joined, left, plain, watched
+from tests.exam.verbs import begun, cluster, cut, joined, left, plain, reads_to, watched
 
 
 @asks(
@@ -18,8 +19,7 @@ def consumer_is_stuck(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.changed("stalled", at=85.0, position=50, generation=1)
     h.changed("closed", at=86.0)
 
@@ -32,14 +32,12 @@ def consumer_is_stuck(h: History) -> None:
 def consumer_waits_for_a_transaction(h: History) -> None:
     h.topic()
     h.group(isolation="read_committed")
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 49, at=2.0)
     h.sent(50, 59, at=3.0, producer="q", sequence=0, transaction=0)
     watched(h, 1, 60)
     replicas(h, Batch(0, 49), Batch(50, 59, pid=1, base_sequence=0, producer="q", sequence=0))
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.changed("stalled", at=85.0, position=50, generation=1)
     h.changed("closed", at=86.0)
 
@@ -83,8 +81,7 @@ def closed_consumer_is_not_stuck(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=7.0, brokers=(1, 2))
     left(h, 50, at=8.0)
 
@@ -234,8 +231,7 @@ def _added(h: History, *, at: float, before: bool = False, left: float | None = 
         h.led(1, 0, at=left, isr=(1,))
     h.led(1, 0, at=at, isr=(1, 2) if left is None else (1, 3), replicas=(1, 2, 3))
     watched(h, 1, 10, times=(10.0, 85.0))
-    for broker in (1, 2):
-        h.log(broker, (0, 9, 0), high_watermark=10)
+    copies(h, (1, 2), (0, 9, 0), high_watermark=10)
 
 
 def _unanswered(h: History) -> None:
@@ -254,8 +250,7 @@ def _unanswered(h: History) -> None:
 
 def _follower_killed(h: History, *, unfenced: bool, in_sync: bool) -> None:
     h.topic()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 9, at=5.0)
     watched(h, 1, 10, times=(10.0, 18.0))
     name = h.on_broker(2)

@@ -4,7 +4,7 @@ from typing import Any
 
 from contract.protocol import NO_BROKER, OFFSETS_FOR_TIMES
 from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
-from tests.exam.verbs import cluster, moved, watched
+from tests.exam.verbs import begun, moved, watched
 
 HANDLING = "KIP-320, Leader Fetch Handling"
 CACHE = "KIP-320, OffsetsForLeaderEpoch; LeaderEpochFileCache.endOffsetFor"
@@ -145,8 +145,7 @@ def end_of_an_epoch_to_come(h: History) -> None:
 )
 def start_of_the_next_epoch_is_not_known(h: History) -> None:
     h.topic(retention_ms=20_000)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.led(2, 1, at=20.0, isr=(1, 2))
     watched(h, 2, 100, times=(25.0, 35.0, 60.0), epoch=1)
     h.log(1, start=100, end=100, high_watermark=100, checkpoints={})

@@ -1,7 +1,8 @@
 """Epochs over time: of records as they are read, and of commits one after the other."""
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
-from tests.exam.verbs import cluster, cut, joined, left, moved, plain, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, cut, joined, left, moved, plain, reads_to, watched
 
 
 @asks(
@@ -111,8 +112,7 @@ def successor_reads_earlier_epochs_again(h: History) -> None:
     h.topic()
     h.group()
     moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 19, at=6.0)
+    reads_to(h, 19)
     h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
     h.polled(20, 49, at=26.0)
     h.polled(50, 99, at=27.0, epoch=1)
@@ -148,8 +148,7 @@ def _record_epoch_goes_back(h: History, *, other_member: bool) -> None:
     """Epoch 1 begins at 40; the leader of before has 40 to 59 of epoch 0 until it is cut."""
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 39, at=2.0)
     watched(h, 1, 40, times=(5.0, 15.0))
     h.led(2, 1, at=20.0, isr=(2,), starts=40)
@@ -159,8 +158,7 @@ def _record_epoch_goes_back(h: History, *, other_member: bool) -> None:
     h.truncated(1, 40, at=50.0)
     h.led(2, 1, at=52.0, isr=(1, 2))
     watched(h, 2, 70, times=(55.0, 65.0, 75.0, 85.0), epoch=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 39, 0), (40, 69, 1), high_watermark=70)
+    copies(h, (1, 2), (0, 39, 0), (40, 69, 1), high_watermark=70)
     joined(h, 0, at=25.0)
     h.polled(0, 39, at=26.0)
     h.polled(40, 49, at=27.0, epoch=1)

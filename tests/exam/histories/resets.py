@@ -11,7 +11,7 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.scenes import NEW, consumed, copies, failed_over, started, torn, written
-from tests.exam.verbs import cluster, joined, left, moved, watched
+from tests.exam.verbs import cluster, joined, left, moved, reads_to, watched
 
 
 def reported(
@@ -294,8 +294,7 @@ def _above_the_end(h: History, *, sampled: tuple[float, ...]) -> None:
     cluster(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=sampled)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(80, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 50, at=12.0)
     h.changed("opened", at=29.5, member="2")
@@ -305,8 +304,7 @@ def _above_the_end(h: History, *, sampled: tuple[float, ...]) -> None:
     watched(h, 1, 100, times=(35.0, 85.0))
     h.polled(50, 99, at=36.0, member="2")
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), high_watermark=100, at=2.0)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100, at=2.0)
 
 
 @asks(
@@ -321,8 +319,7 @@ def log_start_passed_the_position_some_time(h: History) -> None:
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100, times=(5.0, 20.0))
     watched(h, 1, 100, times=(60.0, 85.0), start=50)
-    joined(h, 0, at=5.0)
-    h.polled(0, 29, at=6.0)
+    reads_to(h, 29)
     h.commit(30, 0, at=8.0, brokers=(1, 2), generation=1)
     left(h, 30, at=12.0)
     h.changed("opened", at=39.5, member="2")
@@ -330,8 +327,7 @@ def log_start_passed_the_position_some_time(h: History) -> None:
     h.changed("assigned", at=40.2, position=50, member="2", generation=3)
     h.polled(50, 99, at=41.0, member="2")
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
-    for broker in (1, 2):
-        h.log(broker, (50, 99, 0), start=50, high_watermark=100, at=2.0)
+    copies(h, (1, 2), (50, 99, 0), start=50, high_watermark=100, at=2.0)
 
 
 @asks(

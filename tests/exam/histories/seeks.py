@@ -1,6 +1,7 @@
 """What an application does to its own position: it seeks, or pauses a partition."""
 
 from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.verbs import joined, left, plain, watched
 
 SEEK = "`KafkaConsumer.seek`: the application sets the position that the next poll reads from"
@@ -180,8 +181,7 @@ def _waits(h: History, *, paused: tuple[float, float] | None, partition: int = 0
     h.group()
     plain(h, 49)
     h.sent(50, 99, at=12.0)
-    for broker in (1, 2):
-        h.log(broker, (50, 99, 0), at=12.0)
+    copies(h, (1, 2), (50, 99, 0), at=12.0)
     h.rows["log_starts"] = h.rows["log_starts"][2:]
     h.rows["epoch_checkpoints"] = h.rows["epoch_checkpoints"][:2]
     for row in h.rows["samples"]:

@@ -3,7 +3,7 @@
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import copies, written
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import WATCHED, cluster, cut, joined, plain, watched
+from tests.exam.verbs import WATCHED, cluster, cut, joined, plain, reads_to, watched
 
 INSTANT = (
     "Kafka has no timeout that lets a client that polls stand still so long: an old leader answers"
@@ -16,8 +16,7 @@ def _stalled(h: History, *faults: str, at: float = 70.0, partition: int = 0) -> 
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     targets = {
         "rebalance": h.on_group("g"),
         "bounce": h.on_brokers(1, 2),
@@ -337,10 +336,8 @@ def _stays_at_50(h: History, *, sampled: bool, written: float, high_watermark: i
     if sampled:
         watched(h, 1, 50, times=[time for time in WATCHED if time < written])
         watched(h, 1, high_watermark, times=[time for time in WATCHED if time > written])
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), high_watermark=100)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+    reads_to(h, 49)
     h.changed("stalled", at=70.0, position=50, generation=1)
 
 

@@ -9,8 +9,9 @@ from tests.exam.history import (
     History,
     asks,
 )
+from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import stored_in_transaction
-from tests.exam.verbs import joined, left, plain
+from tests.exam.verbs import joined, left, plain, reads_to
 
 ANSWERED = (
     "OffsetMetadataManager.commitOffset: a record has the offset and the epoch of its request"
@@ -152,8 +153,7 @@ def stored_offset_is_ten_less(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, stored=False, generation=1)
     h.stored(40, 0, at=7.995, brokers=(1, 2))
     left(h, 50, at=80.0)
@@ -248,8 +248,7 @@ def offsets_of_a_transaction_are_nobodys_commit(h: History) -> None:
     h.topic()
     h.group()
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     stored_in_transaction(h, 50, 0, at=10.0, marker="commit")
     h.polled(50, 99, at=12.0)
     stored_in_transaction(h, 100, 0, at=15.0, marker="commit")
@@ -293,13 +292,11 @@ def plain_in_epoch_1(h: History, dead_from: float = 100.0) -> None:
     h.sent(0, 99, at=2.0)
     for time in (4.0, 15.0, 30.0, 45.0, 60.0, 75.0, 85.0):
         h.sampled(2, at=time, end=100, epoch=1, isr=(1, 2) if time < dead_from else (2,))
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 1), high_watermark=100)
+    copies(h, (1, 2), (0, 99, 1), high_watermark=100)
 
 
 def _read_and_commit_50(h: History) -> None:
-    joined(h, 0, at=5.0)
-    h.polled(0, 49, at=6.0)
+    reads_to(h, 49)
     h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
 
 

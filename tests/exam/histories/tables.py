@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.exam.history import NONE, NOT_EVALUABLE, NOT_VIOLATION, UNDECIDED, History, asks
 from tests.exam.transaction_verbs import Batch, replica, replicas
-from tests.exam.verbs import cluster, joined, left, plain, quiet, watched
+from tests.exam.verbs import begun, left, plain, quiet, reads_to, watched
 
 NEVER_A_PASS = (
     "docs/findings.md: not_evaluable where there is nothing to judge, which is never a pass"
@@ -47,13 +47,11 @@ def batch_without_its_records(h: History) -> None:
 def control_batches_have_no_records(h: History) -> None:
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 39, at=2.0, transaction=0)
     watched(h, 1, 41)
     replicas(h, Batch(0, 39, pid=1, base_sequence=0), Batch(40, 40, pid=1, control="commit"))
-    joined(h, 0, at=5.0)
-    h.polled(0, 39, at=6.0)
+    reads_to(h, 39)
     left(h, 41, at=80.0, caught_up=True)
 
 
@@ -129,14 +127,12 @@ def _half_collected(h: History, table: str, first: int) -> None:
     """Of broker 2's replica, the rows of 40 to 59 are missing in one of its two tables."""
     h.topic()
     h.group()
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 99, at=2.0)
     watched(h, 1, 100)
     for broker in (1, 2):
         replica(h, broker, Batch(0, 39), Batch(40, 59), Batch(60, 99))
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     left(h, 100, at=80.0, caught_up=True)
     h.rows[table] = [row for row in h.rows[table] if not _is_missing(h, row, first)]
 

@@ -1,7 +1,8 @@
 """Records that were delivered above the high watermark, by a leader or a follower."""
 
 from tests.exam.history import NONE, VIOLATION, History, asks
-from tests.exam.verbs import cluster, joined, watched
+from tests.exam.scenes import copies
+from tests.exam.verbs import begun, joined, watched
 
 COMMITTED = "Kafka's documentation, Replication: only committed records are given to consumers"
 FOLLOWER = "KIP-392: a follower serves records up to its own high watermark"
@@ -82,16 +83,14 @@ def _read(
     """A group is delivered 0 to 99 of epoch 0 at second 20; the leader reports at `at`."""
     h.topic()
     h.group(settings=settings)
-    cluster(h)
-    h.sampled(1, at=1.0, end=0, isr=(1, 2))
+    begun(h)
     h.sent(0, 59, at=2.0)
     h.sent(60, 99, at=10.0)
     watched(h, 1, 60, times=(5.0, 8.0))
     joined(h, 0, at=15.0)
     h.polled(0, 99, at=20.0)
     last = 99 if epoch == 0 else 59
-    for broker in (1, 2):
-        h.log(broker, (0, last, 0), high_watermark=last + 1, at=2.0)
+    copies(h, (1, 2), (0, last, 0), high_watermark=last + 1, at=2.0)
     if epoch:
         h.led(2, epoch, at=22.0, isr=(2,), starts=60)
     else:

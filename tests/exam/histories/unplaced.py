@@ -1,6 +1,7 @@
 """Values that were acknowledged without an offset, as a duplicate is: whether the log has them."""
 
 from tests.exam.history import NONE, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.verbs import cluster, watched
 
 DUPLICATE = (
@@ -93,8 +94,7 @@ def another_partition_is_elected_uncleanly(h: History) -> None:
     cluster(h, partition=1)
     h.led(1, 0, at=3.0, isr=(1,), partition=1)
     h.led(2, 1, at=30.0, isr=(2,), starts=0, partition=1)
-    for broker in (1, 2):
-        h.log(broker, checkpoints={1: 0}, high_watermark=0, partition=1)
+    copies(h, (1, 2), checkpoints={1: 0}, high_watermark=0, partition=1)
 
 
 @asks(
@@ -105,8 +105,7 @@ def another_partition_is_elected_uncleanly(h: History) -> None:
 def duplicates_are_in_the_log_of_another_partition(h: History) -> None:
     _sent(h, partitions=2)
     cluster(h, partition=1)
-    for broker in (1, 2):
-        h.log(broker, (0, 4, 0), sequences={0: 100}, high_watermark=5, partition=1)
+    copies(h, (1, 2), (0, 4, 0), sequences={0: 100}, high_watermark=5, partition=1)
 
 
 def _sent(

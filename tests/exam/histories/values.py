@@ -10,7 +10,7 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.scenes import consumed, copies, cut, killed, returned, started, torn, written
+from tests.exam.scenes import consumed, copies, cut, killed, returned, started, written
 from tests.exam.verbs import cluster
 
 
@@ -388,15 +388,6 @@ def refused_and_not_written(h: History) -> None:
     refused(h, "RecordTooLargeException", is_in_log=False)
 
 
-@asks(
-    "After an unclean election the same producer's next values get lower offsets than before.",
-    source="unclean.leader.election.enable: offsets are assigned anew from the divergence on",
-    expects={"nonmonotonic_send": NOT_VIOLATION, "duplicate_append": NONE},
-)
-def lower_offsets_after_an_unclean_election(h: History) -> None:
-    torn(h)
-
-
 @asks_each(
     "A send failed, and its record is in the log.",
     source="contract/outcomes.py: failed, it definitely did not happen; unknown, the "
@@ -425,8 +416,7 @@ def failed_send_in_the_log(
     cluster(h)
     h.sent(0, 98, at=2)
     h.sent(None, at=3, sequence=99, outcome=outcome, error=error, transaction=transaction)
-    for broker in (1, 2):
-        h.log(broker, (0, 99, 0), high_watermark=100)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 
 
 @asks(

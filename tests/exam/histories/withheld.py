@@ -2,7 +2,7 @@
 
 from tests.exam.commit_verbs import COMMIT
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.exam.verbs import cut, joined, left, moved, plain
+from tests.exam.verbs import cut, joined, left, moved, plain, reads_to
 
 PROMISE = "confluent_kafka.Consumer.commit: without arguments, the offsets of the assignment"
 LIBRDKAFKA = "rd_kafka_fetch_pos_cmp: the epoch first, then the offset; librdkafka#4384"
@@ -179,8 +179,7 @@ def position_is_what_is_stored(h: History) -> None:
     h.topic()
     h.group(client="librdkafka")
     plain(h, 99)
-    joined(h, 0, at=5.0)
-    h.polled(0, 99, at=6.0)
+    reads_to(h, 99)
     h.commit(100, 0, at=8.0, brokers=(1, 2), generation=1)
     h.reset("out_of_range", 100, 0, at=10.0, member="1")
     h.polled(0, 99, at=11.0)
