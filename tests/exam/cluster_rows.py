@@ -328,6 +328,61 @@ class ClusterRows(HistoryRows):
         """A group."""
         return FaultTarget(target_kind=TargetKind.GROUP, group=self.own(group))
 
+    def cut(
+        self,
+        broker: int,
+        first: int,
+        last: int,
+        epoch: int,
+        *,
+        at: float,
+        producer: str = "p",
+        sequence: int | None = None,
+        is_control: bool = False,
+        topic: str = "t",
+        partition: int = 0,
+    ) -> None:
+        """What a replica held just before the fault on it was healed, and no longer has.
+
+        producer, sequence: who wrote the first value, under which number; else the offset.
+        """
+        where = {"broker": self.broker(broker), "topic": self.own(topic), "partition": partition}
+        taken = {"leader_epoch": epoch, "taken_micros": self.at(at)}
+        self.add(
+            "cut_batches",
+            **where,
+            **taken,
+            base_offset=first,
+            last_offset=last,
+            record_count=last - first + 1,
+            size_bytes=100 * (last - first + 1),
+        )
+        start = first if sequence is None else sequence
+        for index, offset in enumerate(range(first, 0 if is_control else last + 1)):
+            value = self.value(start + index, producer)
+            self.add("cut_records", **where, **taken, offset=offset, value=value)
+
+    def phase(self, stage: str, *, began: float, ended: float, limit: int = 120) -> None:
+        """A phase of the story, which may take `limit` seconds."""
+        self.add(
+            "phases",
+            stage=stage,
+            doing=stage,
+            began_micros=self.at(began),
+            ended_micros=self.at(ended),
+            limit_seconds=limit,
+        )
+
+    def clock(self, node: str, *, ahead_micros: int, behind_micros: int, at: float = 0.5) -> None:
+        """A reading of a node's clock: the driver's is at most so far behind and ahead of it."""
+        self.add(
+            "clocks",
+            node=self.own(node),
+            ahead_micros=ahead_micros,
+            behind_micros=behind_micros,
+            at_micros=self.at(at),
+        )
+
     def fault(
         self,
         fault: str,

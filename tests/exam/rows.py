@@ -100,6 +100,7 @@ class HistoryRows:
         client: str = "java",
         manner: str = "sync",
         settings: dict[str, str | int] | None = None,
+        members: int = 1,
     ) -> None:
         """A group under test; `commit_epoch` is the style by which it chooses the epoch."""
         self.groups.append(
@@ -112,11 +113,12 @@ class HistoryRows:
                 isolation=isolation,
                 manner=manner,
                 settings=settings or {},
+                members=members,
             )
         )
 
     def _next_metadata_offset(self) -> int:
-        self._metadata_offset += 1
+        self._metadata_offset += 10
         return self.place.metadata_offset(self._metadata_offset)
 
     def _next_seq(self) -> int:

@@ -128,42 +128,6 @@ def returned(h: History, broker: int, *, at: float) -> None:
     h.registered(broker, at=at, is_fenced=False, broker_epoch=2)
 
 
-def cut(
-    h: History,
-    broker: int,
-    first: int,
-    last: int,
-    epoch: int,
-    *,
-    at: float,
-    sequence: int | None = None,
-    topic: str = "t",
-    partition: int = 0,
-) -> None:
-    """Records that a replica held just before the fault on it was healed, and no longer has."""
-    where = {"broker": h.broker(broker), "topic": h.own(topic), "partition": partition}
-    h.add(
-        "cut_batches",
-        **where,
-        base_offset=first,
-        last_offset=last,
-        leader_epoch=epoch,
-        record_count=last - first + 1,
-        size_bytes=100 * (last - first + 1),
-        taken_micros=h.at(at),
-    )
-    start = first if sequence is None else sequence
-    for index, offset in enumerate(range(first, last + 1)):
-        h.add(
-            "cut_records",
-            **where,
-            offset=offset,
-            leader_epoch=epoch,
-            value=h.value(start + index),
-            taken_micros=h.at(at),
-        )
-
-
 def torn(
     h: History,
     *,
@@ -222,7 +186,7 @@ def torn(
     if refilled > 100:
         h.sent(100, refilled - 1, at=30, sequence=100 + NEW)
         h.sampled(2, at=31, end=refilled, epoch=epoch, isr=[2])
-    cut(h, 1, 100, 199, 0, at=39)
+    h.cut(1, 100, 199, 0, at=39)
     returned(h, 1, at=40)
     h.truncated(1, 100, at=41)
     h.led(2, epoch, at=43, isr=[2, 1])

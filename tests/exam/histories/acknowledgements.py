@@ -1,7 +1,7 @@
 """Histories about acknowledgements: by too few in sync, or by a leader that was deposed."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.scenes import consumed, copies, cut, failed_over, returned, started, written
+from tests.exam.scenes import consumed, copies, failed_over, returned, started, written
 
 
 @asks(
@@ -107,7 +107,7 @@ def late_answer(h: History, *, acks: str, intended: float, answered: float, kept
     h.sent(100, 109, at=answered, intended_at=intended, acks=acks)
     h.sampled(2, at=20, end=end, epoch=1, isr=[2])
     if not kept:
-        cut(h, 1, 100, 109, 0, at=29)
+        h.cut(1, 100, 109, 0, at=29)
     returned(h, 1, at=30)
     if not kept:
         h.truncated(1, 100, at=31)

@@ -57,28 +57,11 @@ def _failed_over(h: History, *, watermark: int = 100) -> None:
     h.sent(100, 149, at=30.0, sequence=105)
     watched(h, 2, 150, times=(35.0,), epoch=1, isr=(2,))
     h.registered(1, at=39.0, is_fenced=False, broker_epoch=2)
-    _kept(h, 1, 100, 104, at=38.5)
+    h.cut(1, 100, 104, 0, at=38.5)
     h.truncated(1, 100, at=41.0)
     h.led(2, 1, at=45.0, isr=(1, 2))
     watched(h, 2, 150, times=(55.0, 85.0), epoch=1)
     copies(h, (1, 2), (0, 99, 0), (100, 149, 1), sequences={100: 105}, high_watermark=150)
-
-
-def _kept(h: History, broker: int, first: int, last: int, *, at: float) -> None:
-    """Records of epoch 0 that a replica had before it was cut; their values are their offsets."""
-    where = {"broker": h.broker(broker), "topic": h.own("t"), "partition": 0}
-    taken = {"leader_epoch": 0, "taken_micros": h.at(at)}
-    h.add(
-        "cut_batches",
-        **where,
-        **taken,
-        base_offset=first,
-        last_offset=last,
-        record_count=last - first + 1,
-        size_bytes=100 * (last - first + 1),
-    )
-    for offset in range(first, last + 1):
-        h.add("cut_records", **where, **taken, offset=offset, value=h.value(offset))
 
 
 @asks(
@@ -99,7 +82,7 @@ def eligible_replica_leads_after_all_were_down(h: History) -> None:
     h.registered(2, at=44.0, is_fenced=False, broker_epoch=2)
     h.led(2, 2, at=44.2, isr=(2,), elr=(1,), replicas=(1, 2, 3), starts=110)
     watched(h, 2, 110, times=(46.0,), epoch=2, isr=(2,))
-    _kept(h, 1, 110, 114, at=51.0)
+    h.cut(1, 110, 114, 0, at=51.0)
     h.registered(1, at=53.5, is_fenced=True, broker_epoch=2)
     h.led(2, 2, at=53.5, isr=(2,), replicas=(1, 2, 3))
     h.registered(1, at=54.0, is_fenced=False, broker_epoch=2)
@@ -153,7 +136,7 @@ def _led_by_the_third(h: History, *, eligible_is_back: bool) -> None:
         if not eligible_is_back or broker == 1:
             h.registered(broker, at=70.0, is_fenced=False, broker_epoch=2)
         copied_early = eligible_is_back and broker == 2
-        _kept(h, broker, 100, 109, at=43.5 if copied_early else 69.0)
+        h.cut(broker, 100, 109, 0, at=43.5 if copied_early else 69.0)
         h.truncated(broker, 100, at=71.0)
     h.led(3, 2, at=73.0, isr=(1, 2, 3), replicas=(1, 2, 3))
     h.sent(100, 119, at=75.0, sequence=110)

@@ -348,20 +348,9 @@ def _first_leader_comes_back(h: History) -> None:
     h.led(1, 4, at=39.2, isr=(1,), starts=120)
     watched(h, 1, 120, times=(41.0, 55.0), epoch=4, isr=(1,))
     h.registered(2, at=59.5, is_fenced=False, broker_epoch=3)
-    _cut_from_the_second(h)
+    h.cut(2, 50, 99, 2, at=58.5, sequence=120)
     h.truncated(2, 50, at=61.0)
     h.led(1, 4, at=64.0, isr=(1, 2))
     watched(h, 1, 120, times=(66.0, 85.0), epoch=4)
     h.log(1, (0, 49, 0), (50, 119, 0), high_watermark=120, checkpoints={0: 0, 4: 120})
     h.log(2, (0, 49, 0), (50, 119, 0), high_watermark=120)
-
-
-def _cut_from_the_second(h: History) -> None:
-    """What broker 2 had at 50 to 99, as it was copied before it was started again."""
-    where = {"broker": h.broker(2), "topic": h.own("t"), "partition": 0}
-    taken = {"leader_epoch": 2, "taken_micros": h.at(58.5)}
-    sizes = {"record_count": 50, "size_bytes": 5000}
-    h.add("cut_batches", **where, **taken, **sizes, base_offset=50, last_offset=99)
-    for offset in range(50, 100):
-        value = h.value(offset + 70)
-        h.add("cut_records", **where, **taken, offset=offset, value=value)

@@ -443,18 +443,7 @@ def unclean_election_takes_the_marker_alone(h: History) -> None:
     h.polled(0, 4, at=13.0)
     left(h, 6, at=17.0)
     _broker_1_is_replaced(h)
-    h.add(
-        "cut_batches",
-        broker=h.broker(1),
-        topic=h.own("t"),
-        partition=0,
-        base_offset=5,
-        last_offset=5,
-        leader_epoch=0,
-        record_count=1,
-        size_bytes=78,
-        taken_micros=h.at(38.5),
-    )
+    h.cut(1, 5, 5, 0, at=38.5, is_control=True)
     step(h, "begin", "begun", at=29.0, transaction=1)
     h.sent(5, 9, at=30.0, sequence=5, transaction=1)
     step(h, "abort", "aborted", at=32.0, transaction=1)

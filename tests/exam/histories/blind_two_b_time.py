@@ -265,10 +265,4 @@ def _read_early(h: History, *, read: float, worker: str) -> None:
             row["worker"] = h.own(worker)
     for name, ahead in (("w", 2_000), ("w2", 300_000)):
         h.worker(name)
-        h.add(
-            "clocks",
-            node=h.own(name),
-            ahead_micros=ahead,
-            behind_micros=ahead - 4_000,
-            at_micros=h.at(0.4),
-        )
+        h.clock(name, ahead_micros=ahead, behind_micros=ahead - 4_000, at=0.4)

@@ -31,7 +31,6 @@ STABLE = "KIP-98: read_committed ends at the last stable offset, before the firs
 INIT = "KIP-98, InitProducerId: an open transaction of the transactional.id is ended first"
 ONCE = "KIP-98, sendOffsetsToTransaction: offsets are part of the transaction"
 ABORTED = "KIP-98: read_committed returns no records of aborted transactions"
-_COLLECTING = {"stage": "collecting", "doing": "collecting", "limit_seconds": 120}
 TAIL = Batch(5, 9, producer="q", sequence=0, at=11.0)
 
 
@@ -135,7 +134,7 @@ def successor_begins_and_no_marker_comes(h: History) -> None:
     alone=True,
 )
 def stranger_begins_and_no_marker_comes(h: History) -> None:
-    h.add("phases", **_COLLECTING, began_micros=h.at(88.0), ended_micros=h.at(90.0))
+    h.phase("collecting", began=88.0, ended=90.0)
     _abandoned(h, transactional_id="y", pid=2, pid_epoch=0)
 
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, History, asks, asks_each
-from tests.exam.scenes import cut as removed
 from tests.exam.transaction_verbs import Batch, replicas
 from tests.exam.verbs import begun, cluster, joined, left, plain, quiet, reads_to, watched
 
@@ -168,8 +167,8 @@ def assigned_without_a_position(h: History) -> None:
 def machine_is_slow(h: History) -> None:
     quiet(h)
     _phases(h, limit=30)
-    h.add("clocks", node="a", ahead_micros=1_000, behind_micros=-1_000, at_micros=h.at(0.5))
-    h.add("clocks", node="b", ahead_micros=401_000, behind_micros=399_000, at_micros=h.at(0.6))
+    h.clock("a", ahead_micros=1_000, behind_micros=-1_000, at=0.5)
+    h.clock("b", ahead_micros=401_000, behind_micros=399_000, at=0.6)
 
 
 @asks(
@@ -189,8 +188,8 @@ def machine_is_well(h: History) -> None:
     quiet(h)
     _phases(h, limit=60)
     h.fault("pause", h.on_broker(2), injected=20.0, heal_began=20.4, healed=20.5)
-    h.add("clocks", node="a", ahead_micros=1_000, behind_micros=0, at_micros=h.at(0.5))
-    h.add("clocks", node="b", ahead_micros=0, behind_micros=-1_000, at_micros=h.at(0.6))
+    h.clock("a", ahead_micros=1_000, behind_micros=0, at=0.5)
+    h.clock("b", ahead_micros=0, behind_micros=-1_000, at=0.6)
 
 
 def _phases(h: History, *, limit: int) -> None:
@@ -200,14 +199,7 @@ def _phases(h: History, *, limit: int) -> None:
         ("final read", 61.0, 86.0, 120),
         ("collecting", 86.0, 90.0, 300),
     ):
-        h.add(
-            "phases",
-            stage=stage,
-            doing=stage,
-            began_micros=h.at(began),
-            ended_micros=h.at(ended),
-            limit_seconds=most,
-        )
+        h.phase(stage, began=began, ended=ended, limit=most)
 
 
 @asks_each(
@@ -289,7 +281,7 @@ def files_of_a_replica(
     spans = ((50, 99, 1),) if start else ((0, 49, 0), (50, 99, 1))
     h.log(2, *spans, start=start, end=end, high_watermark=100)
     if truncated is not None:
-        removed(h, 2, 99, 99, 1, at=9, sequence=truncated)
+        h.cut(2, 99, 99, 1, at=9, sequence=truncated)
 
 
 @asks(

@@ -15,7 +15,6 @@ from tests.exam.scenes import (
     NEW,
     consumed,
     copies,
-    cut,
     failed_over,
     forget_elections,
     killed,
@@ -213,7 +212,7 @@ def acks_one_tail_lost_by_a_clean_election(h: History) -> None:
     h.sampled(2, at=14, end=100, epoch=1, isr=[2])
     h.sent(100, 139, at=20, sequence=100 + NEW)
     h.sampled(2, at=21, end=140, epoch=1, isr=[2])
-    cut(h, 1, 100, 119, 0, at=29)
+    h.cut(1, 100, 119, 0, at=29)
     returned(h, 1, at=30)
     h.truncated(1, 100, at=31)
     h.led(2, 1, at=33, isr=[2, 1])
@@ -273,7 +272,7 @@ def lost_on_one_partition_of_two(h: History) -> None:
     for partition, end in ((0, 100), (1, 90)):
         h.led(2, 1, at=13, isr=[2], starts=end, partition=partition)
         h.sampled(2, at=14, end=end, epoch=1, isr=[2], partition=partition)
-    cut(h, 1, 90, 99, 0, at=29, sequence=590, partition=1)
+    h.cut(1, 90, 99, 0, at=29, sequence=590, partition=1)
     returned(h, 1, at=30)
     h.truncated(1, 90, at=31, partition=1)
     for partition, end in ((0, 100), (1, 90)):

@@ -9,7 +9,7 @@ from tests.exam.history import (
     History,
     asks,
 )
-from tests.exam.scenes import NEW, consumed, copies, cut, killed, returned, started, written
+from tests.exam.scenes import NEW, consumed, copies, killed, returned, started, written
 
 
 @asks(
@@ -111,7 +111,7 @@ def second_topic_loses_records(h: History) -> None:
     killed(h, 1, at=20, healed=40)
     h.led(2, 1, at=23, isr=[2], starts=50, topic_id="second")
     h.sampled(2, at=24, end=50, epoch=1, isr=[2])
-    cut(h, 1, 50, 99, 0, at=39, sequence=NEW + 50)
+    h.cut(1, 50, 99, 0, at=39, sequence=NEW + 50)
     returned(h, 1, at=40)
     h.truncated(1, 50, at=41)
     h.led(2, 1, at=43, isr=[2, 1], topic_id="second")

@@ -1,7 +1,7 @@
 """Histories about truncated logs, and whether their readers noticed."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.exam.scenes import NEW, copies, cut, killed, returned, started, torn, written
+from tests.exam.scenes import NEW, copies, killed, returned, started, torn, written
 
 
 def first_start(h: History, reset: str, *, at: float) -> None:
@@ -155,7 +155,7 @@ def second_truncation_is_silent(h: History) -> None:
     h.changed("caught_up", at=62, position=450, member="3")
     h.commit(450, 2, at=63, member="3")
     h.changed("closed", at=64, member="3")
-    cut(h, 2, 350, 399, epoch, at=69, sequence=350 + NEW)
+    h.cut(2, 350, 399, epoch, at=69, sequence=350 + NEW)
     returned(h, 2, at=70)
     h.truncated(2, 350, at=71)
     h.led(1, 2, at=73, isr=[1, 2])
@@ -255,7 +255,7 @@ def two_branches(h: History, *, reset: str) -> None:
     h.sampled(1, at=37, end=120, epoch=3, isr=[1])
     h.sent(120, 199, at=38, sequence=120 + 2 * NEW)
     h.sampled(1, at=39, end=200, epoch=3, isr=[1])
-    cut(h, 2, 100, 149, 1, at=59, sequence=100 + NEW)
+    h.cut(2, 100, 149, 1, at=59, sequence=100 + NEW)
     returned(h, 2, at=60)
     # Broker 2's own epoch 0 ends at 100, before the leader's does.
     h.truncated(2, 100, at=61)

@@ -10,7 +10,7 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.scenes import consumed, copies, cut, killed, returned, started, written
+from tests.exam.scenes import consumed, copies, killed, returned, started, written
 from tests.exam.verbs import cluster
 
 
@@ -103,7 +103,7 @@ def appended_again_on_another_branch(h: History) -> None:
     h.sent(110, 119, at=14, intended_at=9.9, sequence=100, **settings)
     h.sent(100, 109, at=13.8, sequence=500, producer="other", **settings)
     h.sampled(2, at=15, end=120, epoch=1, isr=[2])
-    cut(h, 1, 100, 109, 0, at=29)
+    h.cut(1, 100, 109, 0, at=29)
     returned(h, 1, at=30)
     h.truncated(1, 100, at=31)
     h.led(2, 1, at=33, isr=[2, 1])

@@ -14,7 +14,6 @@ from tests.exam.history import (
 from tests.exam.scenes import (
     NEW,
     copies,
-    cut,
     started,
     torn,
     written,
@@ -64,7 +63,7 @@ def zombie(h: History, *, acks: str) -> None:
     h.sent(110, 159, at=16, acks=acks)
     h.sent(110, 179, at=20, sequence=110 + NEW)
     h.sampled(2, at=21, end=180, epoch=1, isr=[2])
-    cut(h, 1, 110, 159, 0, at=29)
+    h.cut(1, 110, 159, 0, at=29)
     h.registered(1, at=30, is_fenced=False, broker_epoch=2)
     h.truncated(1, 110, at=31)
     h.led(2, 1, at=35, isr=[2, 1])
