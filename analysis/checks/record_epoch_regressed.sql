@@ -41,13 +41,18 @@ suspects as (
   where older.epoch < read.epoch and older.offset_max > read.offset_min
     and older.last_micros + :jump_micros >= read.first_micros
 ),
+ranges as (
+  select group, topic, partition, member, seq, polled_micros as at_micros, leader_epoch,
+    first_offset, last_offset, first_place
+  from polls
+),
 in_turn as (
   select *,
     lag(struct(member, last_offset, leader_epoch, at_micros)) over (
       partition by group, topic, partition order by at_micros, seq, first_place) as of_group,
     lag(struct(member, last_offset, leader_epoch, at_micros)) over (
       partition by group, topic, partition, member order by seq, first_place) as of_member
-  from {{ of_present_topic("delivered_ranges", "at_micros") }}
+  from {{ of_present_topic("ranges", "at_micros") }}
   left semi join suspects using (group, topic, partition)
   where leader_epoch >= 0
 ),

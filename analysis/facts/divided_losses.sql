@@ -59,6 +59,23 @@ created_again as (
   from creations
   where is_last and creation > 0
 ),
+-- In one row. Records at or above log_end are gone from each replica; null: the evidence lacks it.
+tails_cut as (
+  select collect_list(struct(topic, partition, injected_micros,
+      cast(nullif(regexp_extract(evidence, '"log_end_after": *([0-9]+)', 1), '') as bigint)
+        as log_end)) as tails
+  from faults
+  where fault = 'cut tails'
+),
+-- Batches of a surviving replica have more than its records, or other offsets: what is not among
+-- the records there may be in the log.
+logs_without_records as (
+  select topic, partition,
+    min(offset_first) as unmatched_first, max(offset_last) as unmatched_last
+  from unmatched_replicas left semi join survivors using (topic, partition, broker)
+  where batched >= recorded
+  group by all
+),
 divided as (
   select *, array_distinct(concat(array(offset), filter(
       concat(array(unmatched_first, unmatched_last + 1),
