@@ -17,6 +17,7 @@ from tests.exam.histories.quorum import (
     divided,
 )
 from tests.exam.history import History
+from tests.exam.world import Place
 
 Columns = dict[str, Any]
 Found = list[tuple[str, str]]
@@ -64,7 +65,7 @@ WRONG: list[tuple[str, Columns]] = [
 
 def found(make_trace: TraceMaker, name: str, **changed: Any) -> Found:
     """Kind and verdict of what is found of a response in a quorum that was divided."""
-    history = History("q", 0)
+    history = History(Place("q", 0))
     divided(history)
     asked, columns, _ = RIGHT[name]
     called(history, *asked, **columns | changed)
