@@ -146,7 +146,9 @@ class Moments:
     @cached_property
     def _of_findings(self) -> dict[int, list[Row]]:
         self._ask()
-        return _by_number(self._facts.rows("select * from moments order by at_micros, place, what"))
+        return _by_number(
+            self._facts.rows("select * from moments order by at_micros, place, who, what")
+        )
 
     @cached_property
     def _ends(self) -> dict[int, list[Row]]:
