@@ -15,6 +15,7 @@ columns: |
   answered_micros bigint
   epoch int: null if it is not known, or if there are several
   leader int: of that epoch
+  led_micros bigint: since when; a topic that was created again has each epoch again
 */
 with held as (
   select topic, partition, offset, value, leader_epoch from surviving_records
@@ -28,13 +29,17 @@ known as (
   group by all
 ),
 led as (
-  select topic, partition, epoch, max_by(broker, from_micros) as leader
+  select topic, partition, epoch, broker as leader, from_micros as led_micros,
+    lead(from_micros) over (
+      partition by topic, partition, epoch order by from_micros) as again_micros,
+    row_number() over (partition by topic, partition, epoch order by from_micros) as nth
   from leader_epochs
   where broker >= 0
-  group by all
 )
-select topic, partition, producer, acks, offset, last_offset, intended_micros, answered_micros,
-  epoch, leader
-from sliced_acknowledged
-left join known using (topic, partition, offset, value)
-left join led using (topic, partition, epoch)
+select s.topic, s.partition, producer, acks, offset, last_offset, intended_micros, answered_micros,
+  s.epoch, leader, led_micros
+from (select * from sliced_acknowledged left join known using (topic, partition, offset, value)) as s
+left join led
+  on led.topic = s.topic and led.partition = s.partition and led.epoch = s.epoch
+    and (nth = 1 or answered_micros >= led_micros)
+    and coalesce(answered_micros < again_micros, true)

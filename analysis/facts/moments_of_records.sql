@@ -21,18 +21,18 @@ columns: |
 {% macro counted(noun) %}
 format_string('%,d {{ noun }}%s', cast(records as bigint), if(records = 1, '', 's')){% endmacro %}
 with sent as (
-  select number, s.producer, acks, epoch, leader, intended_micros, answered_micros,
+  select number, s.producer, acks, epoch, leader, led_micros, intended_micros, answered_micros,
     greatest(offset, first_asked) as first_offset, least(last_offset, last_asked) as last_offset
   from acknowledgements_of_epochs as s join asked_findings using (topic, partition)
   where offset <= last_asked and last_offset >= first_asked
 ),
 sums as (
-  select number, producer, acks, epoch, leader, min(intended_micros) as sent_micros,
+  select number, producer, acks, epoch, leader, led_micros, min(intended_micros) as sent_micros,
     min(answered_micros) as first_micros, max(answered_micros) as last_micros,
     sum(last_offset - first_offset + 1) as records, min(first_offset) as first_offset,
     max(last_offset) as last_offset
   from sent
-  group by number, producer, acks, epoch, leader
+  group by number, producer, acks, epoch, leader, led_micros
 ),
 responses as (
   select *, concat({{ counted("value") }}, ' with acks=', acks) as records_in_words,
