@@ -442,27 +442,3 @@ def reordered_by_an_unknown_producer_of_acks_one(h: History) -> None:
     reordered(h, is_idempotent=None, in_flight=None)
     for row in h.rows["sends"]:
         row["acks"] = "1"
-
-
-@asks(
-    "Corrupted records are in a row and apart, between others of a partition, a topic and a group.",
-    source="contract/values.py: the checksum is part of the value",
-    expects={"corrupted_record": f"{VIOLATION}: corrupted: the value's checksum does not match"},
-)
-def corrupted_records_lie_between_others(h: History) -> None:
-    h.topic(partitions=2)
-    h.topic("u")
-    for group, topic in (("g", "t"), ("k", "t"), ("g", "u")):
-        h.group(group, topic)
-    for partition, topic in ((0, "t"), (1, "t"), (0, "u")):
-        cluster(h, topic=topic, partition=partition)
-    first = {"group": "g", "topic": "t", "partition": 0}
-    corrupted = (
-        (first, (5, 6, 7, 10, 12)),
-        (first | {"partition": 1}, (8, 9, 11)),
-        (first | {"group": "k"}, (8, 9, 11)),
-        (first | {"topic": "u"}, (8, 9, 11)),
-    )
-    for number, (where, offsets) in enumerate(corrupted):
-        for offset in offsets:
-            h.polled(offset, at=10.0 + number + offset / 10, is_intact=False, **where)

@@ -1,0 +1,208 @@
+"""Findings about records in a row and apart, between those of other partitions and groups."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from tests.exam.history import PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies
+from tests.exam.transaction_verbs import started, step
+from tests.exam.verbs import cluster, joined
+
+PLACES: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"topic": "t", "partition": 0}, "g"),
+    ({"topic": "t", "partition": 1}, "g"),
+    ({"topic": "t", "partition": 0}, "k"),
+    ({"topic": "u", "partition": 0}, "g"),
+)
+"""Partitions and their readers."""
+LOGS = tuple(where for where, group in PLACES if group == "g")
+IN_A_ROW_AND_APART = (5, 6, 7, 10, 12)
+BETWEEN = (6, 8, 9, 11)
+"""Offsets of the other places: one span begins within one of the first place, one between two."""
+END = 16
+
+
+def several(h: History, *, isolation: str = "read_uncommitted") -> None:
+    """Two topics, of two partitions and of one; one group reads both, another one reads `t`."""
+    h.topic(partitions=2)
+    h.topic("u")
+    for group, topic in (("g", "t"), ("k", "t"), ("g", "u")):
+        h.group(group, topic, isolation=isolation)
+    for where in LOGS:
+        cluster(h, **where)
+
+
+def sent(h: History, **send: Any) -> None:
+    """One producer sends all records of the three logs, at second 8."""
+    for number, where in enumerate(LOGS):
+        h.sent(0, END - 1, at=8.0, sequence=number * END, **where, **send)
+
+
+def delivered(h: History, *, at: float = 20.0, **poll: Any) -> None:
+    """Each group gets some records, one a poll."""
+    for where, group, offset, sequence, second in records(at):
+        h.polled(offset, at=second, sequence=sequence, group=group, **where, **poll)
+
+
+def stored(h: History, *, lacks_records: bool = False) -> None:
+    """Both replicas hold the records, or all but those in question."""
+    for number, where in enumerate(LOGS):
+        lacking = in_question(PLACES.index((where, "g"))) if lacks_records else ()
+        spans = [(first, last, 0) for first, last in others_than(lacking)]
+        sequences = {first: number * END + first for first, _, _ in spans}
+        h.sampled(1, at=9.0, end=END, isr=(1, 2), **where)
+        copies(h, (1, 2), *spans, sequences=sequences, high_watermark=END, end=END, **where)
+
+
+def in_question(place: int) -> tuple[int, ...]:
+    """The offsets of a place."""
+    return BETWEEN if place else IN_A_ROW_AND_APART
+
+
+def others_than(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last offset of each range between some."""
+    for before, after in pairwise((-1, *offsets, END)):
+        if after - before > 1:
+            yield before + 1, after - 1
+
+
+def records(at: float) -> Iterator[tuple[dict[str, Any], str, int, int, float]]:
+    """Partition, group, offset, sequence and second of each record in question."""
+    for number, (where, group) in enumerate(PLACES):
+        for offset in in_question(number):
+            sequence = LOGS.index(where) * END + offset
+            yield where, group, offset, sequence, at + number + offset / 10
+
+
+@asks(
+    "Corrupted records are in a row and apart, between others of a partition, a topic and a group.",
+    source="contract/values.py: the checksum is part of the value",
+    expects={"corrupted_record": f"{VIOLATION}: corrupted: the value's checksum does not match"},
+)
+def corrupted_records_lie_between_others(h: History) -> None:
+    several(h)
+    delivered(h, is_intact=False)
+
+
+@asks(
+    "Aborted records are delivered in a row and apart, between others of a partition, a topic and "
+    "a group.",
+    source="isolation.level=read_committed: only transactions that were committed are given out",
+    expects={
+        "aborted_read": f"{VIOLATION}: aborted: 3 values of transaction 0",
+        "phantom_record": "none",
+    },
+)
+def aborted_records_lie_between_others(h: History) -> None:
+    several(h, isolation="read_committed")
+    started(h, at=5.0)
+    sent(h, transaction=0)
+    step(h, "abort", "aborted", at=10.0)
+    delivered(h)
+
+
+@asks(
+    "Values that nobody sent are delivered in a row and apart, between others of a partition, a "
+    "topic and a group.",
+    source="contract/events.py: SendsIntended is written before the values are sent",
+    expects={"phantom_record": f"{VIOLATION}: phantom: no producer intended this value"},
+)
+def unsent_values_lie_between_others(h: History) -> None:
+    several(h)
+    delivered(h, producer="stranger")
+
+
+@asks(
+    "Records are delivered again in a row and apart, between others of a partition, a topic and a "
+    "group.",
+    source="Kafka's documentation, Message Delivery Semantics: delivery is at least once",
+    expects={
+        "duplicate_delivery": f"{PERMITTED}: redelivered: at-least-once delivery",
+        "reprocessing_amplification": f"{PERMITTED}: whole run",
+    },
+)
+def records_delivered_again_lie_between_others(h: History) -> None:
+    several(h)
+    sent(h)
+    delivered(h)
+    delivered(h, at=40.0, member="2")
+
+
+@asks(
+    "Sends that failed are in the log in a row and apart, between others of a partition and a "
+    "topic.",
+    source="RecordTooLargeException: refused before the append; TimeoutException: either",
+    expects={
+        "outcome_mismatch": f"{UNDECIDED}: may be written: client of producer",
+    },
+)
+def failed_sends_lie_between_others(h: History) -> None:
+    several(h)
+    stored(h)
+    failed = {"outcome": "failed", "error": "TimeoutException"}
+    for where, group, _, sequence, second in records(8.0):
+        if group == "g":
+            h.sent(None, at=second, sequence=sequence, **where, **failed)
+
+
+@asks(
+    "Acknowledged records are missing in the log in a row and apart, between others of a partition "
+    "and a topic.",
+    source="Kafka's documentation, Replication: a committed record is not lost while one in-sync "
+    "replica is alive",
+    expects={"lost_record": f"{VIOLATION}: unexplained: 3 records acknowledged (acks=all)"},
+)
+def lost_records_lie_between_others(h: History) -> None:
+    several(h)
+    sent(h)
+    stored(h, lacks_records=True)
+
+
+@asks(
+    "A group is not given records in a row and apart, between others of a partition, a topic and a "
+    "group.",
+    source="KafkaConsumer: the position is one more than the offset of the last record given out",
+    expects={"skipped_record": f"{VIOLATION}: skipped without an error: neither a truncation"},
+)
+def skipped_records_lie_between_others(h: History) -> None:
+    several(h)
+    sent(h)
+    stored(h)
+    for group, topic, partitions in (("g", "t", (0, 1)), ("k", "t", (0,)), ("g", "u", (0,))):
+        joined(h, 0, at=15.0, group=group, topic=topic, partitions=partitions)
+    for number, (where, group) in enumerate(PLACES):
+        for first, last in others_than(in_question(number)):
+            sequence = LOGS.index(where) * END + first
+            h.polled(first, last, at=20.0 + first, sequence=sequence, group=group, **where)
+        h.changed("caught_up", at=40.0, position=END, group=group, **where)
+
+
+@asks(
+    "Two members of a group are reset twice each, and so are those of another partition, topic and "
+    "group, from the same offset at the same time.",
+    source="KIP-320: a position is that of one partition; auto.offset.reset",
+    expects={
+        "reset": f"{PERMITTED}: out_of_range: out_of_range: from 4 to 10 (policy latest)",
+    },
+)
+def resets_lie_between_others(h: History) -> None:
+    several(h)
+    sent(h)
+    stored(h)
+    for where, group in PLACES:
+        for member in ("1", "2"):
+            h.changed("opened", at=14.5, member=member, group=group)
+            for at, to in ((20.0, 10), (40.0, 13)):
+                h.reset(
+                    "out_of_range",
+                    4,
+                    to,
+                    at=at,
+                    policy="latest",
+                    member=member,
+                    group=group,
+                    **where,
+                )
+        h.polled(0, 3, at=15.0, sequence=LOGS.index(where) * END, group=group, **where)
+        h.polled(13, 15, at=50.0, sequence=LOGS.index(where) * END + 13, group=group, **where)
