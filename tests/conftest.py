@@ -29,7 +29,7 @@ FIRST = (
     "tests/live/test_faults.py",
     "tests/live/test_scenarios.py",
     "tests/live/test_nightly.py",
-    "tests/live/test_lying_wire.py",
+    "tests/live/test_tampered_wire.py",
     "tests/live/test_committed_offsets.py",
     "tests/live/test_hung_worker.py",
     "tests/live/test_playground.py",

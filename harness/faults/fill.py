@@ -60,7 +60,7 @@ class Fill(BrokerFault):
             facts={
                 "broker": broker,
                 "exit_status": status,
-                "refused_writes_told": refused,
+                "refused_writes_reported": refused,
                 **noticed,
             },
             forced_ms=timeouts_of_silence(field, broker),

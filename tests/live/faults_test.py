@@ -37,7 +37,7 @@ SKIPPED = "this pool has no network of its own"
 REPORTED_FILE = "seen.json"
 
 
-class Told(TypedDict):
+class Reported(TypedDict):
     """What came of a story: None where all was as it asserts."""
 
     problem: str | None
@@ -61,7 +61,7 @@ class FaultsScenario(Scenario):
     must_judge = ()
 
     def test_faults(self) -> None:
-        reported: dict[str, Told] = {}
+        reported: dict[str, Reported] = {}
         with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(ORDERS, (), records_per_second=1000, producers={LOAD: "1"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from command import POOL, ran
-from faults_test import REPORTED_FILE, SKIPPED, STORIES, Told
+from faults_test import REPORTED_FILE, SKIPPED, STORIES, Reported
 
 from harness.session.catalog import read_scenario
 
@@ -18,16 +18,18 @@ SCENARIO = Path(__file__).with_name("faults_test.py")
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Told]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
     results = tmp_path_factory.mktemp("faults") / ODD
     results.mkdir()
     ran(read_scenario(SCENARIO), results, POOL)
-    found: dict[str, Told] = json.loads((results / REPORTED_FILE).read_text())
+    found: dict[str, Reported] = json.loads((results / REPORTED_FILE).read_text())
     return found
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_a_fault_does_what_its_name_says_and_heals(reported: dict[str, Told], story: str) -> None:
+def test_a_fault_does_what_its_name_says_and_heals(
+    reported: dict[str, Reported], story: str
+) -> None:
     assert story in reported, f"the stories broke off after {list(reported)}"
     problem = reported[story]["problem"]
     if problem == SKIPPED:

@@ -17,7 +17,7 @@ from harness.faults.fault import Evidence, Fault, Field, HeldFault
 SECOND = 1_000_000
 
 
-class Told(Fault):
+class Recorded(Fault):
     """A fault that writes down which of its steps were taken, among the events of the history."""
 
     verb = Verb.KILL
@@ -63,8 +63,8 @@ def field(history: Path) -> Field:
     )
 
 
-def reported(history: Path, *, fails_in: str = "") -> Told:
-    return Told(lambda: [line["change"] for line in lines(history)], fails_in=fails_in)
+def reported(history: Path, *, fails_in: str = "") -> Recorded:
+    return Recorded(lambda: [line["change"] for line in lines(history)], fails_in=fails_in)
 
 
 def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injection(

@@ -1,7 +1,7 @@
 """A TCP proxy between a client and brokers, which changes one message of each connection.
 
-`lying_proxy.py PLAN`: a program of its own, since it decodes messages by Kafka's classes. The
-connections come one after the other, and the first is about the first lie.
+`tampering_proxy.py PLAN`: a program of its own, since it decodes messages by Kafka's classes. The
+connections come one after the other, and the first is about the first tampering.
 """
 
 import socket
@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import msgspec
-from every_lie import Facts, every_lie
-from wire_lies import Message, WireLie
+from every_tampering import Facts, every_tampering
+from wire_tamperings import Message, WireTampering
 
 from cluster.kafka.topology import SECURED_PORT
 from harness.java.jvm import java_class, start_jvm
@@ -31,11 +31,11 @@ class ProxyPlan(msgspec.Struct, frozen=True, kw_only=True):
     log: str
 
 
-def changed_request(lie: WireLie, request: bytes) -> bytes:
-    """Return a request as the lie has it."""
+def changed_request(tampering: WireTampering, request: bytes) -> bytes:
+    """Return a request as the tampering has it."""
     number, version, _ = _HEAD.unpack_from(request)
-    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(lie.request.api)
-    if lie.change_request is None or number != int(key.id):
+    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(tampering.request.api)
+    if tampering.change_request is None or number != int(key.id):
         return request
     buffer = java_class("java.nio.ByteBuffer").wrap(request)
     readable = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
@@ -45,45 +45,45 @@ def changed_request(lie: WireLie, request: bytes) -> bytes:
     )
     message = key.messageType.newRequest()
     message.read(readable, version)
-    lie.change_request(message)
+    tampering.change_request(message)
     return encode(header, header_version) + encode(message, version)
 
 
-def changed(lie: WireLie, request: bytes, response: bytes) -> bytes:
-    """Return a response as the lie has it; one of another API, as of a login, as it is."""
+def changed(tampering: WireTampering, request: bytes, response: bytes) -> bytes:
+    """Return a response as the tampering has it; one of another API, as of a login, as it is."""
     number, version, correlation_id = _HEAD.unpack_from(request)
-    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(lie.request.api)
-    if lie.change is None or number != int(key.id):
+    key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(tampering.request.api)
+    if tampering.change is None or number != int(key.id):
         return response
     message = decode(key, response, version=version, correlation_id=correlation_id)
-    lie.change(message)
+    tampering.change(message)
     header = java_class("org.apache.kafka.common.message.ResponseHeaderData")()
     header.setCorrelationId(correlation_id)
     return encode(header, key.responseHeaderVersion(version)) + encode(message, version)
 
 
-def serve(client: socket.socket, broker: socket.socket, lie: WireLie) -> None:
+def serve(client: socket.socket, broker: socket.socket, tampering: WireTampering) -> None:
     """Pass on requests and responses until the client closes the connection."""
     while True:
         try:
             request = read_frame(client)
         except ConnectionResetError:
             return
-        send_frame(broker, changed_request(lie, request))
-        send_frame(client, changed(lie, request, read_frame(broker)))
+        send_frame(broker, changed_request(tampering, request))
+        send_frame(client, changed(tampering, request, read_frame(broker)))
 
 
 def main() -> None:
-    """Serve one connection for each lie."""
+    """Serve one connection for each tampering."""
     plan = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=ProxyPlan)
     start_jvm(plan.jars, log=Path(plan.log))
     with socket.create_server((plan.address, 0)) as server:
         print(f"listening on {server.getsockname()[1]}", flush=True)
-        for lie in every_lie(plan.facts):
-            port = lie.port if lie.principal is None else SECURED_PORT
+        for tampering in every_tampering(plan.facts):
+            port = tampering.port if tampering.principal is None else SECURED_PORT
             client, _ = server.accept()
-            with client, socket.create_connection((plan.brokers[lie.broker], port)) as broker:
-                serve(client, broker, lie)
+            with client, socket.create_connection((plan.brokers[tampering.broker], port)) as broker:
+                serve(client, broker, tampering)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ Change = Callable[[Message], None]
 
 
 @dataclass(frozen=True)
-class WireLie:
+class WireTampering:
     """A request, and what the proxy makes of it and of its response.
 
     Attributes:
@@ -58,27 +58,27 @@ class WireLie:
     names: Mapping[str, str] = field(default_factory=dict)
 
 
-def lies(epochs: Epochs, topic_id: str) -> list[WireLie]:
-    """Return all lies, those before the removal first."""
+def tamperings(epochs: Epochs, topic_id: str) -> list[WireTampering]:
+    """Return all tamperings, those before the removal first."""
     found = [*_validated(epochs, topic_id), *_authorized(epochs), *_ends(epochs, topic_id)]
-    return sorted([*found, *_reported(epochs)], key=lambda lie: lie.after)
+    return sorted([*found, *_reported(epochs)], key=lambda tampering: tampering.after)
 
 
-def _validated(epochs: Epochs, topic_id: str) -> list[WireLie]:
+def _validated(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     fetched = partial(_at, fetch, 18, topic_id=topic_id)
     replica = partial(_at, of_replica(fetch, 2), 18, topic_id=topic_id)
     listed = partial(_at, list_offsets, 9)
     end = partial(_at, offset_for_leader_epoch, 4, epoch=epochs.first)
     older, newer = epochs.skipped, epochs.unknown
     return [
-        WireLie(Rule.OLDER_EPOCH, fetched(older), partition(errorCode=NONE)),
-        WireLie(Rule.NEWER_EPOCH, fetched(newer), partition(errorCode=FENCED)),
-        WireLie(Rule.LEADER_EPOCH, fetched(epochs.current), partition(errorCode=FENCED)),
-        WireLie(Rule.NO_EPOCH, fetched(-1), partition(errorCode=UNKNOWN)),
-        WireLie(Rule.VERSION_WITHOUT_EPOCH, _at(fetch, 8, -1), partition(errorCode=FENCED)),
-        WireLie(Rule.FOLLOWER, end(older), partition(errorCode=NOT_LEADER), broker=2),
-        WireLie(Rule.REPLICA, replica(older), partition(errorCode=NONE)),
-        WireLie(
+        WireTampering(Rule.OLDER_EPOCH, fetched(older), partition(errorCode=NONE)),
+        WireTampering(Rule.NEWER_EPOCH, fetched(newer), partition(errorCode=FENCED)),
+        WireTampering(Rule.LEADER_EPOCH, fetched(epochs.current), partition(errorCode=FENCED)),
+        WireTampering(Rule.NO_EPOCH, fetched(-1), partition(errorCode=UNKNOWN)),
+        WireTampering(Rule.VERSION_WITHOUT_EPOCH, _at(fetch, 8, -1), partition(errorCode=FENCED)),
+        WireTampering(Rule.FOLLOWER, end(older), partition(errorCode=NOT_LEADER), broker=2),
+        WireTampering(Rule.REPLICA, replica(older), partition(errorCode=NONE)),
+        WireTampering(
             Rule.RETRIABLE,
             listed(older),
             partition(errorCode=INVALID_REQUEST),
@@ -87,18 +87,18 @@ def _validated(epochs: Epochs, topic_id: str) -> list[WireLie]:
     ]
 
 
-def _authorized(epochs: Epochs) -> list[WireLie]:
+def _authorized(epochs: Epochs) -> list[WireTampering]:
     asked = _at(offset_for_leader_epoch, 4, -1, epoch=epochs.first)
     refused = partition(errorCode=UNAUTHORIZED, leaderEpoch=-1, endOffset=-1)
     served = partition(errorCode=NONE, leaderEpoch=epochs.first, endOffset=PER_EPOCH)
     return [
-        WireLie(Rule.DESCRIBE, asked, refused, principal=READER),
-        WireLie(Rule.CLUSTER_ACTION, asked, refused, principal=REPLICA),
-        WireLie(Rule.UNAUTHORIZED, asked, served, principal=STRANGER),
+        WireTampering(Rule.DESCRIBE, asked, refused, principal=READER),
+        WireTampering(Rule.CLUSTER_ACTION, asked, refused, principal=REPLICA),
+        WireTampering(Rule.UNAUTHORIZED, asked, served, principal=STRANGER),
     ]
 
 
-def _ends(epochs: Epochs, topic_id: str) -> list[WireLie]:
+def _ends(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     end = partial(_at, offset_for_leader_epoch, 4, epochs.current)
     fetched = partial(_at, fetch, 18, epochs.current, topic_id=topic_id)
     diverged = fetched(last_fetched_epoch=epochs.first, offset=PER_EPOCH + 10)
@@ -106,35 +106,35 @@ def _ends(epochs: Epochs, topic_id: str) -> list[WireLie]:
     below = fetched(last_fetched_epoch=epochs.first, offset=PER_EPOCH)
     unknown = fetched(last_fetched_epoch=epochs.unknown, offset=2 * PER_EPOCH)
     return [
-        WireLie(Rule.END_OF_LATEST, end(epoch=epochs.current), end_offset(-1)),
-        WireLie(Rule.END_OF_KNOWN, end(epoch=epochs.first), end_offset(1)),
-        WireLie(
+        WireTampering(Rule.END_OF_LATEST, end(epoch=epochs.current), end_offset(-1)),
+        WireTampering(Rule.END_OF_KNOWN, end(epoch=epochs.first), end_offset(1)),
+        WireTampering(
             Rule.END_OF_SKIPPED, end(epoch=epochs.skipped), partition(leaderEpoch=epochs.skipped)
         ),
-        WireLie(Rule.END_OF_REMOVED, end(epoch=epochs.first), end_offset(-10), after=True),
-        WireLie(
+        WireTampering(Rule.END_OF_REMOVED, end(epoch=epochs.first), end_offset(-10), after=True),
+        WireTampering(
             Rule.END_OF_UNKNOWN,
             end(epoch=epochs.unknown),
             partition(leaderEpoch=epochs.current, endOffset=3 * PER_EPOCH),
         ),
-        WireLie(Rule.DIVERGENCE, diverged, divergence(-1, -1)),
-        WireLie(Rule.NO_DIVERGENCE, fits, divergence(epochs.second, 2 * PER_EPOCH - 10)),
-        WireLie(Rule.UNKNOWN_LAST_FETCHED, unknown, partition(errorCode=NONE)),
-        WireLie(Rule.BELOW_LOG_START, below, partition(errorCode=NONE), after=True),
-        WireLie(Rule.THROTTLE_TIME, end(epoch=epochs.first), whole(throttleTimeMs=-1)),
-        WireLie(Rule.SCHEMA, end(epoch=epochs.first), no_partition),
-        WireLie(Rule.SCHEMA, fits, other_id(OTHER_ID)),
+        WireTampering(Rule.DIVERGENCE, diverged, divergence(-1, -1)),
+        WireTampering(Rule.NO_DIVERGENCE, fits, divergence(epochs.second, 2 * PER_EPOCH - 10)),
+        WireTampering(Rule.UNKNOWN_LAST_FETCHED, unknown, partition(errorCode=NONE)),
+        WireTampering(Rule.BELOW_LOG_START, below, partition(errorCode=NONE), after=True),
+        WireTampering(Rule.THROTTLE_TIME, end(epoch=epochs.first), whole(throttleTimeMs=-1)),
+        WireTampering(Rule.SCHEMA, end(epoch=epochs.first), no_partition),
+        WireTampering(Rule.SCHEMA, fits, other_id(OTHER_ID)),
     ]
 
 
-def _reported(epochs: Epochs) -> list[WireLie]:
+def _reported(epochs: Epochs) -> list[WireTampering]:
     listed = _at(list_offsets, 9, epochs.current, timestamp=EARLIEST)
     older = partition(leaderEpoch=epochs.second)
     return [
-        WireLie(Rule.EPOCH_OF_LEADER, metadata(topic="orders", version=12), older),
-        WireLie(Rule.EPOCH_OF_LEADER, metadata(topic="orders", version=12),
+        WireTampering(Rule.EPOCH_OF_LEADER, metadata(topic="orders", version=12), older),
+        WireTampering(Rule.EPOCH_OF_LEADER, metadata(topic="orders", version=12),
                 partition(leaderEpoch=-1), broker=3),
-        WireLie(Rule.EPOCH_OF_OFFSET, listed, partition(leaderEpoch=-1)),
+        WireTampering(Rule.EPOCH_OF_OFFSET, listed, partition(leaderEpoch=-1)),
     ]  # fmt: skip
 
 

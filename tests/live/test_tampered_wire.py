@@ -1,4 +1,4 @@
-"""A proxy on the wire that lies about one response after the other: lying_wire_test.py."""
+"""A proxy on the wire that changes one response after the other: tampered_wire_test.py."""
 
 import json
 from collections import Counter
@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from command import POOL, finished, ran
-from commit_lies import ABSENT, FETCHED, PENDING, SIMPLE, CommitFacts
-from every_lie import Facts, every_lie
-from quorum_lies import QuorumFacts
+from commit_tamperings import ABSENT, FETCHED, PENDING, SIMPLE, CommitFacts
+from every_tampering import Facts, every_tampering
+from quorum_tamperings import QuorumFacts
 
 from contract.protocol import RULES
 from contract.run_folder import find_runs
@@ -19,7 +19,7 @@ from scenarios.offset_commits import Membership, Producer
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
-SCENARIO = Path(__file__).with_name("lying_wire_test.py")
+SCENARIO = Path(__file__).with_name("tampered_wire_test.py")
 FACTS = Facts(
     epochs=[0, 1, 2, 3],
     topic_id=NO_ID,
@@ -35,15 +35,15 @@ FACTS = Facts(
     ),
     quorum=QuorumFacts(leader=1, follower=2, epoch=2, end=10),
 )
-LIES = every_lie(FACTS)
+TAMPERINGS = every_tampering(FACTS)
 OF_RULES = {str(rule.check) for rule in RULES.values()}
 
 
-def test_every_rule_of_the_protocol_has_a_lie() -> None:
-    assert {lie.rule for lie in LIES} == set(RULES)
+def test_every_rule_of_the_protocol_has_a_tampering() -> None:
+    assert {tampering.rule for tampering in TAMPERINGS} == set(RULES)
 
 
-def test_each_lie_breaks_its_rule_and_no_other(tmp_path: Path) -> None:
+def test_each_tampering_breaks_its_rule_and_no_other(tmp_path: Path) -> None:
     folder = ran(read_scenario(SCENARIO), tmp_path, POOL)
     (run,) = find_runs(folder)
     assert run.run().error is None
@@ -53,7 +53,7 @@ def test_each_lie_breaks_its_rule_and_no_other(tmp_path: Path) -> None:
     found = Counter(
         (row["check"], row["kind"], row["verdict"]) for row in rows if row["check"] in OF_RULES
     )
-    broken = [rule for lie in LIES for rule in (lie.rule, *lie.also)]
+    broken = [rule for tampering in TAMPERINGS for rule in (tampering.rule, *tampering.also)]
     assert found == Counter((str(RULES[rule].check), str(rule), "violation") for rule in broken)
     verdict = json.loads((run.report / "verdict.json").read_text())
     reported = {row["rule"] for row in verdict["rules"] if row["verdict"] == "violated"}

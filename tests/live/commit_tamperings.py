@@ -7,7 +7,7 @@ stores then differs from what the client asked for.
 from typing import Any
 
 import msgspec
-from wire_lies import WireLie, other_id, partition, whole
+from wire_tamperings import WireTampering, other_id, partition, whole
 
 from contract.commit_rules import CommitRule
 from contract.events import NO_EPOCH
@@ -84,36 +84,38 @@ class CommitFacts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def commit_lies(facts: CommitFacts) -> list[WireLie]:
-    """Return all lies."""
+def commit_tamperings(facts: CommitFacts) -> list[WireTampering]:
+    """Return all tamperings."""
     return [*_of_topics(facts), *_of_members(facts), *_stored(facts), *_fetched(facts)]
 
 
-def _lie(facts: CommitFacts, rule: CommitRule, request: WireRequest, **how: Any) -> WireLie:
-    """A lie about a request, which its group's coordinator gets."""
+def _tampering(
+    facts: CommitFacts, rule: CommitRule, request: WireRequest, **how: Any
+) -> WireTampering:
+    """A tampering with a request, which its group's coordinator gets."""
     broker = facts.coordinators[request.fields["groupId"]]
-    return WireLie(rule, request, broker=broker, **how)
+    return WireTampering(rule, request, broker=broker, **how)
 
 
-def _of_topics(facts: CommitFacts) -> list[WireLie]:
+def _of_topics(facts: CommitFacts) -> list[WireTampering]:
     simple = facts.simple
     no_id = Offset(topic="nothing", topic_id=UNKNOWN_ID, offset=7, metadata="no id")
     no_partition = facts.offset("no partition", partition=NO_SUCH_PARTITION, epoch=NO_EPOCH)
     first = facts.offset("topics first", partition=NO_SUCH_PARTITION, epoch=NO_EPOCH)
     return [
-        _lie(
+        _tampering(
             facts,
             CommitRule.UNKNOWN_TOPIC_ID,
             facts.commit(simple, no_id),
             change=partition(errorCode=NO_PARTITION),
         ),
-        _lie(
+        _tampering(
             facts,
             CommitRule.UNKNOWN_PARTITION,
             facts.commit(simple, no_partition),
             change=partition(errorCode=NO_TOPIC_ID),
         ),
-        _lie(
+        _tampering(
             facts,
             CommitRule.TOPICS_FIRST,
             facts.commit(ABSENT, first, facts.offset("beside it")),
@@ -123,8 +125,8 @@ def _of_topics(facts: CommitFacts) -> list[WireLie]:
     ]
 
 
-def _of_members(facts: CommitFacts) -> list[WireLie]:
-    """Lies about an error of a group or of a producer."""
+def _of_members(facts: CommitFacts) -> list[WireTampering]:
+    """Tamperings with an error of a group or of a producer."""
     classic, consumer = facts.classic, facts.consumer
     newer = classic.at(classic.generation + 1)
     stale = consumer.at(consumer.generation + 1)
@@ -152,41 +154,41 @@ def _of_members(facts: CommitFacts) -> list[WireLie]:
         ),
     ]
     return [
-        _lie(facts, rule, request, change=partition(errorCode=error))
+        _tampering(facts, rule, request, change=partition(errorCode=error))
         for rule, request, error in changed
     ]
 
 
-def _stored(facts: CommitFacts) -> list[WireLie]:
-    """Lies by which the coordinator stores something else than it was asked to.
+def _stored(facts: CommitFacts) -> list[WireTampering]:
+    """Tamperings by which the coordinator stores something else than it was asked to.
 
-    No topic has an id that is not stored with its commits. So the last lie is also one about an
-    unknown topic id.
+    No topic has an id that is not stored with its commits. So the last tampering is also one with
+    an unknown topic id.
     """
     simple, classic = facts.simple, facts.classic
     newer = classic.at(classic.generation + 1)
     with_deleted_id = facts.offset("deleted id", topic_id=DELETED_ID)
     return [
-        _lie(
+        _tampering(
             facts,
             CommitRule.STORED_COMMIT,
             facts.commit(simple, facts.offset("another epoch")),
             change_request=partition(committedLeaderEpoch=facts.epoch + 1),
         ),
-        _lie(
+        _tampering(
             facts,
             CommitRule.REFUSED_COMMIT,
             facts.commit(newer, facts.offset("refused")),
             change_request=whole(generationIdOrMemberEpoch=classic.generation),
             change=partition(errorCode=OTHER_GENERATION),
         ),
-        _lie(
+        _tampering(
             facts,
             CommitRule.STORED_VERSION,
             facts.commit(simple, facts.offset("with an end"), version=WITH_RETENTION),
             change_request=whole(retentionTimeMs=RETENTION_MS),
         ),
-        _lie(
+        _tampering(
             facts,
             CommitRule.STORED_TOPIC_ID,
             facts.commit(simple, with_deleted_id),
@@ -198,10 +200,10 @@ def _stored(facts: CommitFacts) -> list[WireLie]:
     ]
 
 
-def _fetched(facts: CommitFacts) -> list[WireLie]:
+def _fetched(facts: CommitFacts) -> list[WireTampering]:
     fetched = facts.fetch(FETCHED)
     return [
-        _lie(facts, rule, request, change=change)
+        _tampering(facts, rule, request, change=change)
         for rule, request, change in (
             (CommitRule.FETCHED_COMMIT, fetched, partition(metadata="another")),
             (CommitRule.EPOCH_OF_COMMIT, fetched, partition(committedLeaderEpoch=NO_EPOCH)),

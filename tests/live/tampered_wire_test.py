@@ -4,20 +4,20 @@ Cluster: 3 brokers, as in epoch_protocol, which are the controllers too, and a T
          observer's node.
 Load:    as in epoch_protocol: a log of four epochs, of which the third has no record. A group of
          each protocol, a commit, an open transaction with offsets, a producer with a successor.
-Fault:   the proxy decodes each request and its response, changes one of them (wire_lies.py,
-         commit_lies.py, quorum_lies.py), and sends it on.
-Expect:  test_lying_wire.py compares the findings with the lies.
+Fault:   the proxy decodes each request and its response, changes one of them (wire_tamperings.py,
+         commit_tamperings.py, quorum_tamperings.py), and sends it on.
+Expect:  test_tampered_wire.py compares the findings with the tamperings.
 """
 
 import re
 from pathlib import Path
 
 import msgspec
-from commit_lies import ABSENT, FETCHED, LATEST_IN_TRANSACTION, PENDING, SIMPLE, CommitFacts
-from every_lie import Facts, every_lie
-from lying_proxy import ProxyPlan
-from quorum_lies import QuorumFacts
-from wire_lies import WireLie
+from commit_tamperings import ABSENT, FETCHED, LATEST_IN_TRANSACTION, PENDING, SIMPLE, CommitFacts
+from every_tampering import Facts, every_tampering
+from quorum_tamperings import QuorumFacts
+from tampering_proxy import ProxyPlan
+from wire_tamperings import WireTampering
 
 from cluster.kafka.topology import PASSWORD, Topology
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
@@ -41,19 +41,19 @@ from scenarios.epoch_protocol_test import (
 )
 from scenarios.offset_commits import Membership, Producer, WireCommits
 
-PROXY = Path(__file__).with_name("lying_proxy.py")
+PROXY = Path(__file__).with_name("tampering_proxy.py")
 START_SECONDS = 60
 FIRST_EPOCH = 1
 """Of a new quorum."""
 
 
 class LyingWireScenario(Scenario):
-    """One request for each lie, by way of the proxy."""
+    """One request for each tampering, by way of the proxy."""
 
     topology = Topology(brokers=3, principals=(READER, REPLICA, STRANGER))
     must_judge = ()
 
-    def test_lying_wire(self) -> None:
+    def test_tampered_wire(self) -> None:
         with self.running(topics=[ORDERS]) as run:
             self.leave_first_epoch(run)
             run.create(assignment=[1, 2, 3])
@@ -63,7 +63,9 @@ class LyingWireScenario(Scenario):
             run.quorum.watch()
             epochs = write_epochs(run)
             run.log_ends(ORDERS)
-            run.phases.enter(Stage.STEADY, "each broker shows its epoch, and the proxy lies")
+            run.phases.enter(
+                Stage.STEADY, "each broker shows its epoch, and the proxy changes responses"
+            )
             for broker in run.kafka.topology.broker_ids:
                 current = list_offsets(
                     topic="orders", version=9, current_leader_epoch=epochs.current
@@ -73,11 +75,11 @@ class LyingWireScenario(Scenario):
             pending = commits.initialize("pending")
             facts = self.facts(run, epochs, commits, pending)
             port = self.open_proxy(run, facts)
-            reported = every_lie(facts)
-            for before, lie in zip([None, *reported], reported, strict=False):
-                if lie.after and before is not None and not before.after:
+            reported = every_tampering(facts)
+            for before, tampering in zip([None, *reported], reported, strict=False):
+                if tampering.after and before is not None and not before.after:
                     run.observer.delete_records("orders", 0, before_offset=LOG_START)
-                self.send(run, port, lie)
+                self.send(run, port, tampering)
             commits.end(pending)
             run.settle()
 
@@ -144,20 +146,20 @@ class LyingWireScenario(Scenario):
         )
         return int(found[1])
 
-    def send(self, run: Run, port: int, lie: WireLie) -> None:
-        """Send the request of a lie to the proxy."""
+    def send(self, run: Run, port: int, tampering: WireTampering) -> None:
+        """Send the request of a tampering to the proxy."""
         login = None
-        if lie.principal is not None:
-            login = Login(principal=lie.principal, password=PASSWORD)
+        if tampering.principal is not None:
+            login = Login(principal=tampering.principal, password=PASSWORD)
         run.observer.worker.call(
             ObserverRole.call_broker(
-                lie.broker,
+                tampering.broker,
                 Broker(run.observer.worker.host.address, port, login),
-                [lie.request],
+                [tampering.request],
                 topic_names={
                     run.wire.topic_id("orders"): "orders",
                     METADATA_LOG_ID: METADATA_LOG,
-                    **lie.names,
+                    **tampering.names,
                 },
             )
         )

@@ -1,7 +1,7 @@
 """Responses of controllers that a proxy changes: one for each rule of the quorum."""
 
 import msgspec
-from wire_lies import Change, WireLie, divergence, partition
+from wire_tamperings import Change, WireTampering, divergence, partition
 
 from cluster.kafka.topology import CONTROLLER_PORT
 from contract.quorum_rules import QuorumRule
@@ -38,8 +38,8 @@ class QuorumFacts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def quorum_lies(facts: QuorumFacts) -> list[WireLie]:
-    """Return all lies; the quorum's epoch is above 1, so that there is a Vote of an older one."""
+def quorum_tamperings(facts: QuorumFacts) -> list[WireTampering]:
+    """Return all tamperings; the quorum's epoch is above 1, so a Vote can have an older one."""
     epoch, leader = facts.epoch, facts.leader
     own, older = facts.fetch(epoch), epoch - 1
     voted = vote(version=0, epoch=older, candidate=leader)
@@ -62,7 +62,7 @@ def quorum_lies(facts: QuorumFacts) -> list[WireLie]:
         (QuorumRule.OLD_END, ended, served),
     ]
     return [
-        WireLie(
+        WireTampering(
             rule,
             request,
             change,
