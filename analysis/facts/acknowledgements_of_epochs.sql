@@ -35,11 +35,13 @@ led as (
     row_number() over (partition by topic, partition, epoch order by from_micros) as nth
   from leader_epochs
   where broker >= 0
+),
+acknowledged as (
+  select * from sliced_acknowledged left join known using (topic, partition, offset, value)
 )
 select s.topic, s.partition, producer, acks, offset, last_offset, intended_micros, answered_micros,
   s.epoch, leader, led_micros
-from (select * from sliced_acknowledged left join known using (topic, partition, offset, value)) as s
-left join led
+from acknowledged as s left join led
   on led.topic = s.topic and led.partition = s.partition and led.epoch = s.epoch
     and (nth = 1 or answered_micros >= led_micros)
     and coalesce(answered_micros < again_micros, true)
