@@ -21,6 +21,7 @@ IN_A_ROW_AND_APART = (5, 6, 7, 10, 12)
 BETWEEN = (6, 8, 9, 11)
 """Offsets of the other places: one span begins within one of the first place, one between two."""
 END = 16
+OFFSETS = "__consumer_offsets"
 
 
 def several(h: History, *, isolation: str = "read_uncommitted") -> None:
@@ -163,7 +164,11 @@ def lost_records_lie_between_others(h: History) -> None:
     "A group is not given records in a row and apart, between others of a partition, a topic and a "
     "group.",
     source="KafkaConsumer: the position is one more than the offset of the last record given out",
-    expects={"skipped_record": f"{VIOLATION}: skipped without an error: neither a truncation"},
+    expects={
+        "skipped_record": f"{VIOLATION}: skipped without an error: neither a truncation",
+        "poll_skip": f"{VIOLATION}: between polls",
+        "divergent_readers": f"{VIOLATION}: delivered to one",
+    },
 )
 def skipped_records_lie_between_others(h: History) -> None:
     several(h)
@@ -206,3 +211,92 @@ def resets_lie_between_others(h: History) -> None:
                 )
         h.polled(0, 3, at=15.0, sequence=LOGS.index(where) * END, group=group, **where)
         h.polled(13, 15, at=50.0, sequence=LOGS.index(where) * END + 13, group=group, **where)
+
+
+@asks(
+    "Records are delivered again while faults hold, from the moment of one delivery up to that of "
+    "another one; two faults begin at one time, and two have one target.",
+    source="Kafka's documentation, Message Delivery Semantics: delivery is at least once",
+    expects={"reprocessing_amplification": f"{PERMITTED}: while a fault held: pause broker:"},
+)
+def records_are_delivered_again_while_faults_hold(h: History) -> None:
+    several(h)
+    sent(h)
+    delivered(h)
+    delivered(h, at=40.0, member="2")
+    for fault, broker, injected, healed in (
+        ("pause", 1, 40.6, 41.0),
+        ("pause", 1, 20.6, 41.2),
+        ("pause", 2, 40.6, 43.8),
+        ("kill", 1, 40.6, 43.8),
+    ):
+        h.fault(fault, h.on_broker(broker), injected=injected, healed=healed)
+
+
+@asks(
+    "Commits of one group wait at once, and one after another without an answer between; those of "
+    "another one are answered between, and a third one's wait less than 2 s.",
+    source="CoordinatorRuntime: a response waits until the records of its write are committed; "
+    "docs/findings.md, commit_unavailable: an outage is a time in which nobody was answered",
+    expects={
+        "commit_unavailable": f"{PERMITTED}: unavailable: 3 operations waited for 20.0 s in total; "
+        "no service was possible for 5.0 s of it",
+    },
+)
+def commits_of_several_groups_wait(h: History) -> None:
+    several(h)
+    h.group("m")
+    for group in ("g", "k", "m"):
+        h.commit(1, 0, at=5.0, group=group)
+    for at, leader, epoch in (
+        (0.6, 2, 0),
+        (22.0, -1, 1),
+        (26.0, 2, 2),
+        (38.0, -1, 3),
+        (39.0, 2, 4),
+    ):
+        h.led(leader, epoch, at=at, isr=(2,), replicas=(2,), topic=OFFSETS, partition=h.index)
+    timeout, rebalance = "TimeoutException", "RebalanceInProgressException"
+    for group, began, ended, error in (
+        ("g", 20.0, 24.0, timeout),
+        ("g", 23.0, 28.0, timeout),
+        ("g", 35.0, 40.0, timeout),
+        ("g", 60.0, 63.0, timeout),
+        ("k", 20.0, 24.0, timeout),
+        ("k", 25.0, 26.0, rebalance),
+        ("k", 30.0, 34.0, timeout),
+        ("m", 20.0, 21.9, timeout),
+        ("m", 25.0, 27.0, timeout),
+    ):
+        h.commit(2, 0, at=ended, group=group, stored=False, outcome="unknown", error=error)
+        h.rows["commits"][-1]["began_micros"] = h.at(began)
+
+
+@asks(
+    "A commit's epoch is gone from the leader's epochs in one partition, and still there in those "
+    "of another partition and topic; another group has committed the next epoch.",
+    source="LeaderEpochFileCache.truncateFromStartAsyncFlush: a deletion removes an epoch once a "
+    "newer one starts at or below the log start",
+    expects={
+        "committed_epoch_expired": f"{VIOLATION}: at an assignment: epoch 0 was committed; the "
+        "oldest epoch left in the log was 1",
+        "commit_expired": VIOLATION,
+    },
+)
+def committed_epoch_expires_in_one_partition(h: History) -> None:
+    several(h)
+    sent(h)
+    for number, where in enumerate(LOGS):
+        start = 0 if number else 8
+        h.sampled(1, at=9.0, end=END, **where)
+        h.led(2, 1, at=20.0, isr=(1, 2), starts=8, **where)
+        h.sampled(2, at=30.0, end=END, start=start, epoch=1, **where)
+        kept = ((8, END - 1, 1),) if start else ((0, 7, 0), (8, END - 1, 1))
+        sequences = {first: number * END + first for first, _, _ in kept}
+        copies(h, (1, 2), *kept, start=start, sequences=sequences, high_watermark=END, **where)
+    for where, group in PLACES:
+        offset, epoch = (9, 1) if group == "k" else (5, 0)
+        h.commit(offset, epoch, at=10.0, group=group, **where)
+        h.changed("assigned", at=50.0, position=offset, group=group, **where)
+        if group == "g" and where["partition"]:
+            h.commit(END, 1, at=60.0, group=group, **where)
