@@ -300,3 +300,90 @@ def committed_epoch_expires_in_one_partition(h: History) -> None:
         h.changed("assigned", at=50.0, position=offset, group=group, **where)
         if group == "g" and where["partition"]:
             h.commit(END, 1, at=60.0, group=group, **where)
+
+
+@asks(
+    "A member is delivered records again in one session, twice the last of them; other members are "
+    "given those of another partition, topic and group again.",
+    source="KafkaConsumer: a position moves past each record that poll returns",
+    expects={
+        "duplicate_delivery": f"{VIOLATION}: within a session: delivered again in one session",
+    },
+)
+def one_session_is_given_records_again(h: History) -> None:
+    several(h)
+    sent(h)
+    delivered(h)
+    for where, group, offset, sequence, second in records(40.0):
+        member = "1" if (where, group) == PLACES[0] else "2"
+        h.polled(offset, at=second, sequence=sequence, group=group, member=member, **where)
+    h.polled(IN_A_ROW_AND_APART[-1], at=50.0)
+
+
+@asks(
+    "A member starts ahead of its group's commit in one partition, and was reset in another one; "
+    "in a third one it starts at the commit; another group's member starts behind its own.",
+    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; auto.offset.reset",
+    expects={
+        "start_mismatch": f"{VIOLATION}: ahead: the member began at 9, but the group had committed "
+        "5",
+    },
+)
+def members_start_elsewhere_than_at_their_commits(h: History) -> None:
+    several(h)
+    sent(h)
+    stored(h)
+    for (where, group), commit, start in zip(PLACES, (5, 5, 12, 5), (9, 9, 8, 5), strict=True):
+        sequence = LOGS.index(where) * END
+        h.polled(0, commit - 1, at=15.0, sequence=sequence, group=group, **where)
+        h.commit(commit, 0, at=20.0, group=group, **where)
+        h.changed("opened", at=39.5, member="2", group=group)
+        h.changed("assigned", at=40.0, position=start, member="2", group=group, **where)
+        h.polled(
+            start, END - 1, at=50.0, sequence=sequence + start, member="2", group=group, **where
+        )
+    h.reset("truncation", 5, 7, at=41.0, **LOGS[1])
+    h.reset("out_of_range", 7, 9, at=42.0, **LOGS[1])
+    h.reset("out_of_range", 3, 5, at=42.0, **LOGS[2])
+    h.reset("out_of_range", 3, 5, at=60.0, **LOGS[0])
+
+
+@asks(
+    "Members of several partitions read all of epoch 0, and epoch 1 began elsewhere in each of "
+    "them. Some are told where it began in their own one, and one is told a newer epoch.",
+    source="LogTruncationException: the first offset known to diverge; "
+    "LeaderEpochFileCache.endOffsetFor",
+    expects={
+        "divergence_mismatch": f"{VIOLATION}: elsewhere: the exception has divergent offset 10, "
+        "but epoch 0 ends at 8",
+    },
+)
+def logs_diverge_at_other_offsets_in_others(h: History) -> None:
+    several(h)
+    sent(h)
+    for number, (where, begins) in enumerate(zip(LOGS, (8, 10, 4), strict=True)):
+        sequence = (number + len(LOGS)) * END
+        h.sampled(1, at=9.0, end=END, **where)
+        h.led(2, 1, at=20.0, isr=(2,), starts=begins, **where)
+        h.sampled(2, at=25.0, end=begins, epoch=1, **where)
+        h.sent(begins, 11, at=26.0, sequence=sequence + begins, **where)
+        h.led(2, 2, at=30.0, isr=(2,), starts=12, **where)
+        h.sent(12, END - 1, at=32.0, sequence=sequence + 12, **where)
+        h.sampled(2, at=35.0, end=END, epoch=2, **where)
+        sequences = {0: number * END, begins: sequence + begins, 12: sequence + 12}
+        spans = ((0, begins - 1, 0), (begins, 11, 1), (12, END - 1, 2))
+        copies(h, (1, 2), *spans, sequences=sequences, high_watermark=END, **where)
+    for (where, group), offset, epoch in zip(PLACES, (10, 10, 8, 8), (0, 0, 1, 0), strict=True):
+        sequence = LOGS.index(where) * END
+        h.polled(0, END - 1, at=15.0, sequence=sequence, group=group, **where)
+        h.changed(
+            "failed",
+            at=40.0,
+            position=END,
+            exception="LogTruncationException",
+            message="Detected log truncation with diverging offset",
+            divergent_offset=offset,
+            divergent_epoch=epoch,
+            group=group,
+            **where,
+        )
