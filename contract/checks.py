@@ -1,4 +1,4 @@
-"""The names of the checks, each that of a function in `analysis/checks`."""
+"""The names of the checks, each that of a statement or a function in `analysis/checks`."""
 
 import enum
 

@@ -242,7 +242,8 @@ TABLES_OF_CLIENTS = {
     "resets": table(
         "One row per reset that a client logged. Source: the clients' logs, with one parser per"
         " client. confluent-kafka passes librdkafka's lines to its `logger` at the next poll, so"
-        " `at_micros` can be late.",
+        " `at_micros` can be late. A client that looks an offset up logs the reset before, and the"
+        " offset when it knows it: `at_micros` is that of the first line.",
         *MEMBER,
         *PARTITION,
         string(

@@ -74,7 +74,7 @@ class Exam:
         found: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
         for check, one in judged.items():
             if one.lacks:
-                assert check not in asked_for, f"the exam has too few rows for {check}: {one.lacks}"
+                assert check not in asked_for, f"the exam can't ask {check}: {one.lacks}"
             for row in one.findings:
                 reported = (row["verdict"], row["kind"], row["cause"])
                 place = self._world.place_of(row)
