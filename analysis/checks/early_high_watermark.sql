@@ -1,12 +1,14 @@
 /*
 id: G16
-definition: A leader's high watermark was above what a majority has, or moved before its own
-  epoch did.
+definition: A controller that leads the metadata quorum reported a high watermark above the offset
+  that a majority of the voters has reached, or one that does not yet cover an entry of its epoch.
 explanation: >-
-  A leader reports its high watermark and how far each voter has fetched in one response. It is
-  compared in each response in which the high watermark is higher than in the one before. A rule
-  about the order in time can't be proved by samples: the result is that none refutes it.
-undecided: the voters changed, or one of them lost its log, since the response before.
+  A leader reports its high watermark and the log end of each voter in one response. They are
+  compared in the first response of an epoch, and in each one whose high watermark is higher than
+  in the response before. Responses are samples: they can violate the rule, but not prove that it
+  held between them.
+undecided: since the response before, the set of voters changed or a voter's log became shorter,
+  and the high watermark is above the majority.
 evaluates: every response of a leader with a high watermark.
 source: KIP-595; `LeaderState.maybeUpdateHighWatermark`.
 needs: [quorum_samples]
@@ -37,12 +39,12 @@ with entries as (
   union all
   select metadata_epoch, base_offset from cut_metadata_batches where leader is not null
 ),
-epoch_starts as (
+first_entries as (
   select leader_epoch, min(base_offset) as start from entries group by all
 ),
 followed as (
   select *,
-    -- The leader counts.
+    -- The offset that a majority of the voters, of which the leader is one, has reached.
     element_at(sort_array(log_ends, false), cast(size(log_ends) div 2 as int) + 1) as majority,
     lag(high_watermark) over in_epoch as watermark_before,
     lag(voters) over in_epoch as voters_before,
@@ -55,5 +57,5 @@ sampled as (
 )
 select *, coalesce(to_json(voters) != to_json(voters_before)
     or array_min(log_ends) < least_before, false) as has_changed
-from sampled left join epoch_starts using (leader_epoch)
+from sampled left join first_entries using (leader_epoch)
 where watermark_before is null or high_watermark > watermark_before

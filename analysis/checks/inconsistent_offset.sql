@@ -1,12 +1,11 @@
 /*
 id: B1
-definition: One offset has several values, among those that groups were delivered and the log at
-  the end.
-explanation: Several values under one leader epoch are a violation. Under several epochs the log
-  was truncated and rewritten.
-permitted: by an election in between that permits the loss; the overwritten value was not
-  acknowledged with acks=all; one value is of the topic before it was created again.
-undecided: a client reports no epoch; an election in between is not known.
+definition: One offset has several values, in the deliveries to groups and in the log at the end.
+explanation: Several values under one leader epoch are a violation. If their epochs differ, the log
+  was truncated and rewritten between these epochs, and an election in between has to permit it.
+permitted: an election in between permits the loss; no overwritten value was sent with acks=all;
+  or the topic was created again between the values.
+undecided: a client reports no epoch; or an election in between is not known.
 evaluates: every delivery.
 source: 'KIP-101: an epoch has one leader, which writes each offset once.'
 needs: [polls, leaderships]

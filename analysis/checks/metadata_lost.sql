@@ -1,11 +1,13 @@
 /*
 id: G15
 definition: Metadata that was committed is not in the metadata logs at the end.
-explanation: Committed is what lies below a high watermark that a leader reported. Its newest
-  entry is of the leader's epoch. So a log that reaches the high watermark has an entry of that
-  epoch just below it. What the leader's log held there before a fault was healed is in a log at
-  the end.
-undecided: a minority of the leader's voters has it at the end.
+explanation: >-
+  Entries below a high watermark that a leader reported are committed, and the newest of them is of
+  the leader's epoch. A log that at the end reaches the high watermark has an entry of that epoch
+  just below it, or else it was overwritten. A batch that the leader's log held below the high
+  watermark just before a fault was healed is in some log at the end, or else it was truncated. And
+  more than half of the leader's voters have a log that reaches the high watermark.
+undecided: some of the leader's voters reach the high watermark, but not more than half.
 evaluates: every high watermark that a leader reported.
 source: KIP-595; Raft, Leader Completeness; `LeaderState.maybeUpdateHighWatermark`.
 needs: [quorum_samples, metadata_batches]
@@ -45,7 +47,7 @@ entries as (
   union all
   select metadata_epoch, base_offset from cut_metadata_batches where leader is not null
 ),
-epoch_starts as (
+first_entries as (
   select metadata_epoch, min(base_offset) as start from entries group by all
 ),
 -- The log of each voter: its end, and the epoch just below the high watermark.
@@ -56,19 +58,21 @@ logs as (
   from committed as c join metadata_batches as b on array_contains(voters, b.server)
   group by all
 ),
-few as (
+-- `servers`: the voters whose logs reach the high watermark.
+reaching as (
   select leader, metadata_epoch, high_watermark, at, voters,
     sort_array(collect_set(if(log_end >= high_watermark, server, null))) as servers
   from logs
   group by all
 ),
+-- Batches that a server held before a fault was healed, and that no log has at the end.
 removed as (
   select * from cut_metadata_batches
   left anti join (select {{ batch }} from metadata_batches) as there using ({{ batch }})
 )
 select leader, metadata_epoch, high_watermark, at, sort_array(collect_set(server)) as servers,
   'overwritten' as kind, format_string('epoch %s just below it', found_epoch) as got
-from logs left join epoch_starts using (metadata_epoch)
+from logs left join first_entries using (metadata_epoch)
 where log_end >= high_watermark and (found_epoch > metadata_epoch
   or found_epoch < metadata_epoch and coalesce(start < high_watermark, true))
 group by leader, metadata_epoch, high_watermark, at, found_epoch
@@ -76,7 +80,7 @@ union all
 select leader, metadata_epoch, high_watermark, at, servers,
   if(size(servers) = 0, 'in no log', 'on a minority'),
   format_string('of voters %s', to_json(voters))
-from few
+from reaching
 where size(servers) * 2 <= size(voters)
 union all
 select q.leader, leader_epoch, max(high_watermark), min(at_micros), array(server), 'truncated',

@@ -1,8 +1,8 @@
 /*
 id: B4
 definition: Within a session, a record was delivered after one with a higher offset.
-permitted: from one poll to the next the member returned to an offset that its group had
-  committed, as in a rebalance that is over within one poll.
+permitted: between two polls the member returned to an offset that its group had committed, as
+  after a rebalance that begins and ends within one poll.
 evaluates: every delivery.
 source: '`KafkaConsumer`: the position moves past each record that poll returns.'
 needs: [polls, group_events]

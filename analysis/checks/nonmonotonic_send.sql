@@ -4,13 +4,13 @@ definition: Of two values that a producer sent to a partition in turn, the later
   offset.
 explanation: >-
   An idempotent producer keeps the order when it retries, and so does one with
-  `max.in.flight.requests.per.connection=1`. It is no reordering if the earlier value is lost, so
-  that its offset was free again, or if the log in which the later one was written did not have it:
-  `lost_record` evaluates that.
+  `max.in.flight.requests.per.connection=1`. The order is judged only within one log: the log to
+  which the later value was appended has to have had the earlier one. If the earlier value was lost
+  before, its offset was free again; `lost_record` evaluates that.
 permitted: the producer is not idempotent and has several requests in flight; or these settings
   are not known, and acks is not all.
-undecided: the earlier value is below the log start; or acks=all, without a transaction, and
-  these settings are not known.
+undecided: the earlier value is below the log start, so that it is not known whether it was lost;
+  or these settings are not known, acks=all, and the value is in no transaction.
 evaluates: every acknowledged value, with the value that was acknowledged before it in the order
   of sending.
 source: '`enable.idempotence`; `max.in.flight.requests.per.connection`.'
@@ -22,12 +22,12 @@ cases:
   cause: value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before
     it, is at offset {prev_offset}
   permitted_if: promise = 'permitted'
-  undecided_if: promise = 'undecided' or not is_kept
+  undecided_if: promise = 'undecided' or not is_in_one_log
 - violation: between sends
   cause: value {sequence} of {producer} is at offset {offset}; value {prev_sequence}, sent before
     it, is at offset {prev_offset}
   permitted_if: promise = 'permitted'
-  undecided_if: promise = 'undecided' or not is_kept
+  undecided_if: promise = 'undecided' or not is_in_one_log
 evidence: producer, sequence, prev_sequence, prev_offset, acks, is_idempotent, in_flight_max
 place:
   offset_first: offset
@@ -38,8 +38,9 @@ with in_turn as (
     transaction)) over (partition by producer, topic, partition order by sequence) as before
   from sliced_acknowledged
 ),
--- `value` is the first of the earlier slice, and stands for all of it.
-turned as (
+-- The values whose predecessor has a higher offset. `value` and what begins with `prev_` are the
+-- predecessor's; `value`, the first of its slice, stands for the whole slice.
+reordered as (
   select producer, topic, partition, sequence, offset, acks, is_idempotent, in_flight_max,
     answered_micros as at, value as own_value, before.sequence as prev_sequence,
     before.offset as prev_offset, before.value as value,
@@ -59,18 +60,18 @@ epochs_of_values as (
   select topic, partition, value, acknowledged_epoch from lost_acknowledged
 ),
 in_one_log as (
-  select distinct turned.*
-  from turned
+  select distinct later.*
+  from reordered as later
   join surviving_records as held
-    on (held.topic, held.partition, held.value) = (turned.topic, turned.partition, turned.value)
+    on (held.topic, held.partition, held.value) = (later.topic, later.partition, later.value)
   join epochs_of_values as own
-    on (own.topic, own.partition, own.value) = (turned.topic, turned.partition, own_value)
-  left join timelines as t on (t.topic, t.partition) = (turned.topic, turned.partition)
+    on (own.topic, own.partition, own.value) = (later.topic, later.partition, own_value)
+  left join timelines as t on (t.topic, t.partition) = (later.topic, later.partition)
   where {{ had("own.leader_epoch", "held.leader_epoch", "prev_offset") }}
 )
-select *, true as is_kept from in_one_log
+select *, true as is_in_one_log from in_one_log
 union all
--- Below the log start it is not known whether the earlier value had been truncated.
-select turned.*, false
-from turned join log_bounds as b on (b.topic, b.partition) = (turned.topic, turned.partition)
+-- Below the log start nothing shows whether the log had the earlier value.
+select reordered.*, false
+from reordered join log_bounds as b on (b.topic, b.partition) = (reordered.topic, reordered.partition)
 where prev_offset < log_start

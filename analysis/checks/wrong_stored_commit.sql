@@ -1,9 +1,10 @@
 /*
 id: P11
-definition: An accepted commit is not stored, or otherwise than in its request; or a refused one
-  is.
-explanation: The kind is the rule of docs/protocol.md. A stored commit belongs to a request about
-  its group and partition with its metadata, at that time.
+definition: An accepted commit is not stored, or is stored with other values than its request had;
+  or a refused commit is stored.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. A request is compared
+  with the stored commits of its group and partition that have its metadata and were stored between
+  the request and the response.
 evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a response.
 source: KIP-320, OffsetCommit and TxnOffsetCommit, Offset Schema Changes; KIP-1319, Persisting
   topic IDs; `OffsetCommitValue`.
@@ -14,6 +15,7 @@ rules: true
 format_string('offset %s, epoch %s, producer %s with epoch %s',
       {{ offset }}, {{ epoch }}, {{ producer }}, {{ producer_epoch }})
 {%- endmacro %}
+-- The request has a leader epoch since version 6 of OffsetCommit and version 2 of TxnOffsetCommit.
 with commits as (
   select *, {{ stored_in_words("asked_offset",
       "if(version >= if(api = 'OFFSET_COMMIT', 6, 2), coalesce(asked_epoch, -1), -1)",
@@ -53,7 +55,8 @@ responses as (
   from best
   where error_code = 0
   union all
-  -- After others (unknown, timeout, disconnected) it may be stored all the same.
+  -- After UNKNOWN_SERVER_ERROR (-1), REQUEST_TIMED_OUT (7) and NETWORK_EXCEPTION (13) the commit may
+  -- be stored nevertheless.
   select {{ response }}, 'refused commit', 'nothing', written,
     if(is_offset_stored, 'violation', null)
   from best
