@@ -26,7 +26,7 @@ with required as (
   select w.*, r.group, marker_permit
   from transactional_writes as w
   join committed_readers as r using (topic)
-  left join lost_markers using (topic, partition, producer, transaction, marker_at)
+  left join lost_markers using (topic, partition, producer, transaction, marker_offset)
   where ended_as != 'committed'
 ),
 delivered as (

@@ -32,7 +32,7 @@ place:
   at: committed_micros
 */
 with unpolled as (
-  select * from stored_commits where polled_at is null and offset > 0
+  select * from stored_commits where polled_micros is null and offset > 0
 ),
 open as (
   select * from {{ with_reset_to("unpolled") }} where reset_cause is null

@@ -47,7 +47,7 @@ with known as (
 ),
 beyond as (
   select * from known
-  where polled_at is null and (previous_offset is null or previous_offset != offset)
+  where polled_micros is null and (previous_offset is null or previous_offset != offset)
 ),
 points as (
   select {{ commit_key }}, offset - 1 as offset, committed_micros from beyond

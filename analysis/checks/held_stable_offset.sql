@@ -29,18 +29,18 @@ cases:
     {seconds:.1f} s; {behind} offsets lay behind it
 evidence: producer, transaction, transactional_id, behind, seconds, late_seconds, faults
 place:
-  offset_last: marker_at
+  offset_last: marker_offset
   at: began_micros
 */
 with ended as (
-  select topic, partition, producer, transaction, marker_at, min(offset) as offset_first,
+  select topic, partition, producer, transaction, marker_offset, min(offset) as offset_first,
     sum(records) as records, min(answered_micros) as began_micros
   from transactional_writes
   where marker is not null and answered_micros is not null
   group by all
 ),
 markers as (
-  select topic, partition, base_offset as marker_at, min(max_timestamp_micros) as ended_micros
+  select topic, partition, base_offset as marker_offset, min(max_timestamp_micros) as ended_micros
   from replica_batches left semi join survivors using (topic, partition, broker)
   where is_control
   group by all
@@ -53,13 +53,13 @@ closed as (
   group by all
 ),
 held as (
-  select *, marker_at - offset_first - records as behind,
+  select *, marker_offset - offset_first - records as behind,
     (ended_micros - began_micros) / {{ micros_per_second }} as seconds,
     (ended_micros - closed_micros) / {{ micros_per_second }} as late_seconds
   from ended
-  join markers using (topic, partition, marker_at)
+  join markers using (topic, partition, marker_offset)
   left join closed using (producer, transaction)
-  where marker_at - offset_first > records
+  where marker_offset - offset_first > records
     and ended_micros - began_micros >= 2 * {{ micros_per_second }}
 )
 select held.*, count(f.injected_micros) as faults

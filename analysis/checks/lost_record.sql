@@ -24,7 +24,7 @@ evaluated: >-
 exercised: changed_logs
 cases:
 - permitted: deleted with its topic
-  cause: '{loss}, created again at metadata offset {created_at}'
+  cause: '{loss}, created again at metadata offset {created_offset}'
 - permitted: truncated
   when: reason = 'election'
   cause: '{loss}; {permitted_by.words}'
@@ -120,7 +120,7 @@ judged as (
     if(kind = 'expired_unread', groups_missed, null) as groups_missed,
     if(kind = 'truncated', permit, null) as permitted_by,
     if(kind = 'expired_unread', deletion, null) as deletion,
-    if(kind = 'deleted with its topic', created_at, null) as created_at,
+    if(kind = 'deleted with its topic', created_offset, null) as created_offset,
     case
       when kind in ('deleted with its topic', 'tail truncated') then null
       when kind = 'truncated' and permit is not null then 'election'
@@ -143,7 +143,7 @@ found as (
     {{ deletion_in_words() }}) as loss
   from {{ spans("judged", "topic, partition, kind, reason, acks, acknowledged_epoch, broker,
     known_by, held_by, truncated_to, later_epoch, later_start, groups_missed, permitted_by,
-    deletion, created_at", "min(answered_micros) as at, min(producer) as producer,
+    deletion, created_offset", "min(answered_micros) as at, min(producer) as producer,
     min(truncated_micros) as truncated_micros,") }}
 ),
 gone as (

@@ -1,8 +1,8 @@
 /*
 id: P5
 definition: A response can't be decoded by the schema of its version, or lacks what was asked for.
-explanation: The kind is the rule of docs/protocol.md. Requests whose connection failed are left
-  out.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. Requests whose
+  connection failed are left out.
 evaluates: every partition that a request with a response asked about, and every response that
   could not be decoded; of OffsetForLeaderEpoch the throttle time, too.
 source: KIP-320, Protocol Changes; the message schemas of Kafka's release.

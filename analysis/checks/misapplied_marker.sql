@@ -51,13 +51,13 @@ evidence: producer, transaction, marker, reported, commit_micros, permit
 */
 with marked as (
   select * from transactional_writes
-  left join lost_markers using (topic, partition, producer, transaction, marker_at)
+  left join lost_markers using (topic, partition, producer, transaction, marker_offset)
   where marker is not null and outcome != 'failed'
 ),
 of_partition as (
   select producer, transaction, topic, partition, min(offset) as offset_first,
     max(last_offset) as offset_last, min(marker) as least, max(marker) as most,
-    min(reported) as reported, min(marker_at) != max(marker_at) as is_split,
+    min(reported) as reported, min(marker_offset) != max(marker_offset) as is_split,
     min(marker_permit) as permit,
     max(marker = 'abort' and marker_permit is null) as is_required
   from marked

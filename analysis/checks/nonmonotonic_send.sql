@@ -73,5 +73,6 @@ select *, true as is_in_one_log from in_one_log
 union all
 -- Below the log start nothing shows whether the log had the earlier value.
 select reordered.*, false
-from reordered join log_bounds as b on (b.topic, b.partition) = (reordered.topic, reordered.partition)
+from reordered
+join log_bounds as b on (b.topic, b.partition) = (reordered.topic, reordered.partition)
 where prev_offset < log_start

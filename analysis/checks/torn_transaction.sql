@@ -39,7 +39,7 @@ missed as (
   left anti join sliced_polls using (group, topic, partition, value)
   left join delivered using (group, producer, transaction)
   left join timelines using (topic, partition)
-  left join lost_markers using (topic, partition, producer, transaction, marker_at)
+  left join lost_markers using (topic, partition, producer, transaction, marker_offset)
 ),
 reached as (
   select group, topic, partition, first_offset as reached, at_micros from deliveries

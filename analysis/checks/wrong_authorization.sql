@@ -2,8 +2,8 @@
 id: P6
 definition: A broker refused a permitted OffsetForLeaderEpoch, or responded to one that is not
   permitted.
-explanation: The kind is the rule of docs/protocol.md. A broker has applied an entry if it has
-  accepted a leader epoch that is later in the metadata log.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. A broker has applied an
+  entry if it has accepted a leader epoch that is later in the metadata log.
 undecided: the broker may not have applied an entry yet, or the principal has a denying one.
 evaluates: every partition of an OffsetForLeaderEpoch with a response, on a connection with a
   login.

@@ -2,11 +2,12 @@
 id: P10
 definition: A coordinator accepted a commit that it has to refuse, or refused it with another
   error.
-explanation: The kind is the rule of docs/protocol.md. Topics are those of the metadata log;
-  groups, members and their epochs those of `__consumer_offsets`, and of earlier responses of their
-  coordinator.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. Topics are those of the
+  metadata log; groups, members and their epochs those of `__consumer_offsets`, and of earlier
+  responses of their coordinator.
 permitted: a release before 4.0, whose groups are of an older coordinator, returns
-  ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID for a group that there is not.
+  ILLEGAL_GENERATION or UNKNOWN_MEMBER_ID for a group that does not
+  exist.
 undecided: the topic, the group or the member changed meanwhile, or the coordinator returned an
   error of its own state, of the transaction's or of authorization, which come first, or of a
   rebalance or a group.instance.id, which no source reports.

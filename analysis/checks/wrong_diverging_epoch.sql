@@ -1,7 +1,7 @@
 /*
 id: P3
 definition: A leader missed the divergence of a Fetch, or reported one that its epoch cache lacks.
-explanation: The kind is the rule of docs/protocol.md.
+explanation: The kind of a finding is the rule's name in docs/protocol.md.
 undecided: the leader's epoch, its log start, its log end or the start of an epoch is not known
   exactly.
 evaluates: every partition of a Fetch with a last fetched epoch that a leader did not refuse

@@ -2,8 +2,8 @@
 id: P2
 definition: A leader returned another epoch or end offset than its epoch cache has.
 explanation: >-
-  The kind is the rule of docs/protocol.md. The end of the latest epoch is compared with bounds:
-  the high watermark before, and the end of the log after the run.
+  The kind of a finding is the rule's name in docs/protocol.md. The end of the latest epoch is
+  compared with bounds: the high watermark before, and the end of the log after the run.
 undecided: the leader's epoch, its log start or the start of an epoch is not known exactly.
 evaluates: every partition of an OffsetForLeaderEpoch that a leader did not refuse because of its
   epoch.

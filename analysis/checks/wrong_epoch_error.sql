@@ -1,8 +1,8 @@
 /*
 id: P1
 definition: A broker accepted another leader epoch than its own, or refused its own, or none.
-explanation: The kind is the rule of docs/protocol.md. The broker's epoch is bounded by the
-  metadata log, and by the epochs that it accepted before.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. The broker's epoch is
+  bounded by the metadata log, and by the epochs that it accepted before.
 undecided: the epoch changed meanwhile, or the broker has not shown it yet, or it returned an
   error of the topic, of authorization or of its disk, which come first.
 evaluates: every partition of a Fetch, ListOffsets and OffsetForLeaderEpoch with a response, but

@@ -2,8 +2,8 @@
 id: P12
 definition: An OffsetFetch response has another commit than the last that is stored, or another
   epoch.
-explanation: The kind is the rule of docs/protocol.md. While a transaction ends, both its commits
-  and those before are possible, and the response may be unstable or not.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. While a transaction
+  ends, both its commits and those before are possible, and the response may be unstable or not.
 undecided: the coordinator returned an error of its own state or of authorization.
 evaluates: every partition of an OffsetFetch with a response whose topic id, if it has one, is
   known.

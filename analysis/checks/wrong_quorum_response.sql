@@ -2,8 +2,8 @@
 id: P20
 definition: A controller accepted another epoch than its own, or returned another leader or
   divergence.
-explanation: The kind is the rule of docs/protocol.md. The controller's epoch is bounded by the
-  metadata logs, by the reports of leaders and by its earlier responses.
+explanation: The kind of a finding is the rule's name in docs/protocol.md. The controller's epoch
+  is bounded by the metadata logs, by the reports of leaders and by its earlier responses.
 undecided: the epoch changed meanwhile, or what the controller had is not known exactly.
 evaluates: >-
   every Fetch, Vote, BeginQuorumEpoch and EndQuorumEpoch about the metadata log that has a

@@ -1,7 +1,7 @@
 /*
 id: P4
 definition: A broker reported another leader epoch than the partition or the record has, or none.
-explanation: The kind is the rule of docs/protocol.md.
+explanation: The kind of a finding is the rule's name in docs/protocol.md.
 undecided: the leader's epoch, its log start or the start of an epoch is not known exactly, or no
   replica has the record at the end.
 evaluates: every partition that a Metadata response has a leader of, every one of a ListOffsets

@@ -55,8 +55,8 @@ responses as (
   from best
   where error_code = 0
   union all
-  -- After UNKNOWN_SERVER_ERROR (-1), REQUEST_TIMED_OUT (7) and NETWORK_EXCEPTION (13) the commit may
-  -- be stored nevertheless.
+  -- After UNKNOWN_SERVER_ERROR (-1), REQUEST_TIMED_OUT (7) and NETWORK_EXCEPTION (13) the commit
+  -- may be stored nevertheless.
   select {{ response }}, 'refused commit', 'nothing', written,
     if(is_offset_stored, 'violation', null)
   from best

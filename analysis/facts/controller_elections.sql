@@ -1,5 +1,5 @@
 /*
-about: Elections among the controllers, but the first.
+about: Epochs in which a controller was elected to lead the metadata quorum, except the first.
 subject: exercise
 kept: false
 columns: |

@@ -24,7 +24,7 @@ columns: |
     permits it
   is_unreported boolean: whether an election since is not known
   created_micros bigint: when the topic was created again
-  created_at bigint
+  created_offset bigint: of that creation, in the metadata log
   is_unread boolean: see `expired_losses`, as the next three; null at or above the log start
   groups_missed bigint
   is_planned boolean
@@ -55,7 +55,7 @@ permitted as (
   select * from {{ with_permit("ended", "acknowledged_epoch", "ended_by", "offset") }}
 ),
 created_again as (
-  select topic, partition, created_micros, created_at
+  select topic, partition, created_micros, created_offset
   from creations
   where is_last and creation > 0
 ),
@@ -94,7 +94,7 @@ select topic, partition, offset,
   coalesce(array_min(filter(starts, one -> one > offset)) - 1, last_offset) as last_offset, acks,
   producer, answered_micros, known_by, held_by, acknowledged_epoch, acknowledged_by, truncated_to,
   truncated_micros, later.leader_epoch as later_epoch, later.start_high as later_start, permit,
-  is_unreported, created_micros, created_at, is_unread, groups_missed, is_planned, deletion,
+  is_unreported, created_micros, created_offset, is_unread, groups_missed, is_planned, deletion,
   exists(tails, one -> (one.topic, one.partition) = (topic, partition)
     and answered_micros <= one.injected_micros + :clock_micros
     and offset >= coalesce(one.log_end, 0)) as is_tail,

@@ -1,8 +1,10 @@
 /*
 about: |
-  Points of `offsets_over_time` whose drawing looks like that of all of them: those at which an
-  offset changes, and of these, where there are more than 64, of each of 16 bins of time the first
-  and the last, the lowest and the highest.
+  The points of `offsets_over_time` that suffice to draw its lines.
+
+  Of each line these are its first and last point and those at which its offset changes. If that
+  makes more than 64, the time of the line is divided into 16 bins of equal length, and each bin has
+  four points: the first, the last, the lowest and the highest.
 subject: drawn
 kept: false
 like: offsets_over_time

@@ -1,10 +1,10 @@
 /*
 about: |
-  What each commit request should have been answered, by what was known of its topic, its producer,
-  its group and its member: the rule that decides it, and the error that is due.
+  The error that each commit request should have been answered with, and the rule that decides it,
+  by what was known of its topic, its producer, its group and its member.
 
-  A member epoch that is stale for one partition refuses all others of its request, too. An
-  OffsetFetch is here only where its topic id is unknown.
+  A member epoch that is stale for one partition of a request refuses the others too. An OffsetFetch
+  has a row only if its topic id is unknown.
 subject: commit_calls
 columns: |
   worker string
@@ -18,11 +18,14 @@ columns: |
   error_code int
   rule string
   due_error int: 0 where none is due
-  is_decided boolean: whether that is known
+  is_decided boolean: whether the facts decide the rule; if not, rule and error are those of an
+    accepted commit
   is_transactional boolean: whether it is a TxnOffsetCommit
   is_member boolean: whether it names a member
   is_static boolean: whether the member has a group.instance.id
 */
+-- Since these versions the coordinator may answer GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
+-- (`has_group_errors`); before, it answers with older errors.
 with asked as (
   select *, api = 'TXN_OFFSET_COMMIT' as is_transactional,
     coalesce(generation, -1) >= 0 as has_generation,
@@ -44,7 +47,10 @@ named as (
       as stale_epoch
   from asked
 ),
-alone as (
+-- The rule for each partition by itself. Of two columns such as has_group and may_have_group the
+-- first holds from the request to the response, the second at some moment in between: if only the
+-- second holds, the rule is undecided.
+by_partition as (
   select *,
     case
       when asked_id != '' and not may_exist then 'unknown topic id'
@@ -71,15 +77,16 @@ alone as (
         then if(generation >= assignment_epoch, 'accepted commit', stale_epoch)
       when generation_low = generation_high then 'accepted commit'
       else 'undecided'
-    end as rule_alone
+    end as own_rule
   from named
 ),
 ruled as (
-  select *, if(rule_alone = 'accepted commit'
-      and max(rule_alone = stale_epoch) over (partition by worker, seq), stale_epoch, rule_alone)
+  select *, if(own_rule = 'accepted commit'
+      and max(own_rule = stale_epoch) over (partition by worker, seq), stale_epoch, own_rule)
       as rule
-  from alone
+  from by_partition
 )
+-- The errors by name are `names_of_commit_errors`.
 select {{ response }}, error_code,
   if(rule = 'undecided', 'accepted commit', rule) as rule,
   case rule

@@ -1,9 +1,11 @@
 /*
 about: |
-  What each OffsetFetch may return, as it could be in effect between the request and its response.
+  The commits that each OffsetFetch may return: those that may have been in effect at a moment
+  between the request and its response.
 
-  The last commit that was surely in effect before the request, those that may have come in between,
-  and no commit where none was surely there.
+  These are the last commit that was surely in effect before the request, and every later one that
+  may have taken effect before the response. If no commit was surely in effect, the response may
+  also have none (offset -1).
 subject: commit_calls
 columns: |
   worker string
@@ -13,13 +15,15 @@ columns: |
   asked_id string
   due_commits array<string>: each with its offset and metadata, in words
   due_epochs array<string>: each with its offset and leader epoch, in words
-  is_open boolean: whether a transaction with such a commit was open throughout; null: none was ever
+  is_open boolean: whether a transaction that committed this group and partition was open from the
+    request to the response; null if none was open at any moment
 */
 with fetches as (
   select {{ commit_call }}, group, began_micros, at_micros
   from commit_requests
   where api = 'OFFSET_FETCH'
 ),
+-- `place` orders the commits of a partition; last_place is that of the last sure one.
 effects as (
   select {{ commit_call }}, place, sure_micros <= began_micros as is_sure,
     {{ commit_in_words("stored_offset", "stored_metadata") }} as commit,

@@ -1,9 +1,11 @@
 /*
 about: |
-  Waits of 2 s or more of a member for its next record, from when that was acknowledged.
+  Times in which a member waited for its next record, which was acknowledged already. The member
+  had been without records of the partition for 2 s or more.
 
-  Without those in which the member was asked to stop or had come to the end. What was before it
-  lost the partition, or paused it, and what was since it has it again are waits of their own.
+  Waits in which the member was asked to stop, or had reached the log ends, are left out. A member
+  that loses or pauses the partition meanwhile has two waits: one until then, one from when it has
+  the partition again.
 subject: deliveries
 columns: |
   group string
@@ -12,8 +14,8 @@ columns: |
   partition int
   seq bigint: of the poll that ended it
   offset bigint: of the record
-  at bigint
-  ended bigint
+  at bigint: micros, when the wait began
+  ended bigint: micros, when the record was delivered, or the partition lost or paused
   answered_micros bigint: when the record was acknowledged
   is_for_all boolean: whether its send waited for the whole ISR, or may have
 */

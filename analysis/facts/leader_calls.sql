@@ -23,7 +23,7 @@ columns: |
   at_micros bigint
   known_epoch int: as in `broker_calls`
   log_start bigint: at the response
-  is_start_known boolean: whether it was that throughout
+  is_start_known boolean: whether it was the same from the request to the response
   end_low bigint: the end of the log before the request
   end_high bigint: the same at the end; null where a later epoch may have shortened the log
 */

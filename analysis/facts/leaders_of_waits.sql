@@ -2,8 +2,8 @@
 about: |
   Each of `fetch_waits` once for every leader epoch in it.
 
-  The leader has to serve the record once its high watermark is proved to have been beyond: see
-  `high_watermark_proofs`.
+  The leader has to serve the record once its high watermark is proved to be above the record's
+  offset (`high_watermark_proofs`).
 subject: deliveries
 columns: |
   group string
@@ -12,15 +12,14 @@ columns: |
   partition int
   seq bigint
   offset bigint
-  at bigint
-  ended bigint
-  since bigint: of the epoch's part of the wait
-  until bigint
-  required_micros bigint: from when on the leader had to serve the record in that part; null if
-    nothing proves
-    it
-  is_unknown boolean: whether it reported no high watermark beyond; so it need not have been lower
-    before
+  at bigint: micros, as in `fetch_waits`
+  ended bigint: micros, as in `fetch_waits`
+  since bigint: micros, when the epoch's part of the wait began
+  until bigint: micros, when that part ended
+  required_micros bigint: since when in that part the leader had to serve the record; null if
+    nothing proves it
+  is_unknown boolean: whether nothing shows that the leader's high watermark passed the record
+    before that part ended
 */
 with parts as (
   select group, member, topic, partition, seq, offset, at, ended, epoch, from_micros,

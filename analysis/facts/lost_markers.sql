@@ -10,17 +10,17 @@ columns: |
   partition int
   producer string
   transaction int
-  marker_at bigint: of the abort marker
+  marker_offset bigint: of the abort marker
   marker_permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: the election
 */
 with contrary as (
-  select distinct topic, partition, producer, transaction, marker_at, commit_micros
+  select distinct topic, partition, producer, transaction, marker_offset, commit_micros
   from transactional_writes as w join transaction_ends using (producer, transaction)
   where w.reported = 'committed' and marker = 'abort'
 ),
 placed as (
   select * from contrary left join timelines using (topic, partition)
 )
-select topic, partition, producer, transaction, marker_at, permit as marker_permit
-from {{ with_later_permit("placed", since="commit_micros", offset="marker_at") }}
+select topic, partition, producer, transaction, marker_offset, permit as marker_permit
+from {{ with_later_permit("placed", since="commit_micros", offset="marker_offset") }}
 where permit.cause = 'election'

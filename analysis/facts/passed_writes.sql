@@ -16,10 +16,10 @@ columns: |
   last_offset bigint: inclusive
   records bigint
   answered_micros bigint
-  marker_at bigint
+  marker_offset bigint: of the control record that commits it
 */
 select group, topic, partition, producer, transaction, value, offset, last_offset, records,
-  answered_micros, marker_at
+  answered_micros, marker_offset
 from transactional_writes
 join committed_readers using (topic)
 join final_positions using (group, topic, partition)

@@ -44,7 +44,8 @@ select topic, partition, at_micros, if(at_micros is null, null, 'deletion'), log
   format_string('%s, which raised the log start to %s', coalesce(reason, 'a deletion'), log_start)
 from deleted
 union all
-select topic, partition, created_micros, if(created_micros is null, null, 'creation'), created_at,
-  format_string('the topic was created again at metadata offset %s', created_at)
+select topic, partition, created_micros, if(created_micros is null, null, 'creation'),
+  created_offset,
+  format_string('the topic was created again at metadata offset %s', created_offset)
 from creations
 where is_last and creation > 0

@@ -32,7 +32,8 @@ columns: |
   epoch_high int: the upper one
   is_older boolean: whether current_leader_epoch was older than the controller's epoch
   is_newer boolean: whether it was newer
-  is_own boolean: whether it was the same throughout
+  is_own boolean: whether current_leader_epoch was the controller's epoch from the request to the
+    response
   leads boolean: whether it leads in epoch_high
   is_voter boolean: whether the request is of a voter; true where it does not say of whom it is
 */

@@ -2,7 +2,7 @@
 about: |
   What was known of the group of each commit request, and of the member's epoch in it.
 
-  What is so at some time, was so between the request and its response.
+  What `may_` names is so at some moment between the request and its response.
 subject: commit_calls
 columns: |
   worker string
@@ -10,11 +10,11 @@ columns: |
   topic string
   partition int
   asked_id string
-  has_group boolean: whether there was the group throughout
-  may_have_group boolean: whether there was the group at some time
+  has_group boolean: whether the group existed before the request
+  may_have_group boolean: whether it existed at some moment before the response
   protocol string: of the group: classic or consumer; null where no members are known
-  has_member boolean: whether its group had the member before
-  may_have_member boolean: whether its group had the member at some time
+  has_member boolean: whether its group had the member before the request
+  may_have_member boolean: whether its group had the member at some moment before the response
   generation_low int: lower bound of the member's epoch, or of the group's generation, which only
     increase
   generation_high int: upper bound of the same

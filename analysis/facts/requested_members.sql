@@ -5,7 +5,7 @@ about: |
   Each record of a classic group has all its members, and a member of the consumer protocol is
   removed by a record of its own. A member that was admitted by a response may have left since.
 
-  What is so at some time, was so between the request and its response.
+  `is_` and `has_` mean from the request to the response, `may_` at some moment in between.
 subject: commit_calls
 columns: |
   worker string
@@ -13,10 +13,10 @@ columns: |
   topic string
   partition int
   asked_id string
-  is_gone boolean: whether its group had lost the member before
-  may_be_gone boolean: whether its group may have lost the member
-  has_members boolean: whether its group had members throughout
-  may_have_members boolean: whether its group had members at some time
+  is_gone boolean: whether its group had lost the member before the request
+  may_be_gone boolean: whether its group may have lost it before the response
+  has_members boolean: whether its group had members all that time
+  may_have_members boolean: whether it had any at some moment of it
 */
 with requests as (
   select {{ commit_call }}, group, member, began_micros - :clock_micros as sure_micros,

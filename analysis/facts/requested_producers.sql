@@ -1,6 +1,7 @@
 /*
 about: |
-  Commit requests whose producer id may have got a newer epoch, by an InitProducerId or by a client.
+  Commit requests whose producer id may have had a newer epoch than the request has. Epochs are
+  granted by the test's own InitProducerId requests and to the clients that open transactions.
 subject: commit_calls
 columns: |
   worker string
@@ -8,8 +9,9 @@ columns: |
   topic string
   partition int
   asked_id string
-  is_old_producer boolean: whether it had a newer one throughout
+  is_old_producer boolean: whether it surely had a newer one before the request
 */
+-- A newer epoch may have been granted from `may_from` on, and was granted by `sure_from`.
 with grants as (
   select producer_id, producer_epoch as granted_epoch, began_micros as may_from,
     at_micros as sure_from

@@ -2,7 +2,7 @@
 about: |
   What the cluster had of the topic of each commit request.
 
-  What is so at some time, was so between the request and its response.
+  `is_` and `has_` mean from the request to the response, `may_` at some moment in between.
 subject: commit_calls
 columns: |
   worker string
@@ -10,10 +10,10 @@ columns: |
   topic string
   partition int
   asked_id string
-  is_present boolean: whether there was the topic throughout
-  may_exist boolean: whether there was the topic at some time
-  has_partition boolean: whether there was the partition throughout
-  may_have_partition boolean: whether there was the partition at some time
+  is_present boolean: whether the topic existed all that time
+  may_exist boolean: whether it existed at some moment of it
+  has_partition boolean: whether the topic had the partition all that time
+  may_have_partition boolean: whether it had it at some moment of it
 */
 with requests as (
   select {{ commit_call }}, asked_id != '' as is_by_id,

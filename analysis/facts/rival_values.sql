@@ -39,11 +39,11 @@ rivals as (
 ),
 sent as (
   select topic, partition, value, max(acks = 'all') as is_required,
-    min(offset) filter (where outcome = 'ok') as sent_at,
+    min(offset) filter (where outcome = 'ok') as acknowledged_offset,
     min(answered_micros) filter (where outcome = 'ok') as answered_micros
   from sliced_sends left semi join rivals using (topic, partition, value)
   group by all
 )
 select rivals.*, coalesce(is_required, false) as is_required,
-  if(offset = sent_at, answered_micros, null) as answered_micros
+  if(offset = acknowledged_offset, answered_micros, null) as answered_micros
 from rivals left join sent using (topic, partition, value)

@@ -21,7 +21,8 @@ columns: |
   previous_micros bigint
   polled_epoch int: of the record before (offset - 1), as the group was delivered it last before
     the commit
-  polled_at bigint
+  polled_micros bigint: when the group was last delivered that record; null if only by a topic that
+    had the name before, or never
   is_of_former boolean: whether the group was delivered the record before only by a topic that had
     the name before this one was created
   logged_epoch int: of the record before, as the surviving log has it, control batches included;
@@ -71,7 +72,7 @@ polled as (
   select {{ commit_key }},
     max_by(leader_epoch, struct(is_ordered, if(is_ordered, seq, at_micros)))
       filter (where not was_former) as polled_epoch,
-    max(at_micros) filter (where not was_former) as polled_at,
+    max(at_micros) filter (where not was_former) as polled_micros,
     max(not is_ordered and at_micros >= until - :skew_micros) as is_unclear
   from deliveries_before
   where if(is_ordered, seq < by_seq, at_micros < until + :skew_micros)
@@ -81,7 +82,7 @@ openings as (
   select group, at_micros as opened_micros from group_events where change = 'opened'
 ),
 opened as (
-  select {{ commit_key }}, max(opened_micros) as opened_at
+  select {{ commit_key }}, max(opened_micros) as opened_micros
   from kept join openings using (group)
   where opened_micros <= committed_micros
   group by all
@@ -109,11 +110,11 @@ led as (
   group by all
 ),
 joined as (
-  select k.*, polled_epoch, polled_at, is_unclear, led_epoch, opened_at, commit_epoch,
+  select k.*, polled_epoch, polled_micros, is_unclear, led_epoch, opened_micros, commit_epoch,
     is_after_control,
     if({{ was_there("logged_epoch", "before", "until") }}, null, logged_epoch) as replaced_by,
     logged_epoch as any_epoch,
-    p.group is not null and polled_at is null as is_of_former
+    p.group is not null and polled_micros is null as is_of_former
   from kept as k
   left join polled as p using ({{ commit_key }})
   left join logged using (topic, partition, before)
@@ -130,7 +131,7 @@ select * except (is_unclear, is_after_control),
   coalesce(is_unclear, false) as is_unclear,
   coalesce(logged_epoch >= 0 and is_after_control, false) as is_after_control,
   coalesce(
-    polled_at - :jump_micros >= coalesce(opened_at, 0)
+    polled_micros - :jump_micros >= coalesce(opened_micros, 0)
     or coalesce(commit_epoch, 'record') not in ('record', 'application')
     or (previous_offset = offset and previous_epoch >= 0), false) as could_know
 from known

@@ -22,7 +22,7 @@ columns: |
   answered_micros bigint
   reported string: as of `transaction_ends`; unknown where the client did not set out to end it
   marker string: the control record that ends it in the log; null where none does
-  marker_at bigint
+  marker_offset bigint: of that control record
   ended_as string: committed, aborted, failed, unknown
   reason string
 */
@@ -66,12 +66,12 @@ marked as (
 ),
 markers as (
   select topic, partition, offset, around.control.control_type as marker,
-    around.control.base_offset as marker_at
+    around.control.base_offset as marker_offset
   from marked
   where is_sent and offset <= around.last_offset
 ),
 judged as (
-  select sent.*, coalesce(reported, 'unknown') as reported, marker, marker_at,
+  select sent.*, coalesce(reported, 'unknown') as reported, marker, marker_offset,
     coalesce(reported in ('committed', 'aborted'), false) as is_reported,
     marker is not null and min(marker) over of_partition != max(marker) over of_partition
       as is_mixed
