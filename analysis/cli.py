@@ -83,8 +83,8 @@ def analyze(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Judge runs, write their reports (docs/outputs.md), and print the verdicts.
 
-    Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. A run
-    that can't be judged stops no other; the exit code is then that of its error, such as 70.
+    Exits 0 if all pass, 1 if one fails, else 2; a night's verdict is against what it expects. If a
+    run can't be judged, the others are, and the exit code is that of its error, such as 70.
     """
     require_options(master, conf or ())
     asked = Asked(master, settings_of(conf or ()), engine)
@@ -299,7 +299,7 @@ def _judge_all(
     remotes: Mapping[Path, RemoteFolder],
     progress: Console,
 ) -> tuple[SparkSession | None, list[tuple[Judged, bool]]]:
-    """Judge runs in one Spark; one that can't be judged stops no other.
+    """Judge runs in one Spark session; if one can't be judged, the others are.
 
     Args:
         folders: with whether they are of a night.

@@ -15,7 +15,7 @@ _NAMES = {"END", "GROUP", "UNKNOWN"}
 
 
 class StatementTemplater(JinjaTemplater):
-    """Expands macros by what statements are read with."""
+    """Expands macros as they are expanded when statements are read."""
 
     name = "statements"
 

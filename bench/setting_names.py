@@ -30,7 +30,7 @@ _Types = dict[str, dict[str, str]]
 
 
 def types_of(version: str) -> _Types:
-    """Return the names and types of a version, by what they are of."""
+    """Return the names and types of a version's settings, by the component that they are for."""
     command = [sys.executable, "-m", "bench.setting_names", version]
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: _Types = json.loads(ended.stdout)

@@ -139,5 +139,5 @@ def version_numbers(version: str) -> tuple[int, int, int]:
 
 
 def with_note(kafka: str, note: str) -> str:
-    """Return a version with what is not its release: `4.4.0, Java clients 3.9.2`."""
+    """Return a version, and what differs from its release: `4.4.0, Java clients 3.9.2`."""
     return f"{kafka}, {note}" if note else kafka

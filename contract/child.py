@@ -53,7 +53,7 @@ class Child:
             os.close(to_parent)
 
     def finish(self, *, what: str) -> int:
-        """Wait for its end and return its exit status; `what` it is, in words.
+        """Wait for its end and return its exit status; `what` names the program in messages.
 
         Raises:
             AnalysisError: it was killed, or ended without a result.
@@ -78,7 +78,7 @@ class Child:
         return status
 
     def end(self) -> None:
-        """End it, if it still runs, and what it started, also where that is stopped."""
+        """End the program and the processes that it started, by SIGKILL if SIGTERM does not."""
         self._reported.close()
         self.process.terminate()
         try:
@@ -94,7 +94,7 @@ def run_child(argv: Sequence[str], *, what: str, stdout: int | None = None) -> i
 
     Args:
         argv: its command.
-        what: it is, in words.
+        what: names the program in messages.
         stdout: as of `subprocess.Popen`.
 
     Raises:
@@ -122,7 +122,7 @@ def report_end() -> None:
 
 
 def _end_group(group: int) -> None:
-    """Let what a program left end by itself, as Spark's JVM does, or kill it."""
+    """Wait for the processes that a program left, such as Spark's JVM, then kill the rest."""
     with suppress(WaitTimeoutError):
         wait_until(
             lambda: not _has_processes(group),
@@ -143,9 +143,9 @@ def _has_processes(group: int) -> bool:
 
 @contextmanager
 def _interrupts_later() -> Iterator[None]:
-    """An interrupt meanwhile is raised at the end of the block.
+    """Delay an interrupt (Ctrl-C) during the block until the block ends.
 
-    Else it might come when a program has started, and nothing yet refers to it.
+    Otherwise it might be raised after a program was started and before a variable refers to it.
 
     Raises:
         KeyboardInterrupt: this process was interrupted meanwhile.

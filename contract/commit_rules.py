@@ -104,7 +104,7 @@ COMMIT_RULES: dict[enum.StrEnum, ProtocolRule] = {
         Check.WRONG_COMMIT_ERROR,
     ),
     CommitRule.GROUP_NOT_FOUND: ProtocolRule(
-        "A commit with a generation for a group that there is not is refused with"
+        "A commit with a generation for a group that does not exist is refused with"
         " GROUP_ID_NOT_FOUND.",
         _ERRORS,
         _VALIDATION,

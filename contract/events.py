@@ -171,13 +171,14 @@ class Polled(Event, frozen=True, kw_only=True):
 
 
 class Committed(Event, frozen=True, kw_only=True):
-    """A commit's outcome, with every epoch that could have been committed.
+    """A commit's outcome, with every leader epoch that could have been committed.
 
     offset: the position; None where the client had none that is valid (outcome `nothing`).
-    epoch: what was committed, chosen by `commit_epoch` (`CommitEpoch`).
+    epoch: the one that was committed, chosen by `commit_epoch` (`CommitEpoch`).
     record_epoch: of the last record that the member had polled before `offset`.
-    position_epoch, metadata_epoch: the client's own, when the commit began: that of the position's
-        current leader, and that of its metadata; `*_after` when the commit ended.
+    position_epoch: of the position's current leader, read out of the client when the commit began.
+    metadata_epoch: of the partition in the client's metadata, read at the same time.
+    position_epoch_after, metadata_epoch_after: the same two, read when the commit ended.
     cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
     began_micros: the node's wall clock when the commit began (None in older histories).
     generation: as in `GroupChanged`.

@@ -54,20 +54,20 @@ class Verb(enum.StrEnum):
 
 
 class TargetKind(enum.StrEnum):
-    """What a fault acts on, by what it is named by.
+    """How a fault names what it acts on.
 
-    leader, follower, followers: servers, by what they are to a partition.
-    broker: a server, by its id.
+    leader, follower, followers: the brokers that have this role for a partition.
+    broker: a broker, by its id.
     controller: the active controller.
-    voter, other-voters: a voter of the metadata quorum, by its id, or all voters but one.
+    voter, other-voters: a voter of the metadata quorum, by its id; all voters except that one.
     coordinator: the broker that coordinates a group.
     transaction-coordinator: the broker that coordinates a transactional.id.
     all: all brokers.
     minority: the largest number of brokers, or controllers, whose absence leaves a majority.
     client: the node of a worker with clients under test.
-    topic, partition, group: these themselves.
+    topic, partition, group: a topic, a partition, a consumer group.
     replicas: all replicas of a partition.
-    transactional.id: the producers of one or several.
+    transactional.id: the producers of one or several transactional.ids.
     """
 
     LEADER = "leader"

@@ -83,7 +83,7 @@ def _is_pipe_closed(error: BaseException | None) -> bool:
 
 
 def _forget_unwritten(stream: TextIO) -> None:
-    """Let the end of the program not fail by what a stream could not write."""
+    """Discard what a stream could not write, so that the program does not fail at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

@@ -180,7 +180,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def on(self) -> str:
-        """The version of Kafka, with what was not its release."""
+        """The version of Kafka, and what differs from its release: `4.4.0, Java clients 3.9.2`."""
         return with_note(self.kafka, "" if self.build is None else self.build.note)
 
     @property

@@ -66,7 +66,7 @@ def every_group(
 
 
 def group_name(topic: str, client: Client, way: Way, reset: ResetPolicy) -> str:
-    """Name a group by what it differs in."""
+    """Name a group by its topic, client, way to commit and reset policy."""
     style, manner = way
     return f"{topic}.{client}.{manner}.{style}.{reset}"
 

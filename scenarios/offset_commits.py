@@ -394,7 +394,7 @@ class Committing:
         self.made = 0
 
     def offsets(self, name: str, *, only: int | None = None) -> list[Offset]:
-        """An offset of each partition, and of a partition and a topic that there are not.
+        """An offset of each partition, and of a partition and a topic that do not exist.
 
         With `only` there is one partition.
         Each is another offset, with the epoch of the record before it.

@@ -3,8 +3,8 @@
 Cluster: 3 brokers; a topic of 2 partitions with 3 replicas, whose leader epoch advances once.
 Load:    `wire`: commits with and without a transaction, and OffsetFetch, each at every version that
          the coordinator supports: of no member, of a member of each group protocol, of a member
-         with an older and with a newer generation, of a group that there is not; of a partition and
-         of a topic that there is not; of a producer with an older epoch.
+         with an older and with a newer generation, of a group that does not exist; of a partition
+         and of a topic that do not exist; of a producer with an older epoch.
          `clients`: transactional Java producers that copy what a group reads, for a group of each
          protocol, with the group's offsets in the transaction.
          `recreated`: the same, of a topic that is deleted and created again: `before` has sent its

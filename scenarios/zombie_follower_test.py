@@ -125,7 +125,7 @@ class ZombieFollowerScenario(Scenario):
         the old leader was answered with FENCED_LEADER_EPOCH.
 
         Raises:
-            WaitTimeoutError: they did not, so that the run can't answer its question.
+            WaitTimeoutError: one of them did not log it in time: the run can't answer its question.
         """
         before = run.observer.await_state("orders", 0, lambda _: True, what="any view of orders-0")
         run.inject(Elect("orders", 0, unclean=False))

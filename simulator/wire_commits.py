@@ -1,4 +1,4 @@
-"""Requests about the offsets of a group that there is not, to the first broker of a universe."""
+"""Requests about the offsets of a group that does not exist, to the first broker of a universe."""
 
 from typing import Any
 

@@ -77,7 +77,7 @@ class CellValues:
 def values_of(folders: Iterable[tuple[RunFolder, Verdict | None]]) -> Values:
     """Return the values of a story in each cell: of one run, or of one for each parameter set.
 
-    A run that left no folder has the value that there is none: that is a result of its build. One
+    A run that left no folder has a value that says so, since that is a result of its build. One
     that could not be judged has no value.
     """
     values: Values = defaultdict(list)

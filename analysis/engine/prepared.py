@@ -26,12 +26,12 @@ _KEPT_MAX = 2048
 
 
 class Prepared(msgspec.Struct, frozen=True):
-    """A statement.
+    """A statement, parsed and translated.
 
     Attributes:
-        tables: that it names, and does not define itself, in the order of their names.
-        needed: those of them without whose rows it has none.
-        in_duckdb: its spelling.
+        tables: those that it reads, sorted by name, without its own steps.
+        needed: those of `tables` that have to have rows for the statement to return any.
+        in_duckdb: its text for DuckDB.
     """
 
     tables: tuple[str, ...]
@@ -55,10 +55,10 @@ class _File(msgspec.Struct):
 
 @lru_cache(_KEPT_MAX)
 def prepared(text: str) -> Prepared:
-    """What is known of a statement in Spark's SQL.
+    """Parse and translate a statement in Spark's SQL.
 
     Raises:
-        StatementError: it is none.
+        StatementError: it can't be parsed.
     """
     return _made().statements.get(_hashed(text)) or _prepared(text)
 

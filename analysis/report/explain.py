@@ -196,7 +196,7 @@ def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Find
     `CHECK` is its first unexpected finding, or its first one if none is unexpected.
 
     Raises:
-        UsageError: there is none; names those that there are.
+        UsageError: there is no such finding; the message names those of the run.
     """
     check, number = _number(verdict, asked)
     result = verdict.checks.get(check)

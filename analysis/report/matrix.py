@@ -113,7 +113,7 @@ def _words(run: Run) -> dict[str, str]:
 
 
 def _noted(verdict: Verdict) -> Iterator[tuple[str | None, str]]:
-    """What is not simply as it should be, with the group that it is about, if any."""
+    """Yield notes on unexpected, expected and undecided findings, each with its group, if any."""
     for one in verdict.unexpected:
         yield one.group, "unexpected"
     for expectation in verdict.expectations:

@@ -80,9 +80,10 @@ def unexercised(rows: list[NightRow]) -> list[str]:
 
 
 def outcome_of(verdict: RunVerdict, *, expect: RunVerdict, error: str | None) -> Outcome:
-    """Whether a verdict is as it should be.
+    """Compare a verdict with the expected one.
 
-    A run that did not finish proves nothing by being as expected: a canary must finish.
+    A run that ended with an error is undecided even if its verdict is the expected one: a canary
+    has to finish.
     """
     if verdict is RunVerdict.UNDECIDED or (verdict is expect and error is not None):
         return Outcome.UNDECIDED

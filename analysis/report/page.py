@@ -163,7 +163,7 @@ def _versions(run: RunDescription, verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def _build(run: RunDescription) -> dict[str, str]:
-    """The own jars of a run, by what they are for."""
+    """The own jars of a run, by their purpose."""
     if run.build is None:
         return {}
     jars = {

@@ -33,7 +33,7 @@ _FILE = re.compile(r"\A/\*\n(.*?)\n\*/\n(.*)\Z", re.DOTALL)
 
 @dataclass(frozen=True)
 class Source:
-    """A statement, by what its file says.
+    """A statement as it is in its file.
 
     Attributes:
         path: of the file.

@@ -191,7 +191,7 @@ class Trace:
 
     @property
     def is_generated(self) -> bool:
-        """Whether no cluster made this history, by its description and by what it left."""
+        """Whether this history was generated: its description says so, and it has no raw files."""
         return (self.run.cluster, self.run.kafka) == (GENERATED, NO_KAFKA) and not self.raw
 
     @property

@@ -192,14 +192,9 @@ class DockerProcess(NodeProcess):
         return status
 
     def wait(self, timeout_seconds: float) -> int:
-        """Wait for its end."""
-
-        def ended() -> tuple[int] | None:
-            status = self.status()
-            return None if status is None else (status,)
-
+        """Wait for its end, and return its exit status."""
         what = f"the end of process {self.pid} on {self._node.name}"
-        return wait_until(ended, what=what, timeout_seconds=timeout_seconds)[0]
+        return wait_until(self.status, what=what, timeout_seconds=timeout_seconds)
 
 
 class DockerNode(Node):
@@ -234,18 +229,18 @@ class DockerNode(Node):
     def _own_jars(self, own: Sequence[Jar]) -> list[Path]:
         """Copy own jars that the node does not have, and return their paths there, in order."""
         folder = Path(f"{FOLDER}-kafka") / f"own-{digest(own)}"
-        places = {f"{number:03}-{jar.name}": jar for number, jar in enumerate(own)}
-        hashes = {name: jar.sha256 for name, jar in places.items()}
+        jar_by_name = {f"{number:03}-{jar.name}": jar for number, jar in enumerate(own)}
+        hashes = {name: jar.sha256 for name, jar in jar_by_name.items()}
         lacking = self._not_as_locked(folder, hashes) if own else []
-        for name, source in zip(places, verified(own), strict=True):
+        for name, source in zip(jar_by_name, verified(own), strict=True):
             if name in lacking:
                 self.copy_to(source, folder / name)
         if lacking and (wrong := self._not_as_locked(folder, hashes)):
             raise DistributionError(
-                f"{self.name} has another {', '.join(wrong)} in {folder} than was copied to it: "
-                "start the command again"
+                f"{self.name}: the copies of {', '.join(wrong)} in {folder} differ from the jars "
+                "that were copied. Start the command again"
             )
-        return [folder / name for name in places]
+        return [folder / name for name in jar_by_name]
 
     def _locked_jars(self, version: str) -> list[Path]:
         jars, hashes = distribution.class_path(version), read_lock(version).hashes

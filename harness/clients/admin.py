@@ -288,7 +288,7 @@ class AdminRole(Role):
 
         Raises:
             WorkerError: the group is not stable, or has no partitions.
-            WaitTimeoutError: it did not become stable; its members must poll.
+            WaitTimeoutError: it did not become stable in time, as when its members do not poll.
         """
 
         def await_stable(probe: Callable[[], GroupView | None], what: str) -> GroupView:

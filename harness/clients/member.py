@@ -352,12 +352,13 @@ class GroupMember(ABC):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> Mapping[Partition, str]:
-        """Commit and wait; returns the errors' names by partition, without acknowledged ones.
+        """Commit, wait for the response, and return the error's name of each partition that failed.
 
         NO_OFFSET is the error of a partition for which the client had nothing to commit.
 
-        A plain commit lets the client commit its own positions, which `positions` predicts; any
-        other commits exactly these, if there are any.
+        A plain commit (`commitSync()` without arguments) commits the client's own positions, and
+        `positions` are those that are expected of it. Any other commits exactly `positions`, and
+        nothing if there are none.
         """
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:

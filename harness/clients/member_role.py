@@ -251,15 +251,16 @@ def serve_members(
     factory: Callable[[logging.Handler], MemberFactory],
     refused: Callable[[Mapping[str, Any]], dict[str, str]],
 ) -> None:
-    """The whole program of a worker of one client: serve the plan given as its only argument.
+    """The main program of a worker whose members use one client.
 
-    With ASK_SETTINGS and settings as JSON, it prints those that the client refuses, and ends.
+    Its argument is the worker's plan, which it serves. With two arguments, ASK_SETTINGS and
+    settings as JSON, it only prints the settings that the client refuses.
 
     Args:
-        client: whose members they are.
+        client: that the members use.
         client_version: of the installed client.
-        factory: gives what opens the members, from the handler of the worker's client log.
-        refused: returns why the client refuses settings, by the setting.
+        factory: makes the function that opens a member, given the handler of the client's log.
+        refused: returns the settings that the client refuses, each with its reason.
     """
     if sys.argv[1] == ASK_SETTINGS:
         print(json.dumps(refused(json.loads(sys.argv[2]))))

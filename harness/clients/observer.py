@@ -65,7 +65,7 @@ class Observer:
         """Wait until what is read fulfils a condition, and return it; None fulfils none.
 
         Raises:
-            WaitTimeoutError: it did not; shows what was read last.
+            WaitTimeoutError: it did not in time; the message has the last value.
         """
         last: list[T | None] = [None]
 
@@ -90,7 +90,8 @@ class Observer:
         """Wait until exactly these brokers are unfenced according to each of them.
 
         Raises:
-            WaitTimeoutError: they did not come up; shows the last lines of a broker's log.
+            WaitTimeoutError: they were not in time; the message has the last lines of a broker's
+                log.
             NodeError: a broker ended instead of starting.
         """
         wanted = sorted(broker_ids)
@@ -267,7 +268,7 @@ class Observer:
         """Wait until a partition's newest view fulfils a condition, and return that view.
 
         Raises:
-            WaitTimeoutError: it did not; shows the last view.
+            WaitTimeoutError: it did not in time; the message has the last view.
         """
         return self.await_value(
             lambda: self.partition(topic, partition),

@@ -32,13 +32,13 @@ class Target(ABC):
         """
 
     def __str__(self) -> str:
-        """Return what it is called where it is given, e.g. `leader:orders-0`."""
+        """Return the target as a command names it, e.g. `leader:orders-0`."""
         return self.named.name
 
 
 @dataclass(frozen=True)
 class _OfPartition(Target):
-    """Servers by what they are to a partition."""
+    """The brokers that have a role for a partition."""
 
     kind: ClassVar[TargetKind]
     topic: str

@@ -319,7 +319,7 @@ def pool_size(files: Iterable[Path], build: Build) -> int:
         build: what runs.
 
     Raises:
-        UsageError: a file does not import, holds no scenario, or declares what there is not.
+        UsageError: a file does not import, holds no scenario, or names something unknown.
     """
     return max(_node_count(file, build) for file in files)
 

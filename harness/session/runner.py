@@ -117,7 +117,7 @@ class LocalRunner(runner.TestRunner):  # type: ignore[misc]
 
 
 class PlainClient(runner_client.RunnerClient):  # type: ignore[misc]
-    """Runs a test, and describes its error by what can be written into files."""
+    """Runs a test, and describes its error in characters that can be written into files."""
 
     def _exc_msg(self, e: BaseException) -> str:
         return encodable(super()._exc_msg(e))

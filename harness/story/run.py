@@ -437,7 +437,7 @@ class Injections:
                     heals.callback(one.heal)
 
     def heal(self) -> None:
-        """Heal all faults that still hold, the last one first; one that can't be stops no other."""
+        """Heal the faults that still hold, the last one first, even if healing one of them fails."""
         with ExitStack() as heals:
             for one in self._held:
                 heals.callback(one.heal)

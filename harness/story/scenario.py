@@ -121,7 +121,7 @@ class Scenario(Test):  # type: ignore[misc]
 
         Raises:
             UsageError: a group's client can't be tested with this Kafka version, or the scenario
-                names what there is not.
+                names something unknown.
         """
         die_with_parent()
         plan = self._plan(topics, groups, expects, must_judge)

@@ -45,7 +45,7 @@ def require_declared(
     topology: Topology,
     build: Build,
 ) -> None:
-    """Refuse a scenario whose file names what there is not, before any of its nodes is started.
+    """Refuse a scenario whose file names something unknown, before any of its nodes is started.
 
     Args:
         module: of the scenario.
@@ -63,7 +63,7 @@ def require_declared(
 
 
 def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: Build) -> None:
-    """Refuse a plan, or a scenario's file, that names what there is not.
+    """Refuse a plan, or a scenario's file, that names something unknown.
 
     Raises:
         UsageError: the first mistake, with its file and line.
@@ -90,7 +90,7 @@ def _tree_of(module: ModuleType) -> ast.Module:
 
 
 def require_answer(answer: str, *, labels: Collection[str] | None = None) -> None:
-    """Refuse an answer (`contract.answers`) that counts what there is not.
+    """Refuse an answer (`contract.answers`) that counts something unknown.
 
     Args:
         answer: the text.

@@ -70,7 +70,7 @@ def _arguments() -> argparse.Namespace:
 def _genuine(
     places: list[Path], chosen: list[Tampering]
 ) -> tuple[dict[str, Genuine], dict[str, str]]:
-    """The genuine runs that are tampered with, and the error of each of which there is none."""
+    """The genuine runs that are tampered with, and the errors of those that can't be read."""
     found: dict[str, Genuine] = {}
     missing: dict[str, str] = {}
     for name in sorted({one.run for one in chosen}):
