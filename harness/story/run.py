@@ -437,7 +437,7 @@ class Injections:
                     heals.callback(one.heal)
 
     def heal(self) -> None:
-        """Heal the faults that still hold, the last one first, even if healing one of them fails."""
+        """Heal the faults that still hold, the last one first, even if one can't be healed."""
         with ExitStack() as heals:
             for one in self._held:
                 heals.callback(one.heal)
