@@ -1,6 +1,7 @@
 /*
 id: C4
-definition: A read_committed group went past writes of a committed transaction and never got them.
+definition: A read_committed group went past writes of a committed transaction that it was never
+  delivered.
 explanation: It got other writes of the transaction (`torn`), or none (`hidden`).
 permitted: >-
   by an event after the write and before the group went past it: an election that permits its loss

@@ -1,6 +1,7 @@
 /*
 id: F7
-definition: A client reset a position that was within the log and on its branch at that time.
+definition: A client reset a position that was within the leader's log, and on the branch of that
+  log, at that time.
 explanation: This is KAFKA-19902's symptom. The position is compared with the leader's log start,
   its log end and the start of each newer epoch at that time.
 undecided: neither the position nor the group's commit of that offset has an epoch; the log start

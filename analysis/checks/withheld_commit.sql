@@ -1,6 +1,6 @@
 /*
 id: D11
-definition: A client committed nothing of a partition, though its position had moved.
+definition: A client did not commit the offset of a partition, though its position had moved.
 explanation: >-
   librdkafka leaves a position out that is not greater than the stored commit, by its leader epoch
   first: a group that reads records of older epochs commits nothing, and repeats them; one that

@@ -6,7 +6,7 @@ about: |
   broker has no later epoch than the metadata log at the response. It has no older one than it
   accepted before the request, in a request of the test or in a ListOffsets of the observer.
 
-  Without the metadata log, whose leaders and epochs are those of the quorum.
+  The metadata log is left out: its leaders and epochs are those of the quorum (`quorum_calls`).
 subject: wire
 columns: |
   worker string

@@ -1,5 +1,5 @@
 /*
-about: Each leader epoch and the next one; a topic that was created again starts over.
+about: Each leader epoch with the next one; a topic that was created again is another topic.
 subject: leader_epochs
 columns: |
   topic string

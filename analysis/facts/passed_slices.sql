@@ -1,5 +1,5 @@
 /*
-about: What a member's position went past within a session, and was given nothing of, in slices.
+about: Records, in slices, that a member's position went past within a session undelivered.
 subject: sessions
 columns: |
   topic string

@@ -2,8 +2,8 @@
 about: |
   Writes of committed transactions that read_committed groups went past.
 
-  A write counts that was there when the group went past its offset, be it truncated since; and one
-  of which no source reports that it was appended.
+  A write has a row if it was in the log when the group went past its offset, even if it was
+  truncated later; or if no source reports where it was appended.
 subject: transactions
 columns: |
   group string

@@ -1,5 +1,5 @@
 /*
-about: Values of `sends` that were not acknowledged, or without an offset; each by itself.
+about: Values of `sends` that were not acknowledged, or without an offset; one value a row.
 subject: slices
 kept: false
 like: sliced_acknowledged
