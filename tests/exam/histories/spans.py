@@ -105,13 +105,15 @@ def aborted_records_lie_between_others(h: History) -> None:
 
 @asks(
     "Values that nobody sent are delivered in a row and apart, between others of a partition, a "
-    "topic and a group.",
+    "topic and a group; and one that was sent to another topic.",
     source="contract/events.py: SendsIntended is written before the values are sent",
     expects={"phantom_record": f"{VIOLATION}: phantom: no producer intended this value"},
 )
 def unsent_values_lie_between_others(h: History) -> None:
     several(h)
     delivered(h, producer="stranger")
+    h.sent(0, at=8.0)
+    h.polled(0, at=30.0, topic="u")
 
 
 @asks(
@@ -392,3 +394,29 @@ def logs_diverge_at_other_offsets_in_others(h: History) -> None:
             group=group,
             **where,
         )
+
+
+@asks(
+    "A deposed leader acknowledges records with acks=1 in a row and apart, between others of a "
+    "partition and a topic; its successor has written others there.",
+    source="ProducerConfig acks=1 does not wait for replication; a leader learns of an election "
+    "only later",
+    expects={
+        "served_under_fenced_epoch": f"{PERMITTED}: accepted_by_zombie: 3 records were "
+        "acknowledged (acks=1)",
+    },
+)
+def records_of_deposed_leaders_lie_between_others(h: History) -> None:
+    several(h)
+    for number, where in enumerate(LOGS):
+        h.sampled(1, at=9.0, end=5, **where)
+        h.sent(0, 4, at=8.0, sequence=number * END, **where)
+        h.led(2, 1, at=20.0, isr=(2,), starts=5, **where)
+        sequence = (number + len(LOGS)) * END + 5
+        h.sent(5, END - 1, at=21.0, sequence=sequence, **where)
+        h.sampled(2, at=35.0, end=END, epoch=1, **where)
+        spans, sequences = ((0, 4, 0), (5, END - 1, 1)), {0: number * END, 5: sequence}
+        copies(h, (1, 2), *spans, sequences=sequences, high_watermark=END, **where)
+    for where, group, offset, sequence, second in records(24.0):
+        if group == "g":
+            h.sent(offset, at=second, sequence=sequence, acks="1", **where)
