@@ -142,8 +142,8 @@ class Exam:
         judged = import_module("tests.exam.agreement").Judged(findings=rows)
         try:
             said = self._together.said({check: judged})
-        except (AssertionError, LookupError, TypeError, ValueError):
-            return []  # a finding belongs to no history, or has no verdict
+        except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
+            return []  # a finding belongs to no history, or has no verdict or evidence
         return [
             self._exam.is_right(one.expects[check], said.get(one.name, {}).get(check, "none"))
             for one in self._asked
