@@ -334,6 +334,7 @@ def test_what_asks_the_command_line_to_end_is_an_interrupt(
     waits = tmp_path / "typer.py"
     waits.write_text("import time\nprint('there', flush=True)\ntime.sleep(60)\n")
     root = Path(__file__).resolve().parents[2]
+    before = signal.signal(number, signal.SIG_DFL)  # What nohup starts ignores SIGHUP.
     process = subprocess.Popen(
         ["sh", "-c", f"{script}exec {sys.executable} -m harness"],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
@@ -342,6 +343,7 @@ def test_what_asks_the_command_line_to_end_is_an_interrupt(
         stderr=subprocess.PIPE,
         text=True,
     )
+    signal.signal(number, before)
     assert process.stdout is not None
     assert process.stdout.readline() == "there\n"
     process.send_signal(number)
