@@ -104,6 +104,9 @@ def test_history(question: Question, said: Said) -> None:
     assert _wrong(question, said.get(question.name, {})) == {}, question.question
 
 
+@pytest.mark.parametrize(
+    "engine_name", ["duckdb", pytest.param("spark", marks=pytest.mark.extended)], indirect=True
+)
 @pytest.mark.parametrize("question", ALONE, ids=lambda question: question.name)
 def test_history_alone(
     question: Question, engine_name: str, readers: dict[str, TraceReader], tmp_path: Path
