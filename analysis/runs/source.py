@@ -10,21 +10,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.earlier import of_earlier_release
 from contract.errors import RunFolderError, TableError
-from contract.ranges import RECORDS
 from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.tables import OF_RUN, TABLES
 
 if TYPE_CHECKING:  # It loads PySpark, which pages do without.
     from analysis.runs.remote import RemoteRun
-
-_EARLIER = "an earlier release collected this run, and only that release can judge it"
-_HAD = (
-    (RECORDS, "offset", "a row for each record"),
-    (("faults",), "target", "targets of faults as texts"),
-)
-"""Tables and columns of earlier releases."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +121,8 @@ def _problem(table: str, footer: pq.FileMetaData | str, run: bytes) -> str:
     if named != run:
         return f"is of another run: {named.decode(errors='backslashreplace')}"
     there = footer.schema.to_arrow_schema()
-    for of, column, had in _HAD:
-        if table in of and column in there.names:
-            return f"has {had}: {_EARLIER}"
+    if earlier := of_earlier_release(table, there.names):
+        return earlier
     for column in TABLES[table]:
         if there.get_field_index(column.name) < 0:
             return f"has no column {column.name}"

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import with_note
+from contract.earlier import is_of_earlier_release
 from contract.errors import (
     AnalysisError,
     FencepostError,
@@ -214,8 +215,8 @@ def decode_again(folder: RunFolder) -> bool:
     """Decode a run's histories and logs; False if that ends with an unexpected error.
 
     After an error all tables of an earlier decoding are removed, so that the analysis reports them
-        as missing. A folder without a readable plan or description is not changed: the analysis
-        reports that.
+        as missing. A folder without a readable plan or description, or of an earlier release, is
+        not changed: the analysis reports that.
 
     Raises:
         StorageError: the folder can't be written; its tables are as they were.
@@ -227,7 +228,8 @@ def decode_again(folder: RunFolder) -> bool:
         folder.plan()
     except RunFolderError:
         return True
-    if is_generated:
+    tables = [folder.tables / f"{table}.parquet" for table in DECODED_AGAIN]
+    if is_generated or any(map(is_of_earlier_release, tables)):
         return True
     with alone_in(folder.path):
         try:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import typer
@@ -187,6 +188,13 @@ def test_a_read_only_run_is_reported_in_one_sentence(
     monkeypatch.setattr(Path, "mkdir", failing(READ_ONLY))
     with pytest.raises(StorageError, match="copy it to a folder that this user can write"):
         decode_again(collected)
+
+
+def test_a_run_of_an_earlier_release_is_not_decoded_again(collected: RunFolder) -> None:
+    pq.write_table(pa.table({"target": ["leader:t-0"]}), collected.tables / "faults.parquet")
+    there = content(collected.path)
+    assert decode_again(collected)
+    assert content(collected.path) == there
 
 
 def test_four_analyses_at_once_come_to_one_verdict(collected: RunFolder) -> None:
