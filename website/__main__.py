@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError, UsageError
 from contract.program import run_program
 from website.pages import ROOT, read, write
 from website.parts import parts
@@ -26,17 +26,23 @@ app = typer.Typer(add_completion=False, help=__doc__)
 
 @app.command()
 def make(
-    folder: Annotated[Path, typer.Argument(help="Is emptied first.")] = ROOT / "build" / "site",
+    folder: Annotated[
+        Path, typer.Argument(help="A new one, or that of a site, which is replaced.")
+    ] = ROOT / "build" / "site",
     *,
     repository: Annotated[
         str, typer.Option(help="Address below which a browser finds the repository's files.")
     ] = "",
 ) -> None:
     """Make the site."""
-    shutil.rmtree(folder, ignore_errors=True)
     pages = folder / "pages"
-    write(pages, read(parts()), repository=repository)
+    is_site = pages.is_dir() and (folder / _CONFIG).is_file()
+    if folder.exists() and not is_site and any(folder.iterdir()):
+        raise UsageError(f"{folder} is no folder of a site: name an empty or a new one")
+    shutil.rmtree(folder, ignore_errors=True)
+    pages.mkdir(parents=True)
     shutil.copyfile(_HERE / _CONFIG, folder / _CONFIG)
+    write(pages, read(parts()), repository=repository)
     for name in _SCRIPTS:
         shutil.copyfile(_HERE / name, pages / name)
     command = [sys.executable, "-P", "-m", "zensical", "build", "--strict"]

@@ -14,6 +14,7 @@ from contract.tables import DECLARED
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry
 from harness.session.catalog import ScenarioFile, read_scenario
+from website.__main__ import make
 from website.declared import parameters_in_words, scenario_rows
 from website.pages import ROOT, Page, read, write
 from website.parts import parts
@@ -36,6 +37,14 @@ def test_every_part_is_made_and_every_link_leads_somewhere(tmp_path: Path) -> No
     assert not re.search("<!-- made: [a-z]", "".join(page.text for page in PAGES.values()))
     for target in re.findall(r"\]\(([^():#]+\.png)\)", (tmp_path / "timeline.md").read_text()):
         assert (tmp_path / target).is_file()
+
+
+@pytest.mark.parametrize("folder", [ROOT / "website", ROOT / "docs"])
+def test_a_folder_of_something_else_is_not_replaced(folder: Path) -> None:
+    there = sorted(folder.iterdir())
+    with pytest.raises(UsageError, match="is no folder of a site"):
+        make(folder)
+    assert sorted(folder.iterdir()) == there
 
 
 def test_every_page_has_its_place_in_the_navigation() -> None:
