@@ -28,13 +28,18 @@ known as (
   from held
   group by all
 ),
+begun as (
+  select topic, partition, creation, leader_epoch as epoch, min(at_micros) as led_micros,
+    min_by(leader, metadata_offset) as leader
+  from leadership_changes
+  where leader >= 0
+  group by all
+),
 led as (
-  select topic, partition, epoch, broker as leader, from_micros as led_micros,
-    lead(from_micros) over (
-      partition by topic, partition, epoch order by from_micros) as again_micros,
-    row_number() over (partition by topic, partition, epoch order by from_micros) as nth
-  from leader_epochs
-  where broker >= 0
+  select *, lead(led_micros) over in_creations as again_micros,
+    row_number() over in_creations as nth
+  from begun
+  window in_creations as (partition by topic, partition, epoch order by creation)
 ),
 acknowledged as (
   select * from sliced_acknowledged left join known using (topic, partition, offset, value)

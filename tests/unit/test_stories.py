@@ -153,12 +153,20 @@ def test_values_that_two_leaders_acknowledged_are_told_apart(tell: Tell) -> None
         assert one.endswith("from broker 2, leader of epoch 1: ok, offsets 3 to 4")
 
 
-def test_values_of_two_topics_of_one_name_are_told_apart(tell: Tell) -> None:
+@pytest.mark.parametrize(
+    "again",
+    [
+        [led(0, at=300, leader=2)],
+        [led(1, at=200), led(0, at=300, leader=2)],
+    ],
+    ids=["which had one epoch", "which had two"],
+)
+def test_values_of_two_topics_of_one_name_are_told_apart(tell: Tell, again: list[Row]) -> None:
     rows = {
         "sends": [*sent(2, at=100), *sent(3, at=400)],
         "polls": polled(2, at=150),
         "replica_records": survived(3),
-        "leaderships": [led(0, at=10), led(1, at=200), led(0, at=300, leader=2)],
+        "leaderships": [led(0, at=10), *again],
     }
     words = "receives the last response to 1 value with acks=all from broker"
     assert responses(tell(rows, "duplicate_delivery"), "p") == [
