@@ -105,6 +105,8 @@ def _show(reported: Story, facts: RunFacts, *, show_all: bool) -> None:
         out.print("--all shows every event", style="dim", highlight=False)
     for line in reported.ends:
         out.print(f"at the end, {line}", highlight=False, soft_wrap=True)
+    for problem in facts.trace.unreadable.values():
+        out.print(f"left out: {escape(problem)}", style="yellow", soft_wrap=True)
     out.print(f"evidence: {escape(msgspec.json.encode(one.evidence).decode())}", soft_wrap=True)
 
 
@@ -124,6 +126,7 @@ def _as_json(name: str, reported: Story, facts: RunFacts) -> str:
             for one in reported.moments
         ],
         "ends": reported.ends,
+        "left_out": sorted(facts.trace.unreadable.values()),
     }
     return _formatted(document)
 

@@ -297,6 +297,15 @@ def test_a_story_as_json(many: RunFolder) -> None:
     assert [row["name"] for row in listed] == ["lost_record:12", "lost_record:1"]
 
 
+def test_a_damaged_table_is_named(many: RunFolder) -> None:
+    (many.tables / "polls.parquet").write_bytes(b"damaged")
+    assert "left out: table polls is not a Parquet file" in explained(many, "lost_record")
+    document = json.loads(explained(many, "lost_record", "--json"))
+    assert [one.partition(":")[0] for one in document["left_out"]] == [
+        "table polls is not a Parquet file"
+    ]
+
+
 def test_a_run_that_was_not_judged_says_how(folder: RunFolder) -> None:
     with pytest.raises(RunFolderError, match="fencepost analyze"):
         explained(folder, "lost_record")
