@@ -17,6 +17,7 @@ from timeline_rows import (
     lead,
     made,
     poll,
+    sample,
     stored,
     verdict,
 )
@@ -65,15 +66,10 @@ def test_texts_of_a_run_are_escaped_twice(tmp_path: Path) -> None:
 
 
 def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None:
-    partitions = 80
-    topic = TopicPlan(
-        topic="t", partitions=partitions, replication=2, min_insync=1, unclean_election=False
-    )
-    folder = run_folder(tmp_path)
-    folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
+    folder = _with_partitions(tmp_path, 80)
     rows = [
         (number, step, {"topic": "t", "partition": number})
-        for number in range(partitions)
+        for number in range(80)
         for step in range(250)
     ]
     with_tables(
@@ -83,13 +79,82 @@ def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None
         polls=[poll(step, step, step) | at for _, step, at in rows],
         committed_offsets=[stored(step, step, step) | at for _, step, at in rows],
     )
-    last = finding(partition=partitions - 1)
+    last = finding(partition=79)
     chosen = select(Source(RunFacts(folder), verdict(last)))
     assert chosen.drawn <= POINTS_MAX
     assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
     assert chosen.choices["partitions"][0] == ("t-79", "partition t-79", True)
     assert chosen.notes == ["The timeline has 60 of 80 partitions, those of findings first."]
     assert len(timeline(RunFacts(folder), verdict(last))) < 1_000_000
+
+
+def test_lines_of_many_busy_partitions_leave_points_for_all_of_them_and_for_groups(
+    tmp_path: Path,
+) -> None:
+    chosen = select(Source(RunFacts(_busy(tmp_path)), verdict(finding(group="java.g"))))
+    offsets = [lane for lane in chosen.lanes if lane.title.endswith(": offsets")]
+    assert {len(lane.marks) for lane in offsets} == {5}
+    assert max(len(one["x"]) for lane in offsets for one in lane.marks) <= 13
+    assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
+    assert chosen.choices["groups"] == [("java.g", "group java.g", True)]
+    assert chosen.notes == []
+
+
+def test_what_has_no_points_left_is_counted_and_leaves_those_of_groups(tmp_path: Path) -> None:
+    folder = _busy(
+        tmp_path,
+        truncations=[
+            {"topic": "t", "partition": number, "broker": 1, "to_offset": 7, "at_micros": SECOND}
+            for number in range(SUBJECTS_MAX)
+            for _ in range(64)
+        ],
+        leaderships=[
+            lead(1 + step % 2, step, step, [1, 2]) | {"partition": number}
+            for number in range(SUBJECTS_MAX)
+            for step in range(100)
+        ],
+    )
+    found = [finding(partition=number) for number in range(20)]
+    chosen = select(Source(RunFacts(folder), verdict(*found, finding(group="java.g"))))
+    drawn = len(chosen.choices["partitions"])
+    assert 4 < drawn < SUBJECTS_MAX
+    assert f"The timeline has {drawn} of 60 partitions, those of findings first." in chosen.notes
+    assert chosen.choices["groups"] == [("java.g", "group java.g", True)]
+    assert chosen.drawn <= POINTS_MAX
+
+
+def _with_partitions(path: Path, partitions: int) -> RunFolder:
+    topic = TopicPlan(
+        topic="t", partitions=partitions, replication=2, min_insync=1, unclean_election=False
+    )
+    folder = run_folder(path)
+    folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
+    return folder
+
+
+def _busy(path: Path, **more: list[Row]) -> RunFolder:
+    """As many partitions as have lanes, each with five lines of 64 points."""
+    rows = [
+        (2 * step, {"topic": "t", "partition": number})
+        for number in range(SUBJECTS_MAX)
+        for step in range(70)
+    ]
+    sends = [
+        sent(step + second, step + second, acks=acks, answered_micros=step * SECOND) | at
+        for step, at in rows
+        for second, acks in enumerate(("all", "1"))
+    ]
+    samples = [
+        sample(step + 1, step, broker=broker, start=step) | at
+        for step, at in rows
+        for broker in (1, 2)
+    ]
+    polls = [poll(step, step, step) | at for step, at in rows]
+    folder = _with_partitions(path, SUBJECTS_MAX)
+    others: dict[str, list[Row]] = {name: [] for name in CONTRACT}
+    return with_tables(
+        folder, **others | {"sends": sends, "samples": samples, "polls": polls} | more
+    )
 
 
 @pytest.mark.parametrize("value", [None, -(2**60), 2**60])

@@ -19,10 +19,13 @@ _SEGMENTS = "select * from segments_of_logs order by epoch, begins"
 _BRANCHES = "select * from branches_of_logs order by broker, branch, epoch, begins"
 _LEADERS = "select * from leaders_of_log order by metadata_offset"
 _STORED = """
-select *, row_number() over (
-  partition by group, topic, partition order by offsets_offset desc) as nth
-from committed_offsets
-where not is_tombstone and offset is not null"""
+select group, topic, partition, offset, committed_epoch
+from (
+  select *, row_number() over (
+    partition by group, topic, partition order by offsets_offset desc) as nth
+  from committed_offsets
+  where not is_tombstone and offset is not null)
+where nth = 1 and coalesce(marker, '') != 'abort'"""
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ def _stored(source: Source, tree: Tree) -> Iterator[Resumption]:
     styles = {group.group: group for group in source.plan.groups}
     for row in source.of_partition(_STORED, tree.where):
         plan = styles.get(row["group"])
-        if row["nth"] == 1 and plan is not None and row["marker"] != "abort":
+        if plan is not None:
             yield Resumption(
                 group=row["group"],
                 client=plan.client,

@@ -155,11 +155,13 @@ def select(source: Source) -> Selection:
         chosen,
         _Kind("partition", source.partitions, source.partitions_found, _SHOWN_PARTITIONS),
         lambda where, points: lanes_of_partition(source, where, points),
+        POINTS_MAX - _POINTS_OF_SUBJECTS,
     )
     _add(
         chosen,
         _Kind("group", source.groups, source.groups_found, _SHOWN_GROUPS),
-        lambda group, _: lanes_of_group(source, group),
+        lambda group, points: lanes_of_group(source, group, points),
+        POINTS_MAX,
     )
     return chosen
 
@@ -174,29 +176,39 @@ class _Kind(Generic[_T]):
     shown_max: int
 
 
-def _add(chosen: Selection, kind: _Kind[_T], lanes_of: Callable[[_T, int], Iterator[Lane]]) -> None:
+def _add(
+    chosen: Selection,
+    kind: _Kind[_T],
+    lanes_of: Callable[[_T, int], Iterator[Lane]],
+    points_max: int,
+) -> None:
+    """Add the lanes of a kind, those of findings first, up to a number of points of all lanes."""
     subjects = kind.subjects[:SUBJECTS_MAX]
     each = min(_POINTS_OF_SUBJECT_MAX, _POINTS_OF_SUBJECTS // max(1, len(subjects)))
     wanted = min(kind.found or _SHOWN_WITHOUT_FINDINGS, kind.shown_max)
     choices: list[tuple[str, str, bool]] = []
+    left_out = len(kind.subjects) - len(subjects)
     for subject in subjects:
         lanes = list(lanes_of(subject, each))
-        if not lanes or chosen.drawn + sum(lane.drawn for lane in lanes) > POINTS_MAX:
+        if not lanes:
+            continue
+        if chosen.drawn + sum(lane.drawn for lane in lanes) > points_max:
+            left_out += 1
             continue
         chosen.lanes += lanes
         choices.append((str(subject), lanes[0].subject, len(choices) < wanted))
     if choices:
         chosen.choices[f"{kind.name}s"] = choices
-    _note(chosen, kind, len(choices))
+    _note(chosen, kind, len(choices), left_out)
 
 
-def _note(chosen: Selection, kind: _Kind[_T], with_lanes: int) -> None:
+def _note(chosen: Selection, kind: _Kind[_T], with_lanes: int, left_out: int) -> None:
     shown = min(kind.found, kind.shown_max)
     if kind.found > shown:
         chosen.notes.append(
             f"Findings name {kind.found} {kind.name}s; {shown} of them are shown at first."
         )
-    if len(kind.subjects) > SUBJECTS_MAX:
+    if left_out:
         chosen.notes.append(
             f"The timeline has {with_lanes} of {len(kind.subjects):,} {kind.name}s, "
             "those of findings first."

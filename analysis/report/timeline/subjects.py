@@ -23,6 +23,7 @@ from analysis.statements.trace import Row
 from contract.faults import target_of
 from contract.outcomes import Outcome
 from contract.stages import Stage
+from contract.table_columns import PARTITION, int64, nullable, string
 from contract.verdicts import FindingVerdict
 
 ROWS_MAX = 14
@@ -148,7 +149,12 @@ def _brokers(source: Source) -> Lane:
 def _findings(source: Source) -> Lane:
     """A row for each check with a violation or an undecided case, and one for what is permitted."""
     grave = sorted(source.findings, key=lambda one: -source.weight(one.finding))[:_FINDINGS_MAX]
-    timed = [(time, one) for one in grave if (time := _time(source, one)) is not None]
+    delivered = _delivered(source, grave)
+    timed = [
+        (_within(source, at), one)
+        for place, one in enumerate(grave)
+        if (at := delivered.get(place) if one.finding.at is None else one.finding.at) is not None
+    ]
     weights: dict[str, int] = {}
     for _, one in timed:
         row = _row(one)
@@ -171,39 +177,57 @@ def _row(one: Numbered) -> str:
     return found.check if found.verdict != FindingVerdict.PERMITTED else str(found.verdict)
 
 
-def _time(source: Source, one: Numbered) -> float | None:
-    """When a finding happened, within the time that is drawn.
-
-    Where it has no time of its own, that of the delivery to its group that ended it: the last one
-    of its offsets if they were delivered twice, else the first one beyond them.
-    """
-    at = one.finding.at
-    if at is None:
-        at = _delivered(source, one)
-    if at is None:
-        return None
+def _within(source: Source, micros: int) -> float:
+    """A time, within the time that is drawn."""
     begin, end = source.span
-    return min(max(source.seconds(at), begin), end)
+    return min(max(source.seconds(micros), begin), end)
 
 
-def _delivered(source: Source, one: Numbered) -> int | None:
-    found = one.finding
-    if found.group is None or found.offset_first is None:
-        return None
-    last = found.offset_first if found.offset_last is None else found.offset_last
-    given = source.of(_DELIVERIES, group=found.group, topic=found.topic, partition=found.partition)
-    times = [
-        row["at_micros"]
-        for row in given
-        if row["first_offset"] <= last and row["last_offset"] >= found.offset_first
+_UNTIMED = (
+    int64("place"),
+    string("of_group"),
+    *nullable(*PARTITION),
+    int64("asked_first"),
+    int64("asked_last"),
+)
+_DELIVERED = """
+with compared as (
+  select place, at_micros, first_offset > asked_last as is_beyond,
+    first_offset <= asked_last and last_offset >= asked_first as is_of_it
+  from {untimed} as u join deliveries as d
+    on group = of_group and d.topic = u.topic and d.partition = u.partition
+),
+times as (
+  select place, min(at_micros) filter (where is_of_it) as first_micros,
+    max(at_micros) filter (where is_of_it) as last_micros,
+    min(at_micros) filter (where is_beyond) as beyond_micros
+  from compared group by place
+)
+select place, if(first_micros < last_micros, last_micros, beyond_micros) as at_micros from times"""
+
+
+def _delivered(source: Source, found: list[Numbered]) -> dict[int, int | None]:
+    """The times of findings that have no time of their own, by their places in the list.
+
+    A time is that of the delivery to the finding's group that ended it: the last one of its offsets
+    if they were delivered twice, else the first one beyond them.
+    """
+    untimed = [
+        {
+            "place": place,
+            "of_group": one.group,
+            "topic": one.topic,
+            "partition": one.partition,
+            "asked_first": one.offset_first,
+            "asked_last": one.offset_first if one.offset_last is None else one.offset_last,
+        }
+        for place, one in enumerate(numbered.finding for numbered in found)
+        if one.at is None and one.group is not None and one.offset_first is not None
     ]
-    if times and times[0] != times[-1]:
-        return int(times[-1])
-    beyond = (row["at_micros"] for row in given if row["first_offset"] > last)
-    return next(beyond, None)
-
-
-_DELIVERIES = "select * from deliveries order by at_micros"
+    if not untimed:
+        return {}
+    rows = source.rows(_DELIVERED.format(untimed=source.facts.named(_UNTIMED, untimed)))
+    return {row["place"]: row["at_micros"] for row in rows}
 
 
 def _hover(one: Numbered) -> str:
@@ -297,6 +321,8 @@ def _latency(source: Source) -> Lane:
 
 _REPLICAS_MAX = 8
 _LINES_MAX = 4
+_LINE_MIN = 8
+"""Points of a line, however small the budget."""
 _ROLE = {
     "leader": BLUE,
     "in the ISR": SKY,
@@ -309,7 +335,7 @@ def lanes_of_partition(source: Source, where: Partition, points_max: int) -> Ite
     """Those that have something to show, with at most about `points_max` points."""
     for lane in (
         _replicas(source, where, points_max // 2),
-        _offsets(source, where),
+        _offsets(source, where, points_max // 2),
     ):
         if lane.marks:
             lane.subject = f"partition {where}"
@@ -373,7 +399,7 @@ def _truncated(source: Source, where: Partition, brokers: list[int]) -> list[Poi
     ]
 
 
-def _offsets(source: Source, where: Partition) -> Lane:
+def _offsets(source: Source, where: Partition, points_max: int) -> Lane:
     """Where acknowledged records end, by acks, the high watermark of each leader, the log start.
 
     Where two leaders write, the acknowledged end goes to and fro.
@@ -387,8 +413,9 @@ def _offsets(source: Source, where: Partition) -> Lane:
     )[:_LINES_MAX]
     colors = {name: (VIOLET, SERIES[5], GREY)[at % 3] for at, name in enumerate(acknowledged)}
     colors |= dict(zip(marks, (BLUE, ORANGE, *SERIES[2:]), strict=False)) | {"log start": GREY}
-    for name, color in colors.items():
-        _draw(source, lane, of_line.get(name, []), name, color)
+    drawn = [name for name in colors if name in of_line]
+    for name in drawn:
+        _draw(source, lane, of_line[name], name, colors[name], points_max // len(drawn))
     if lane.marks:
         points = [
             Point(
@@ -410,9 +437,31 @@ def _lines(source: Source, where: Partition, group: str | None = None) -> dict[s
     return found
 
 
-def _draw(source: Source, lane: Lane, points: list[Row], name: str, color: str) -> None:
-    at = [source.seconds(row["at_micros"]) for row in points]
-    lane.line(at, [row["offset"] for row in points], name=name, color=color)
+def _draw(
+    source: Source, lane: Lane, points: list[Row], name: str, color: str, points_max: int
+) -> None:
+    shown = _thinned(points, max(_LINE_MIN, points_max))
+    at = [source.seconds(row["at_micros"]) for row in shown]
+    lane.line(at, [row["offset"] for row in shown], name=name, color=color)
+
+
+def _thinned(points: list[Row], points_max: int) -> list[Row]:
+    """At most `points_max` points: of each bin the first, last, lowest and highest one."""
+    if len(points) <= points_max:
+        return points
+    bins = points_max // 4
+    begin = points[0]["at_micros"]
+    width = max(1, points[-1]["at_micros"] - begin)
+    kept: set[int] = set()
+    for _, some in groupby(
+        range(len(points)),
+        lambda place: min(bins - 1, bins * (points[place]["at_micros"] - begin) // width),
+    ):
+        places = list(some)
+        heights = [points[place]["offset"] for place in places]
+        low, high = heights.index(min(heights)), heights.index(max(heights))
+        kept |= {places[0], places[-1], places[low], places[high]}
+    return [points[place] for place in sorted(kept)]
 
 
 # A group: positions against the log end, lag, commits, members and what they owned.
@@ -435,10 +484,11 @@ _OPEN = "select * from memberships order by from_micros"
 _HELD = "select * from holdings order by from_micros"
 
 
-def lanes_of_group(source: Source, group: str) -> Iterator[Lane]:
-    """Those that have something to show."""
+def lanes_of_group(source: Source, group: str, points_max: int) -> Iterator[Lane]:
+    """Those that have something to show; their lines have at most about `points_max` points."""
     partitions = _partitions(source, group)
-    lanes = [_positions(source, group, where) for where in partitions[:_POSITIONS_MAX]]
+    shown = partitions[:_POSITIONS_MAX]
+    lanes = [_positions(source, group, where, points_max // 4) for where in shown]
     if len(partitions) > _POSITIONS_MAX:
         lanes.append(_lag(source, group, len(partitions)))
     for lane in (*lanes, _members(source, group)):
@@ -454,13 +504,13 @@ def _partitions(source: Source, group: str) -> list[Partition]:
     return sorted(used, key=lambda where: (where not in found, where))
 
 
-def _positions(source: Source, group: str, where: Partition) -> Lane:
+def _positions(source: Source, group: str, where: Partition, points_max: int) -> Lane:
     lane = Lane(f"{group} on {where}: position")
     here = {"group": group, "topic": where.topic, "partition": where.number}
     end = _lines(source, where).get("log end as last seen", [])
-    _draw(source, lane, end, "log end as last seen", GREY)
+    _draw(source, lane, end, "log end as last seen", GREY, points_max)
     position = _lines(source, where, group).get("position", [])
-    _draw(source, lane, position, "position", BLUE)
+    _draw(source, lane, position, "position", BLUE, points_max)
     commits = [
         Point(source.seconds(row["at_micros"]), row["offset"], _commit(row))
         for row in source.of(_COMMITS, **here)
