@@ -17,13 +17,17 @@ with replicas as (
   group by partition
 ),
 held as (
-  select offsets_partition, explode(brokers) as broker, group, offsets_offset
-  from committed_offsets
-  where brokers is not null
+  select offsets_partition, broker, group, count(*) as commits, max(offsets_offset) as last
+  from (
+    select offsets_partition, explode(brokers) as broker, group, offsets_offset
+    from committed_offsets
+    where brokers is not null)
+  group by offsets_partition, broker, group
 ),
 counted as (
-  select number, offsets_partition, broker, of_group, count_if(group = of_group) as commits,
-    max(offsets_offset) filter (where group = of_group) as last_own, max(offsets_offset) as last
+  select number, offsets_partition, broker, of_group,
+    cast(coalesce(sum(commits) filter (where group = of_group), 0) as bigint) as commits,
+    max(last) filter (where group = of_group) as last_own, max(last) as last
   from findings_about_commits
   join replicas using (offsets_partition)
   left join held using (offsets_partition, broker)

@@ -27,9 +27,21 @@ placed as (
   select group, topic, partition, member, seq, at_micros, exception, message
   from failed
   where failed.partition >= 0
+),
+events as (
+  select group, topic, partition, member, seq, at_micros, exception, message, 1 as is_failure,
+    cast(null as bigint) as position
+  from placed
+  union all
+  select group, topic, partition, member, seq, at_micros, null, null, 0, last_offset + 1
+  from deliveries left semi join placed using (group, topic, partition)
+),
+known as (
+  select *, last_value(position) ignore nulls over (partition by group, topic, partition
+    order by at_micros, is_failure, position) as last_position
+  from events
 )
-select group, topic, partition, p.member, p.at_micros, exception, message,
-  coalesce(max_by(last_offset + 1, struct(d.at_micros, last_offset))
-    filter (where d.at_micros <= p.at_micros), 0) as position
-from placed as p left join deliveries as d using (group, topic, partition)
-group by group, topic, partition, p.member, p.seq, p.at_micros, exception, message
+select group, topic, partition, member, at_micros, exception, message,
+  coalesce(last_position, 0) as position
+from known
+where is_failure = 1

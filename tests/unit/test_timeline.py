@@ -211,6 +211,22 @@ def test_a_group_of_many_partitions_has_its_lag(tmp_path: Path) -> None:
     assert mark(lane, name="lag")["y"][-1] == 3 * 15
 
 
+def test_a_lag_is_that_of_what_was_delivered_though_more_was_committed(tmp_path: Path) -> None:
+    def each(row: Row, partitions: int) -> list[Row]:
+        return [row | {"partition": number} for number in range(partitions)]
+
+    commits = [stored(5, 0, 16 + number) | {"partition": number} for number in range(3)]
+    folder = made(
+        tmp_path,
+        polls=each(poll(0, 4, 15), 2),
+        committed_offsets=commits,
+        samples=each(sample(20, 14), 3),
+        sends=[],
+    )
+    lane = lanes(folder)["java.g: lag in records over 3 partitions"]
+    assert mark(lane, name="lag")["y"][-1] == 2 * 15
+
+
 def test_members_are_shown_with_what_they_own(tmp_path: Path) -> None:
     lane = lanes(made(tmp_path))["java.g: members"]
     assert lane["rows"] == ["#1"]
