@@ -150,22 +150,29 @@ class WorkerService(Service):  # type: ignore[misc]
         self._process.send_line(call.line(request))
         return Pending(request, call)
 
-    def result(self, pending: Pending[T], *, timeout_seconds: float) -> T:
+    def result(self, pending: Pending[T], *, timeout_seconds: float, what: str = "") -> T:
         """Wait for a command's `Answered` and return its result.
+
+        Args:
+            pending: the command.
+            timeout_seconds: for the result.
+            what: the command in the messages of errors, by default in the words of its name.
 
         Raises:
             WorkerError: the worker reported an error, or died.
         """
-        answered = self._answered(pending, timeout_seconds=timeout_seconds)
+        answered = self._answered(
+            pending, what=what or pending.call.what, timeout_seconds=timeout_seconds
+        )
         return pending.call.result(answered.result)
 
     def clock_micros(self) -> int:
         """Return the worker's wall clock at a `ping`, in microseconds since 1970."""
         pending = self.send(Role.ping())
-        return self._answered(pending, timeout_seconds=_PING_SECONDS).wall_micros
-
-    def _answered(self, pending: Pending[Any], *, timeout_seconds: float) -> Answered:
         what = pending.call.what
+        return self._answered(pending, what=what, timeout_seconds=_PING_SECONDS).wall_micros
+
+    def _answered(self, pending: Pending[Any], *, what: str, timeout_seconds: float) -> Answered:
         answer = wait_until(
             lambda: self._answer(pending.request),
             what=f"{self.worker}'s response to {what}",

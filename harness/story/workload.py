@@ -11,6 +11,7 @@ from harness.clients.java_producers import Counts
 from harness.clients.java_worker import JavaRole
 from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
+from harness.clients.process import Pending
 from harness.story.consumers import Consumers
 
 _COMMIT_INTERVAL_MS = 1000
@@ -130,19 +131,20 @@ class Workload:
     def stop_producer(self, name: str) -> Counts:
         """Stop one producer; returns its values' outcomes."""
         self._producers.remove(name)
-        return self._consumers.java.call(
-            JavaRole.stop_producer(name), timeout_seconds=_DRAIN_SECONDS
-        )
+        return self._stopped(name, self._consumers.java.send(JavaRole.stop_producer(name)))
 
     def stop_producers(self) -> dict[str, Counts]:
         """Stop all producers and wait for the outcome of every value; returns these by producer."""
         java = self._consumers.java
         sent = {name: java.send(JavaRole.stop_producer(name)) for name in self._producers}
         self._producers.clear()
-        return {
-            name: java.result(pending, timeout_seconds=_DRAIN_SECONDS)
-            for name, pending in sent.items()
-        }
+        return {name: self._stopped(name, pending) for name, pending in sent.items()}
+
+    def _stopped(self, name: str, pending: Pending[Counts]) -> Counts:
+        """Wait for the outcomes of a producer; the message of an error names it."""
+        return self._consumers.java.result(
+            pending, timeout_seconds=_DRAIN_SECONDS, what=f"stop producer {name}"
+        )
 
     def start_reading(
         self,

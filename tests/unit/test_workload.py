@@ -1,4 +1,4 @@
-"""When a wait for the commits of groups ends."""
+"""When a wait for the commits of groups ends, and which producer could not be stopped."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from contract.errors import WorkerError
+from contract.events import Answered
+from harness.clients.command import Call
+from harness.clients.process import Pending, WorkerService
 from harness.story.workload import Workload
+from tests.made import made
 
 GROUPS = {"g": ["g#1", "g#2"], "h": ["h#1"]}
 
@@ -40,3 +45,36 @@ def test_commits_before_the_wait_count_unless_they_have_to_be_new(
     observer: Any = SimpleNamespace(await_that=await_that)
     Workload(consumers, observer).await_commits(GROUPS, are_new=are_new)
     assert len(members.counts) == left
+
+
+class StuckWorker(WorkerService):
+    """A worker that starts every producer, and stops only `p1`."""
+
+    def __init__(self) -> None:
+        self.worker = "clients"
+        self._calls: list[Call[Any]] = []
+
+    def send(self, call: Call[Any]) -> Pending[Any]:
+        self._calls.append(call)
+        return Pending(len(self._calls), call)
+
+    def _answer(self, request: int) -> Answered:
+        asked = self._calls[request - 1]
+        error = "values are left" if asked.arguments == {"producer": "p2"} else None
+        outcomes: dict[str, Any] | None = {} if asked.command.name == "stop_producer" else None
+        return made(Answered, request=request, error=error, result=outcomes)
+
+    def _output(self) -> str:
+        return ""
+
+
+@pytest.mark.parametrize("stop", [Workload.stop_producers, lambda load: load.stop_producer("p2")])
+def test_a_producer_that_does_not_stop_is_named(stop: Callable[[Workload], object]) -> None:
+    consumers: Any = SimpleNamespace(java=StuckWorker())
+    observer: Any = None
+    load = Workload(consumers, observer)
+    topic: Any = SimpleNamespace(topic="orders", partitions=1)
+    for name in ("p1", "p2"):
+        load.start_producer(name, topic, acks="all", records_per_second=1)
+    with pytest.raises(WorkerError, match=r"^clients could not stop producer p2: values"):
+        stop(load)
