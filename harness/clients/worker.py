@@ -41,6 +41,7 @@ class Role(ABC):
 
     client: str
     client_version: str
+    is_finished = False
 
     @command
     def ping(self) -> str:
@@ -49,7 +50,8 @@ class Role(ABC):
 
     @command
     def finish(self) -> None:
-        """Close everything and end."""
+        """Close everything and end, also if something does not close."""
+        self.is_finished = True
         self.close()
 
     @abstractmethod
@@ -67,8 +69,9 @@ def run_worker(make_role: Callable[[WorkerPlan, HistoryWriter], Role]) -> None:
 def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[str]) -> None:
     """Carry out one command per line until `finish` or the end of the input.
 
-    A failed command has its error in `Answered`; the worker continues. On SIGQUIT it prints the
-    stacks of its threads, by the JVM if one runs, else by Python.
+    A failed command has its error in `Answered`; the worker continues, also after a `finish` whose
+    arguments were refused. On SIGQUIT it prints the stacks of its threads, by the JVM if one runs,
+    else by Python.
     """
     history.write(
         WorkerStarted,
@@ -90,7 +93,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
             history.write(Answered, request=line.request, error=_with_causes(error))
         else:
             history.write(Answered, request=line.request, result=result)
-        if line.do == Role.finish().command.name:
+        if role.is_finished:
             break
     history.write(WorkerStopped)
     history.close()

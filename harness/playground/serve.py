@@ -44,11 +44,16 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Orders:
-    """What a playground does when `tell` asks for it."""
+    """What a playground does when `tell` asks for it.
+
+    Attributes:
+        is_stopped: whether `stop` was carried out.
+    """
 
     def __init__(self, run: Run) -> None:
         """Act on the cluster of a run."""
         self._run = run
+        self.is_stopped = False
 
     @command
     def fault(self, verb: str, target: str) -> Injected:
@@ -81,10 +86,8 @@ class Orders:
     @command
     def stop(self) -> str:
         """End the playground once this is answered."""
+        self.is_stopped = True
         return "stopping"
-
-
-_STOP = Orders.stop().command.name
 
 
 def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
@@ -93,19 +96,17 @@ def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
         server.bind(str(path))
         server.listen()
         ready()
-        orders, do = Orders(run), ""
-        while do != _STOP:
+        orders = Orders(run)
+        while not orders.is_stopped:
             connection, _ = server.accept()
             # The client may have ended: what it ordered is done, and its answer has no reader.
             with suppress(OSError), connection:
                 connection.settimeout(_CLIENT_SECONDS)
                 with connection.makefile("rwb") as line:
                     try:
-                        order = _read(line.readline(_ORDER_BYTES))
+                        answer = _answer(orders, _read(line.readline(_ORDER_BYTES)))
                     except UsageError as error:
                         answer = failed(error)
-                    else:
-                        answer, do = _answer(orders, order), order.do
                     line.write(as_json(answer) + b"\n")
 
 

@@ -70,6 +70,17 @@ def test_a_worker_that_can_not_close_answers_so_and_ends_its_history(tmp_path: P
     assert reported[1]["error"] == "WorkerError: g#1 did not close"
 
 
+def test_a_worker_goes_on_after_a_finish_that_it_refused(tmp_path: Path) -> None:
+    history = HistoryWriter(tmp_path / "w.jsonl")
+    refused = '{"request": 1, "do": "finish", "arguments": {"soon": true}}'
+    serve(PLAN, RaisingRole(), history, [refused, Role.ping().line(2), Role.finish().line(3)])
+    lines = (tmp_path / "w.jsonl").read_bytes().splitlines()
+    reported = [msgspec.json.decode(line) for line in lines]
+    assert [event.get("request") for event in reported] == [None, 1, 2, 3, None]
+    assert "unknown field `soon`" in reported[1]["error"]
+    assert reported[2]["result"] == "raising"
+
+
 def test_a_step_that_fails_is_named_and_the_next_is_taken() -> None:
     steps = Steps()
     taken: list[str] = []

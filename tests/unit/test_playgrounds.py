@@ -299,4 +299,7 @@ def test_an_error_of_an_order_is_reported_and_the_cluster_stays(
     with served.connect() as client:
         client.sendall(b'{"request": 0, "do": "sing", "arguments": {}}\n')
         assert b"unknown order 'sing'" in client.makefile("rb").readline()
+    with served.connect() as client:
+        client.sendall(b'{"request": 0, "do": "stop", "arguments": {"soon": true}}\n')
+        assert b"unknown field `soon`" in client.makefile("rb").readline()
     assert served.ends_by_stop()
