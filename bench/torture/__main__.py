@@ -8,30 +8,19 @@ an attempt did not hold.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
 
 from bench.figures import keep
 from bench.folders import own_folder
-from bench.torture import calls, copies, disks, runs
-from bench.torture.attempt import ROOT, Area, AreaRecord, Attempt, Setting, read_record
+from bench.torture.attempt import ROOT, AreaRecord, Attempt, Setting, read_record
+from bench.torture.classes import CLASSES
 from bench.torture.page import NAME, figures_of
 from harness.invocation import git_head
 
 _KEPT = ROOT / "results" / "torture"
 _SEED = 19902
-CLASSES: dict[Area, Callable[[Setting], Iterator[Attempt]]] = {
-    calls.AREA: calls.attempts,
-    **copies.CLASSES,
-    disks.STORAGE: disks.storage,
-    runs.EFFECTLESS: runs.effectless,
-    runs.KILLS: runs.kills,
-    runs.INTERRUPTS: runs.interrupts,
-    disks.FULL_DISK: disks.full_disks,
-    runs.PAIRS: runs.pairs,
-}
 
 
 def main() -> None:

@@ -1,5 +1,7 @@
 """The attempts to break the tool: damages do what they say, and the page counts them."""
 
+import pkgutil
+import re
 import subprocess
 from pathlib import Path
 from random import Random
@@ -8,8 +10,8 @@ from typing import Any
 import pytest
 
 from bench.torture import calls, copies, runs
-from bench.torture.__main__ import CLASSES
 from bench.torture.attempt import AreaRecord, Attempt, Record, Setting, read_record
+from bench.torture.classes import CLASSES
 from bench.torture.copies import DAMAGES, mangled
 from bench.torture.page import figures_of, part
 from bench.torture.running import Moment, Running, put_finished
@@ -61,6 +63,13 @@ def test_the_page_counts_what_was_tried_and_names_what_did_not_hold() -> None:
     assert "| calls | 2 | 1 |" in text
     assert "| calls | fencepost &lt;y> \\| z | a traceback here |" in text
     assert "- fencepost w: no Docker daemon answers." in text
+
+
+def test_what_makes_a_class_hold_exists() -> None:
+    named = {name for area in CLASSES for name in re.findall(r"`([a-z_]+\.[\w.]+)`", area.by)}
+    assert len(named) > len(CLASSES)
+    for name in named:
+        pkgutil.resolve_name(name)
 
 
 def test_passes_are_kept_together_and_those_of_another_seed_apart(tmp_path: Path) -> None:
