@@ -91,12 +91,6 @@ class ClassData:
                     return path
         return None
 
-    @property
-    def is_makable(self) -> bool:
-        """Whether files can be made in the folder, or the folder itself."""
-        above = next(path for path in (self.folder, *self.folder.parents) if path.exists())
-        return os.access(above, os.W_OK)
-
     @contextmanager
     def making(self) -> Iterator[Path | None]:
         """A path to write the archive to; at the end it gets its name, if it was written.

@@ -129,16 +129,6 @@ def to_records(table: str, ranges: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def as_rows(table: str, content: pa.Table) -> pa.Table:
-    """Return the records of a table of ranges, or the rows of another table."""
-    return to_records(table, content) if table in RECORDS else content
-
-
-def from_rows(table: str, rows: pa.Table) -> pa.Table:
-    """Return what a table holds of rows of `row_schema`."""
-    return to_ranges(table, rows) if table in RECORDS else rows
-
-
 def count_rows(table: str, content: pa.Table) -> int:
     """Return the number of records of a table of ranges, or of rows of another table."""
     if table not in RECORDS:

@@ -13,7 +13,7 @@ import jpype
 import pyarrow.parquet as pq
 
 from cluster.kafka import distribution
-from contract.ranges import as_rows
+from contract.ranges import to_records
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.decode.segments import open_segment
 from harness.java.jvm import first_java_class, java_class, start_jvm
@@ -33,7 +33,7 @@ def main() -> None:
     DAMAGES[damage](segments)
     reported = decode_segments(segments, tables, kept=folder / "kept", run="")
     unread = pq.read_table(tables / "unread_segments.parquet").to_pylist()
-    cut_rows = as_rows("cut_records", pq.read_table(tables / "cut_records.parquet")).to_pylist()
+    cut_rows = to_records("cut_records", pq.read_table(tables / "cut_records.parquet")).to_pylist()
     print(json.dumps({"rows": reported, "unread": unread, "cut": cut_rows}))
 
 

@@ -13,11 +13,12 @@ from analysis.runs.load import trace_of
 from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
 from contract.checks import Check
-from contract.ranges import from_rows, row_schema
+from contract.ranges import row_schema
 from contract.run_folder import Expectation, GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import Engine
 from tests.descriptions import description_of, plan_of
+from tests.records import from_rows
 
 Rows = dict[str, list[dict[str, Any]]]
 TraceMaker = Callable[..., Trace]

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
-from contract.ranges import as_rows
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
@@ -22,6 +21,7 @@ from simulator.history import (
     universes_of,
     write_history,
 )
+from tests.records import as_rows
 
 EVENTS = 2_000
 

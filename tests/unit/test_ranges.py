@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from contract.ranges import (
     RECORDS,
-    as_rows,
     count_rows,
-    from_rows,
     records_of,
     row_schema,
     to_ranges,
@@ -310,6 +308,4 @@ def test_records_are_counted_by_offset_or_by_sequence_number() -> None:
 def test_tables_without_ranges_stay_as_they_are() -> None:
     rows = pa.Table.from_pylist([{"what": "a leader"}], schema=TABLES["waits"])
     assert row_schema("waits") is TABLES["waits"]
-    assert as_rows("waits", rows) is rows
-    assert from_rows("waits", rows) is rows
     assert count_rows("waits", rows) == 1

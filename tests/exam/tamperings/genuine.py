@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.errors import UsageError
-from contract.ranges import as_rows, from_rows, row_schema
+from contract.ranges import row_schema
 from contract.run_folder import PLAN_FILE, RUN_FILE, Plan, RunDescription, RunFolder, find_runs
 from contract.tables import TABLES
 from tests.exam.tamperings.rows import Rows
 from tests.exam.tamperings.tampering import GenuineRun
 from tests.exam.world import KAFKAS_OWN, Row, Tables
+from tests.records import as_rows, from_rows
 
 _COPIED = ("history", "clients", "brokers", "segments", "tables")
 
