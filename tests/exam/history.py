@@ -100,8 +100,8 @@ def asks_each(
         question: what all of them ask.
         source: as of `asks`.
         check: whose finding is expected.
-        cases: by what is asked of one: what is expected of the check, or of several by their names;
-            and the function's arguments.
+        cases: by the question of one: the finding that is expected of the check, or of several
+            checks by their names; and the function's arguments.
     """
 
     def register(tell: Tell) -> Tell:

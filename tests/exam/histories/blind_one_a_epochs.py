@@ -1,6 +1,7 @@
 """Committed epochs, truncations and resets: at the edge of an epoch, of a log, and of a moment.
 
-A position is judged by the log of the leader of its time, and a notice by what it was about.
+A position is judged by the log of the leader of its time, and a notice by the position to which it
+refers.
 """
 
 from tests.exam.histories.blind_one_a_deliveries import (

@@ -105,7 +105,7 @@ def all_partitions_are_refused(h: History) -> None:
 
 
 @asks(
-    "A group that there is not refuses a commit at generation 0; the unknown partition of the same"
+    "A commit for an unknown group at generation 0 is refused; the unknown partition of the same"
     " request has its own error.",
     source=MAPPING + "; " + RESOLUTION,
     expects={"wrong_commit_error": NONE},
@@ -126,8 +126,8 @@ def group_hides_the_unknown_partition(h: History) -> None:
 
 
 @asks(
-    "Before version 6, and version 9 of OffsetCommit, a group that there is not is an illegal"
-    " generation.",
+    "Before version 6 of TxnOffsetCommit and version 9 of OffsetCommit, an unknown group is refused"
+    " with ILLEGAL_GENERATION; since then, with GROUP_ID_NOT_FOUND.",
     source=MAPPING + ": for versions 0 to 5 the mapping is preserved",
     expects={"wrong_commit_error": NONE},
 )
@@ -139,7 +139,7 @@ def group_is_not_found(h: History) -> None:
 
 
 @asks(
-    "Version 6 of TxnOffsetCommit refuses a group that there is not with ILLEGAL_GENERATION.",
+    "Version 6 of TxnOffsetCommit refuses an unknown group with ILLEGAL_GENERATION.",
     source=MAPPING,
     expects={"wrong_commit_error": VIOLATION},
 )
@@ -149,7 +149,7 @@ def group_is_mapped_at_version_6(h: History) -> None:
 
 
 @asks(
-    "Version 5 of TxnOffsetCommit refuses a group that there is not with GROUP_ID_NOT_FOUND.",
+    "Version 5 of TxnOffsetCommit refuses an unknown group with GROUP_ID_NOT_FOUND.",
     source=MAPPING + ": for versions 0 to 5 the mapping is preserved",
     expects={"wrong_commit_error": VIOLATION},
 )
