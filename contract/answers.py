@@ -41,6 +41,8 @@ EVALUATED = "evaluated"
 """The measure of what a check judged; it has no conditions."""
 COUNTING = ("rows", "records", "groups", "partitions", EVALUATED)
 """The measures that are numbers; all others are columns."""
+COUNTED = {"groups": ("group",), "partitions": ("topic", "partition")}
+"""The columns whose different values a measure counts."""
 
 _FIGURE = re.compile(r"\{([^{}]*)\}")
 _NOUN = re.compile(r"(.*):([a-z][a-z ]*)", re.DOTALL)

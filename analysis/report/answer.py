@@ -18,6 +18,7 @@ from analysis.report.run_facts import RunFacts
 from analysis.report.words import share, with_noun
 from analysis.statements.trace import Row
 from contract.answers import (
+    COUNTED,
     COUNTING,
     DURING,
     EVALUATED,
@@ -289,6 +290,8 @@ def _measured(measure: str, source: _Source) -> str:
     Raises:
         KeyError: it is of a column that does not exist.
     """
+    if not set(COUNTED.get(measure, ())) <= set(source.columns):
+        raise KeyError(measure)
     if measure == "records":
         return f"sum({_records(source.columns)})"
     if measure == "groups":

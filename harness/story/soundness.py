@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from cluster.kafka.topology import Topology
-from contract.answers import COUNTING, DURING, RESUMPTION, Figure, parts
+from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.builds import Build
 from contract.checks import Check
 from contract.clients import Client
@@ -102,10 +102,10 @@ def require_answer(answer: str, *, labels: Collection[str] | None = None) -> Non
     figures = [one for one in parts(answer) if isinstance(one, Figure)]
     for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
         columns = _columns_of(count.source)
-        if count.measure not in {*COUNTING, *columns}:
-            raise UsageError(
-                f"{count.source}: {_lacking('measure', count.measure, (*COUNTING, *columns))}"
-            )
+        counting = (one for one in COUNTING if set(COUNTED.get(one, ())) <= set(columns))
+        measures = (*counting, *columns)
+        if count.measure not in measures:
+            raise UsageError(f"{count.source}: {_lacking('measure', count.measure, measures)}")
         if labels is None or count.source in set(Check):
             continue
         of_groups = {*_OF_GROUPS, *labels} if "group" in columns else ()

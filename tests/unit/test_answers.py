@@ -97,6 +97,10 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         ("{polls.rows?Yes|No}: {sends.rows}", "Undecided: 3"),
         ("{sends.records during=never}, {sends.rows}", "An unknown number, 3"),
         ("{sends.rows} {reset.rows}", "3 an unknown number"),
+        (
+            "{sends.groups} {phases.partitions} {sends.rows}",
+            "An unknown number an unknown number 3",
+        ),
         ("{reset.rows} {polls.rows}", UNKNOWN),
     ],
 )

@@ -110,6 +110,8 @@ def test_a_name_that_the_story_misspells_is_refused(
             {"answer": "{sends.recrods}"},
             "1: answer: sends: there is no measure recrods; there are: rows, records",
         ),
+        ({"answer": "{sends.groups}"}, "1: answer: sends: there is no measure groups; there are"),
+        ({"answer": "{phases.partitions}"}, "1: answer: phases: there is no measure partitions"),
         ({"answer": "{sends.rows ack=all}"}, "1: answer: sends: there is no column ack; there are"),
         ({"answer": "{lost_recrod.rows}"}, "1: answer: lost_recrod.rows: lost_recrod is neither"),
         ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
