@@ -4,6 +4,7 @@ about: |
   offsets, in the surviving log or anywhere before.
 subject: acknowledgements
 kept: false
+optional: [surviving_records, seen_epochs, leadership_changes]
 columns: |
   topic string
   partition int

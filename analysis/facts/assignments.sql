@@ -1,41 +1,17 @@
 /*
-about: One row per assignment of a partition to a member, as the member noticed it.
+about: One row per assignment of a partition to a member, with what was delivered to it.
 subject: assignments
+like: reported_assignments
 columns: |
-  group string
-  topic string
-  partition int
-  member string
-  from_seq bigint
-  from_micros bigint: when it was noticed
-  position bigint: of the member then, after its first poll
-  generation int: of the group, or the member's epoch; -1 where not known
-  left_micros bigint: when the member noticed that it was revoked or lost, or closed; null if it
-    never did
   first_offset bigint: of what was delivered to it; null where nothing was
   first_micros bigint
   last_micros bigint
   before_micros bigint: the last that is known of the member's assignment before; null if none was
 */
 with assigned as (
-  select group, topic, partition, member, seq as from_seq, at_micros as from_micros, position,
-    coalesce(generation, -1) as generation,
-    lead(seq) over (partition by group, topic, partition, member order by seq) as next_seq
-  from group_events
-  where change = 'assigned'
-),
-ends as (
-  select group, member, seq, at_micros, if(change = 'closed', null, topic) as left_topic,
-    if(change = 'closed', null, partition) as left_partition
-  from group_events
-  where change in ('revoked', 'lost', 'closed')
-),
-ended as (
-  select group, topic, partition, member, from_seq, min(at_micros) as left_micros
-  from assigned join ends using (group, member)
-  where seq > from_seq and coalesce(seq < next_seq, true)
-    and coalesce(left_topic = topic and left_partition = partition, true)
-  group by all
+  select *, lead(from_seq) over (
+      partition by group, topic, partition, member order by from_seq) as next_seq
+  from reported_assignments
 ),
 served as (
   select group, topic, partition, member, from_seq,
@@ -45,9 +21,8 @@ served as (
   where seq >= from_seq and coalesce(seq < next_seq, true)
   group by all
 )
-select assigned.*, left_micros, first_offset, first_micros, last_micros,
+select assigned.*, first_offset, first_micros, last_micros,
   lag(greatest(from_micros, left_micros, last_micros)) over (
     partition by group, topic, partition, member order by from_seq) as before_micros
 from assigned
-left join ended using (group, topic, partition, member, from_seq)
 left join served using (group, topic, partition, member, from_seq)

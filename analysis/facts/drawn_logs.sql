@@ -3,6 +3,7 @@ about: |
   The replica that stands for the surviving log of a partition: that of the last leader that has
   epochs, else the longest one.
 subject: drawn
+optional: [leaders_of_log]
 columns: |
   topic string
   partition int

@@ -2,7 +2,7 @@
 about: Exceptions of members, on each partition that the group was delivered records of.
 subject: drawn
 kept: false
-optional: [group_events]
+optional: [group_events, deliveries]
 columns: |
   group string
   topic string

@@ -15,7 +15,7 @@ with owned as (
   from (
     select *, lead(from_micros) over (
         partition by group, member, topic, partition order by from_seq) as next_micros
-    from assignments)
+    from reported_assignments)
 ),
 edges as (
   select group, member, from_micros as at_micros from owned

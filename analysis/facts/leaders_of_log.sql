@@ -3,6 +3,7 @@ about: |
   Who led each leader epoch of a partition, as the topic is at the end, and whether the election was
   unclean.
 subject: drawn
+optional: [elections]
 columns: |
   topic string
   partition int

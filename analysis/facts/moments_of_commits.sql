@@ -7,7 +7,6 @@ about: |
   on every partition, if the group has none on the finding's.
 subject: moments
 kept: false
-none_without: true
 optional: [commits, committed_offsets]
 columns: |
   number int: of the finding

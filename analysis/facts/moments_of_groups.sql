@@ -6,8 +6,7 @@ about: |
   is none before its application seeks.
 subject: moments
 kept: false
-none_without: true
-optional: [group_events]
+optional: [group_events, assignments]
 columns: |
   group string
   topic string: empty where it is about no partition
@@ -57,5 +56,4 @@ select group, topic, partition, at_micros, member,
     if(from_offset is null, '', format_string(' from %s', from_offset)), from_epoch,
     if(to_offset is null, 'raises', format_string('to %s', to_offset)), policy),
   'reset', null, null, to_offset
-from client_resets
-where cause != 'seek'
+from logged_resets

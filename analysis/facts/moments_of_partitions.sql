@@ -4,7 +4,6 @@ about: |
   truncations, and advances of the log start.
 subject: moments
 kept: false
-none_without: true
 optional: [leaderships, truncations, log_start_changes]
 columns: |
   topic string

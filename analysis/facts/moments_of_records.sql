@@ -5,7 +5,7 @@ about: |
   time that their offsets rose.
 subject: moments
 kept: false
-none_without: true
+optional: [acknowledgements_of_epochs, sliced_polls]
 columns: |
   number int: of the finding
   at_micros bigint

@@ -2,7 +2,6 @@
 about: Steps of transactions, and responses of brokers to single requests, in words.
 subject: moments
 kept: false
-none_without: true
 optional: [transactions, wire_calls]
 columns: |
   at_micros bigint

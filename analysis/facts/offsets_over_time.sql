@@ -4,7 +4,7 @@ about: |
   log starts, log ends as far as they were known, and the positions of groups.
 subject: drawn
 kept: false
-optional: [samples, log_start_changes]
+optional: [samples, log_start_changes, acknowledged_sends, deliveries]
 columns: |
   topic string
   partition int

@@ -2,10 +2,9 @@
 about: |
   Stored commits that no client reports: rows of `stored_otherwise`.
 
-  None where a table is missing from which these are found: what else a run lacks is reported all
-  the same.
+  None where a table is missing from which these are found.
 subject: gaps
-none_without: true
+optional: [stored_otherwise]
 columns: |
   group string
   topic string

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from analysis.runs.load import load_on_duckdb
-from analysis.statements.files import Fact
+from analysis.statements.files import Fact, facts
 from analysis.statements.trace import Row, Trace
 from contract.errors import TableError
 from contract.run_folder import RunFolder
@@ -47,7 +47,7 @@ class RunFacts:
     def rows(self, text: str) -> list[Row]:
         """The rows of a statement."""
         try:
-            return self.trace.ask(text, optional=tuple(TABLES))
+            return self.trace.ask(text, optional=(*TABLES, *facts()))
         except TableError:
             return []
 

@@ -154,10 +154,9 @@ class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
         like: a table or fact whose columns it has, before its own.
         columns: its own, one a line: name, type of Spark's, and after a colon what it means.
         is_kept: whether its rows are computed once, for all that ask for them.
-        optional: tables that may be missing; then they count as empty.
-        regardless: those in which, besides, a gap can't make the fact wrong.
-        is_none_without: whether it has no rows where a table is missing or unreadable; without this
-            that is an error.
+        optional: tables that may be missing, and facts that may lack a table; then they count as
+            empty.
+        regardless: tables in which, besides, a gap can't make the fact wrong.
     """
 
     about: str
@@ -167,7 +166,6 @@ class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
     is_kept: bool = msgspec.field(default=True, name="kept")
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
-    is_none_without: bool = msgspec.field(default=False, name="none_without")
 
 
 @dataclass(frozen=True)
@@ -184,7 +182,6 @@ class Fact:
         is_kept: see `FactHeader`, as the following.
         optional: see there.
         regardless: see there.
-        is_none_without: see there.
         compute: the function of Python, if it is one.
     """
 
@@ -197,7 +194,6 @@ class Fact:
     is_kept: bool = True
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
-    is_none_without: bool = False
     compute: Compute | None = None
 
     @property
@@ -254,7 +250,6 @@ def _stated(source: Source) -> Fact:
         is_kept=header.is_kept,
         optional=header.optional,
         regardless=header.regardless,
-        is_none_without=header.is_none_without,
     )
 
 

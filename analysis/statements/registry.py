@@ -98,8 +98,9 @@ class CheckHeader(Description, kw_only=True, frozen=True):
             reads `findings`: the rows for which a case holds, with their kind and verdict.
         place: where and when a finding was, in SQL: topic, partition, offset_first, offset_last,
             group and at, for as far as the rows have no columns of these names.
-        optional: tables that may be missing; then they count as empty.
-        regardless: those in which, besides, a gap can't make the check wrong.
+        optional: tables that may be missing, and facts that may lack a table; then they count as
+            empty.
+        regardless: tables in which, besides, a gap can't make the check wrong.
     """
 
     needs: tuple[str, ...]

@@ -132,8 +132,9 @@ class Trace:
         Args:
             text: in Spark's SQL.
             place: the file in which it stands, for errors.
-            optional: tables that may be missing; then they count as empty.
-            regardless: those in which, besides, a gap can't make the answer wrong: `touched` does
+            optional: tables that may be missing, and facts that may lack a table; then they count
+                as empty.
+            regardless: tables in which, besides, a gap can't make the answer wrong: `touched` does
                 not report them.
 
         Raises:
@@ -258,21 +259,25 @@ class Trace:
                 if name not in regardless:
                     self.touch(name)
             elif self._is_fact(name):
-                self._memo.get(f"use of {name}", partial(self._use, self._fact(name)))
+                self._use_fact(self._fact(name), is_optional=name in optional)
             elif name not in PLANNED:
                 raise StatementError(f"{place}: no table or fact is called {name}")
 
+    def _use_fact(self, fact: Fact, *, is_optional: bool) -> None:
+        try:
+            self._memo.get(f"use of {fact.name}", partial(self._use, fact))
+        except TableError:
+            if not is_optional:
+                raise
+            # A statement that needs it raises the same error, and never reads it as empty.
+            self._add(fact, [])
+
     def _use(self, fact: Fact) -> None:
         """Ask for what a fact is derived from."""
-        if fact.compute is not None:
-            self._add(fact, [dict(row) for row in fact.compute(self)])
-            return
-        try:
+        if fact.compute is None:
             self._use_all(fact.text, fact.place, fact.optional, fact.regardless)
-        except TableError:
-            if not fact.is_none_without:
-                raise
-            self._add(fact, [])
+        else:
+            self._add(fact, [dict(row) for row in fact.compute(self)])
 
     def _add(self, fact: Fact, rows: list[Row]) -> None:
         made = pa.Table.from_pylist(rows, schema=fact.schema)

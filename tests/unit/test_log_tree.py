@@ -139,6 +139,17 @@ def test_a_truncated_branch_parts_where_the_new_epoch_begins(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(("missing", "broker"), [("faults", 2), ("leaderships", 1)])
+def test_a_tree_does_without_the_tables_of_elections(
+    tmp_path: Path, missing: str, broker: int
+) -> None:
+    folder = made(tmp_path)
+    (folder.tables / f"{missing}.parquet").unlink()
+    found = tree(folder)
+    assert (found.broker, found.log_end) == (broker, 350)
+    assert [one.epoch for one in found.leaderships] == ([] if broker == 1 else [0, 1, 2, 3])
+
+
 def test_what_was_not_kept_before_a_truncation_is_not_known(tmp_path: Path) -> None:
     (branch,) = tree(made(tmp_path, cut_batches=[])).branches
     assert branch.segments == (Segment(1, 100, None, 1),)

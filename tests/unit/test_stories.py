@@ -1,6 +1,6 @@
 """A story agrees with what was judged: its order, where members begin, and what decides."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from micro import (
 )
 
 from analysis.report.run_facts import RunFacts
-from analysis.report.story import Story, story
+from analysis.report.story import Kind, Story, story
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import make_value
@@ -35,12 +35,16 @@ OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
 
 @pytest.fixture
 def tell(tmp_path: Path) -> Tell:
-    """Write a history, and return the story of a finding in it."""
+    """Write a history, except for tables that are missing; return the story of a finding in it."""
 
-    def reported(rows: dict[str, list[Row]], check: str, **fields: Any) -> Story:
+    def reported(
+        rows: dict[str, list[Row]], check: str, *, missing: Collection[str] = (), **fields: Any
+    ) -> Story:
         folder = RunFolder(tmp_path)
         for table in TABLES:
             write_table(folder.tables, table, completed(table, rows.get(table, [])))
+        for table in missing:
+            (folder.tables / f"{table}.parquet").unlink()
         folder.write_plan(plan_of())
         folder.write_run(description_of(started_micros=0))
         values: dict[str, Any] = {
@@ -208,6 +212,43 @@ def test_a_broker_is_named_for_those_records_whose_epoch_is_known(tell: Tell) ->
         " from broker 1, leader of epoch 0: ok, offset 2",
         ": ok, offset 3",
     ]
+
+
+OF_CLIENTS = {"sends", "polls", "commits", "resets", "group_events", "transactions"}
+
+
+@pytest.mark.parametrize(
+    ("missing", "kinds"),
+    [
+        (
+            TABLES.keys() - OF_CLIENTS,
+            {Kind.EPOCH, Kind.COMMIT},
+        ),
+        ({"leaderships"}, {Kind.EPOCH}),
+        ({"replica_records"}, set()),
+        ({"log_starts"}, set()),
+        ({"cut_records", "samples"}, set()),
+        ({"committed_offsets"}, {Kind.COMMIT}),
+        ({"sends"}, {Kind.SEND, Kind.ACKNOWLEDGEMENT}),
+        ({"polls"}, {Kind.DELIVERY}),
+        ({"resets"}, {Kind.RESET}),
+        ({"group_events"}, {Kind.MEMBER, Kind.POSITION}),
+    ],
+    ids=lambda one: "of the servers" if len(one) > 2 else " and ".join(sorted(one)) or "none",
+)
+def test_a_missing_table_takes_from_a_story_only_what_it_has(
+    tell: Tell, missing: Collection[str], kinds: set[Kind]
+) -> None:
+    whole = tell(WENT_BACK, "reset").moments
+    reported = tell(WENT_BACK, "reset", missing=missing).moments
+    assert {one.kind for one in whole} - {one.kind for one in reported} == kinds
+    assert len(reported) == sum(one.kind not in kinds for one in whole)
+
+
+def test_without_leaderships_a_response_names_no_broker(tell: Tell) -> None:
+    reported = tell(LEFT_BEHIND, "lost_record", group=None, missing={"leaderships", "log_starts"})
+    (response,) = responses(reported, "p")
+    assert response == "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"
 
 
 # The decisive event, by what the finding is about: its time and its words.

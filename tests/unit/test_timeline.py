@@ -28,6 +28,26 @@ from timeline_rows import (
 from analysis.report.run_facts import RunFacts
 from analysis.report.timeline import timeline
 
+# A member resets its position, and fails.
+LEFT_BEHIND: dict[str, list[Row]] = {
+    "resets": [
+        {
+            **HERE,
+            "group": "java.g",
+            "member": "java.g#1",
+            "cause": "truncation",
+            "policy": "none",
+            "from_offset": 20,
+            "to_offset": 7,
+            "at_micros": 16 * SECOND,
+        }
+    ],
+    "group_events": [
+        *TABLES["group_events"],
+        event("failed", 17, **HERE, exception="LogTruncationException", message="at 7"),
+    ],
+}
+
 
 def test_each_lane_that_has_something_is_there(tmp_path: Path) -> None:
     assert list(lanes(made(tmp_path))) == [
@@ -55,6 +75,39 @@ def test_a_table_of_an_earlier_release_counts_as_missing(tmp_path: Path) -> None
     folder = made(tmp_path)
     (folder.tables / "sends.parquet").write_bytes(b"no Parquet")
     assert "producers: latency by acks, in ms" not in lanes(folder)
+
+
+@pytest.mark.parametrize(
+    ("missing", "gone"),
+    [
+        (
+            "sends",
+            {
+                ("producers: acknowledged records per second", "p"),
+                ("producers: latency by acks, in ms", "acks=all, median"),
+                ("producers: latency by acks, in ms", "acks=all, p99"),
+                ("t-0: offsets", "acknowledged, acks=all"),
+            },
+        ),
+        ("polls", {("java.g on t-0: position", "position")}),
+    ],
+)
+def test_a_missing_table_takes_from_lanes_only_what_it_has(
+    tmp_path: Path, missing: str, gone: set[tuple[str, str]]
+) -> None:
+    folder = made(tmp_path, **LEFT_BEHIND)
+
+    def shown() -> set[tuple[str, str]]:
+        of_lane = {name: lane["marks"] for name, lane in lanes(folder).items()}
+        return {
+            (name, one.get("name") or f"{len(one['x'])} {one['kind']}")
+            for name, marks in of_lane.items()
+            for one in marks
+        }
+
+    whole = shown()
+    (folder.tables / f"{missing}.parquet").unlink()
+    assert whole - shown() == gone
 
 
 @pytest.mark.parametrize(
@@ -179,10 +232,7 @@ def test_latency_is_weighted_by_records_and_reported_by_acks(tmp_path: Path) -> 
 
 
 def test_a_group_has_its_position_commits_resets_and_exceptions(tmp_path: Path) -> None:
-    reset = {**HERE, "group": "java.g", "member": "java.g#1", "cause": "truncation"}
-    reset |= {"policy": "none", "from_offset": 20, "to_offset": 7, "at_micros": 16 * SECOND}
-    failed = event("failed", 17, **HERE, exception="LogTruncationException", message="at 7")
-    folder = made(tmp_path, resets=[reset], group_events=[*TABLES["group_events"], failed])
+    folder = made(tmp_path, **LEFT_BEHIND)
     lane = lanes(folder)["java.g on t-0: position"]
     assert mark(lane, name="position")["y"] == [10, 20]
     assert mark(lane, name="log end as last seen")["y"] == [10, 20, 20]

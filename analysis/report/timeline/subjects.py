@@ -475,7 +475,7 @@ select distinct group, topic, partition from deliveries
 union
 select distinct group, topic, partition from committed_offsets"""
 _COMMITS = "select * from drawn_commits order by at_micros, offset"
-_RESETS = "select * from client_resets where cause != 'seek' order by at_micros"
+_RESETS = "select * from logged_resets order by at_micros"
 _FAILURES = "select * from failures_of_members order by at_micros"
 _MEMBERS = (
     "select distinct group, member, first_micros from memberships order by first_micros, member"
