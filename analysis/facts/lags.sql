@@ -30,7 +30,7 @@ moved as (
 ),
 moments as (
   select distinct
-    begin_micros + cast((end_micros - begin_micros) * nth / 79 as bigint) as at_micros
+    begin_micros + cast(floor((end_micros - begin_micros) * nth / 79) as bigint) as at_micros
   from (select *, explode(sequence(0, 79)) as nth from drawn_span)
 ),
 events as (
