@@ -118,7 +118,7 @@ def by_engine() -> Iterator[Any]:
         yield pytest.param("spark", question, id=f"spark-{question.name}", marks=on_spark)
 
 
-@pytest.mark.parametrize(("engine_name", "question"), by_engine(), indirect=["engine_name"])
+@pytest.mark.parametrize(("engine_name", "question"), list(by_engine()), indirect=["engine_name"])
 def test_history_alone(
     question: Question, engine_name: str, readers: dict[str, TraceReader], tmp_path: Path
 ) -> None:
