@@ -2,14 +2,7 @@
 about: Slices below the log start that are in a segment yet.
 subject: progress
 kept: false
-columns: |
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  leader_epoch int
-  value string
+like: surviving_records
 */
 select distinct topic, partition, offset, last_offset, records, leader_epoch, value
 from sliced_replica_records
