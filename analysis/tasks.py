@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import gettempdir
 
 import msgspec
-import psutil
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark import TaskContext
@@ -26,7 +25,7 @@ from analysis.engine.scratch import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended
 from analysis.judging import forget_report, judge_folder, withdrawn
 from analysis.report.night_rows import Judged
-from analysis.runs.load import load_on_duckdb
+from analysis.runs.load import load_on_duckdb, memory_here
 from analysis.runs.remote import RemoteFolder
 from analysis.runs.source import table_files
 from contract.errors import AnalysisError, FencepostError
@@ -47,7 +46,6 @@ _JUDGED_AT_MOST = 2
 """Attempts of a task that judge. What ended its worker twice would end it again."""
 _COPIES = "fencepost-run-"
 _LOOK_SECONDS = 0.3
-_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _PARALLELISM = "spark.sql.leafNodeDefaultParallelism"
 _PACKAGES = ("analysis", "contract", "duckdb", "msgspec", "pyarrow", "sqlglot")
 """Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
@@ -104,14 +102,6 @@ def cores_here() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def memory_here() -> int:
-    """The bytes of memory that are free on this machine, or in this container."""
-    free = int(psutil.virtual_memory().available)
-    with suppress(OSError, ValueError):
-        free = min(free, int(_MEMORY_LIMIT.read_text()))
-    return free
 
 
 def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:

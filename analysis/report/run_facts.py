@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-import psutil
-
-from analysis.runs.load import load_on_duckdb
+from analysis.runs.load import load_on_duckdb, memory_here
 from analysis.statements.files import Fact, facts
 from analysis.statements.trace import Row, Trace
 from contract.errors import TableError
@@ -39,9 +37,8 @@ class RunFacts:
             return self._given
         spill = tempfile.TemporaryDirectory(prefix="fencepost-facts-")
         weakref.finalize(self, spill.cleanup)
-        free = int(psutil.virtual_memory().available)
         return load_on_duckdb(
-            self.folder, Path(spill.name), threads=os.cpu_count() or 1, memory=free // 2
+            self.folder, Path(spill.name), threads=os.cpu_count() or 1, memory=memory_here() // 2
         )
 
     def rows(self, text: str) -> list[Row]:

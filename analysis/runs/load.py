@@ -1,7 +1,10 @@
 """A run's tables, read by DuckDB or by Spark."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import psutil
 
 from analysis.engine.base import Engine
 from analysis.engine.duckdb import Database
@@ -17,10 +20,20 @@ if TYPE_CHECKING:  # They load PySpark, which pages do without.
 
     from analysis.runs.remote import RemoteRun
 
+_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
 
 def count_rows(folder: RunFolder) -> dict[str, int]:
     """The rows of each table of a run; 0 where it is missing or unreadable."""
     return table_files(folder).rows
+
+
+def memory_here() -> int:
+    """The bytes of memory that are free on this machine, or in this container."""
+    free = int(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):
+        free = min(free, int(_MEMORY_LIMIT.read_text()))
+    return free
 
 
 def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int) -> Trace:
