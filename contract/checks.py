@@ -33,6 +33,7 @@ class Check(enum.StrEnum):
     RECORD_EPOCH_REGRESSED = "record_epoch_regressed"
     COMMIT_MISMATCH = "commit_mismatch"
     WITHHELD_COMMIT = "withheld_commit"
+    STALE_FETCHED_COMMIT = "stale_fetched_commit"
     OFFSETS_EXPIRED = "offsets_expired"
     HELD_STABLE_OFFSET = "held_stable_offset"
     REPEATED_OUTPUT = "repeated_output"

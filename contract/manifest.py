@@ -38,6 +38,7 @@ TABLES_OF_HISTORIES = (
 DECODED_AGAIN = frozenset(
     {
         *TABLES_OF_HISTORIES,
+        "omitted_commits",
         "resets",
         "servers",
         "truncations",

@@ -189,6 +189,11 @@ TABLES_OF_CLIENTS = {
         boolean("is_tombstone", "the commit was deleted, as with its topic, or expired"),
         int32("offsets_partition", "of `__consumer_offsets`"),
         int64("offsets_offset", "in that partition"),
+        int32(
+            "log_epoch",
+            "leader epoch of that partition under which it was stored; null where not known",
+            null=True,
+        ),
         micros("committed_micros", "the record's timestamp, to the millisecond"),
         int64(
             "producer_id",
@@ -213,7 +218,7 @@ TABLES_OF_CLIENTS = {
             "the marker's timestamp, to the millisecond; null without a marker",
             null=True,
         ),
-        key="offsets_partition offsets_offset",
+        key="offsets_partition offsets_offset log_epoch",
     ),
     "group_members": table(
         "One row per partition that a stored state of a group's member has assigned; one without a"
@@ -262,6 +267,19 @@ TABLES_OF_CLIENTS = {
         _SEQ,
         micros("at_micros"),
         key="worker seq group member topic partition change",
+    ),
+    "omitted_commits": table(
+        "One row per position that a client logged it left out of a commit, also of those that it"
+        " makes by itself. Source: librdkafka's log, whose lines can be late as in `resets`; other"
+        " clients log none.",
+        *MEMBER,
+        *PARTITION,
+        int64("offset", "the position"),
+        int32("epoch", "its leader epoch; -1 without one", least=-1),
+        int64("committed_offset", "which the client holds against it"),
+        int32("committed_epoch", "the same", least=-1),
+        string("log_line", "the whole line"),
+        micros("at_micros"),
     ),
     "resets": table(
         "One row per reset that a client logged. Source: the clients' logs, with one parser per"

@@ -5,29 +5,34 @@ explanation: >-
   librdkafka leaves a position out that is not greater than the stored commit, by its leader epoch
   first: a group that reads records of older epochs commits nothing, and repeats them; one that
   went back behind its commit skips what lies between. A plain `commit()` promises to commit the
-  offsets of the assignment.
+  offsets of the assignment, and `enable.auto.commit` to commit them from time to time: what it
+  leaves out is in its log, each position once. With offsets or a message as arguments, a commit is
+  not compared. The log line is in the evidence.
 permitted: the application chose the offsets, or the position awaited validation.
-evaluates: every commit that stored nothing.
-source: confluent_kafka `Consumer.commit`; librdkafka `rd_kafka_fetch_pos_cmp` (librdkafka#1372,
-  librdkafka#4384); KIP-320.
+evaluates: every commit that stored nothing, and every position that a client logged it left out of
+  a commit that it makes by itself.
+source: confluent_kafka `Consumer.commit`; librdkafka CONFIGURATION.md, `enable.auto.commit`;
+  `rd_kafka_fetch_pos_cmp` (librdkafka#1372, librdkafka#4384); KIP-320.
 needs: [commits, polls]
-evaluated: select count(*) as evaluated from commits where outcome = 'nothing'
+evaluated: >-
+  select (select count(*) from commits where outcome = 'nothing')
+    + (select count(*) from withheld_commits where is_by_client) as evaluated
 cases:
 - violation: behind a newer epoch
   when: is_promised and record_epoch >= 0 and stored_epoch > record_epoch
   cause: >-
-    {member} committed nothing, though its position was {position} (epoch {record_epoch}): offset
-    {stored_offset} with epoch {stored_epoch} is stored
+    {member} {committed} nothing, though its position was {position} (epoch {record_epoch}): offset
+    {stored_offset} with epoch {stored_epoch} is stored{logged}
 - violation: behind a larger offset
   when: is_promised and stored_offset > position
   cause: >-
-    {member} committed nothing, though its position was {position} (epoch {record_epoch}): offset
-    {stored_offset} with epoch {stored_epoch} is stored
+    {member} {committed} nothing, though its position was {position} (epoch {record_epoch}): offset
+    {stored_offset} with epoch {stored_epoch} is stored{logged}
 - permitted: nothing to commit
   cause: >-
-    {member} committed nothing, though its position was {position} (epoch {record_epoch}): offset
-    {stored_offset} with epoch {stored_epoch} is stored
-evidence: member, position, record_epoch, stored_offset, stored_epoch, commit_epoch
+    {member} {committed} nothing, though its position was {position} (epoch {record_epoch}): offset
+    {stored_offset} with epoch {stored_epoch} is stored{logged}
+evidence: member, position, record_epoch, stored_offset, stored_epoch, commit_epoch, log_line
 place:
   offset_first: position
   offset_last: position
@@ -36,5 +41,9 @@ place:
 with clients as (
   select group, client from planned_groups
 )
-select *, client = 'librdkafka' and commit_epoch = 'record' as is_promised
+select *,
+  is_by_client or (client = 'librdkafka' or log_line is not null) and commit_epoch = 'record'
+    as is_promised,
+  if(is_by_client, 'by itself committed', 'committed') as committed,
+  if(log_line is null, '', '; it logged that it does not include the position') as logged
 from withheld_commits left join clients using (group)

@@ -4,6 +4,8 @@ definition: An OffsetFetch response has another commit than the last that is sto
   epoch.
 explanation: The kind of a finding is the rule's name in docs/protocol.md. While a transaction
   ends, both its commits and those before are possible, and the response may be unstable or not.
+  An older commit than the last, or none, around a change of the coordinator is left to
+  `stale_fetched_commit`, as is one that was never committed.
 undecided: the coordinator returned an error of its own state or of authorization.
 evaluates: every partition of an OffsetFetch with a response whose topic id, if it has one, is
   known.
@@ -26,6 +28,7 @@ read as (
     if(error_code = 0, {{ commit_in_words("offset", "metadata") }}, error) as got_commit,
     if(error_code = 0, {{ commit_epoch_in_words("offset", "epoch") }}, error) as got_epoch
   from fetches
+  left anti join stale_fetches using ({{ commit_call }})
   where error_code != 88 and not must_wait
 ),
 responses as (

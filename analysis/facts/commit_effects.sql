@@ -2,35 +2,41 @@
 about: |
   Stored commits and tombstones, with the bounds of when each took effect.
 
-  A commit took effect when it is stored, or when its request was answered, which may be earlier
-  than the clocks show. One of a transaction takes effect after its marker; it has, once a request
-  for stable offsets is answered that was sent after it was stored.
+  A commit took effect between when it was stored, which may be earlier than the clocks show, and
+  when it was acknowledged. One that was asked for and not acknowledged may never have; one of which
+  no source knows who asked for it has, once it is stored. One of a transaction takes effect after
+  its marker; it has, once a request for stable offsets is answered that was sent after it was
+  stored. What did not survive in the coordinators' log may have been in effect, and was not surely.
 subject: commit_calls
 columns: |
   group string
   topic string
   partition int
   place bigint: in its log, in whose order commits take effect
+  offsets_partition int: of `__consumer_offsets`
+  log_epoch int: the leader epoch of that partition under which it was stored; null: not known
+  committed_micros bigint: when it was stored, by the coordinator's clock
+  survives boolean: whether a replica in the last ISR of that partition holds it, or that is not
+    known
   stored_offset bigint: -1 of a tombstone
   stored_epoch int: the same
   stored_metadata string
   may_micros bigint: since when it may be in effect, by the observer's clock
-  sure_micros bigint: since when it is, by the same
+  sure_micros bigint: since when it is, by the same; null if it may never have been
 */
 with stored as (
-  select group, topic, partition, offsets_offset as place,
+  select group, topic, partition, offsets_offset as place, offsets_partition, log_epoch, survives,
     if(is_tombstone, -1, offset) as stored_offset,
     if(is_tombstone, -1, committed_epoch) as stored_epoch,
     if(is_tombstone, '', coalesce(metadata, '')) as stored_metadata,
     committed_micros, marker_micros
-  from committed_offsets
+  from {{ with_survival("committed_offsets") }}
   where is_tombstone or coalesce(producer_id, -1) < 0 or marker = 'commit'
 ),
-accepted as (
-  select group, topic, partition, metadata as stored_metadata, asked_offset as stored_offset,
-    min(at_micros) as accepted_micros
-  from commit_requests
-  where api != 'OFFSET_FETCH' and error_code = 0 and producer_id is null
+asked as (
+  select group, topic, partition, place, true as is_asked,
+    min(acked_micros + if(is_request, 0, :clock_micros)) as acked_micros
+  from commit_outcomes
   group by all
 ),
 stable as (
@@ -40,11 +46,16 @@ stable as (
     and api = 'OFFSET_FETCH' and is_stable and error_code = 0
   group by all
 )
-select group, topic, partition, place, stored_offset, stored_epoch, stored_metadata,
+select group, topic, partition, place, offsets_partition, log_epoch, committed_micros, survives,
+  stored_offset, stored_epoch, stored_metadata,
   coalesce(marker_micros, committed_micros) - :clock_micros as may_micros,
-  if(marker_micros is null, least(committed_micros + :clock_micros, accepted_micros),
-    least(marker_micros + {{ marker_applied_micros }} + :clock_micros, stable_micros))
-    as sure_micros
+  case
+    when not survives then null
+    when marker_micros is not null
+      then least(marker_micros + {{ marker_applied_micros }} + :clock_micros, stable_micros)
+    when is_asked then acked_micros
+    else committed_micros + :clock_micros
+  end as sure_micros
 from stored
-left join accepted using (group, topic, partition, stored_metadata, stored_offset)
+left join asked using (group, topic, partition, place)
 left join stable using (group, topic, partition, place)

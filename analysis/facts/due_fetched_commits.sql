@@ -25,13 +25,13 @@ with fetches as (
 ),
 -- `place` orders the commits of a partition; last_place is that of the last sure one.
 effects as (
-  select {{ commit_call }}, place, sure_micros <= began_micros as is_sure,
+  select {{ commit_call }}, place, coalesce(sure_micros < began_micros, false) as is_sure,
     {{ commit_in_words("stored_offset", "stored_metadata") }} as commit,
     {{ commit_epoch_in_words("stored_offset", "stored_epoch") }} as epoch,
-    max(if(sure_micros <= began_micros, place, null)) over (partition by {{ commit_call }})
+    max(if(sure_micros < began_micros, place, null)) over (partition by {{ commit_call }})
       as last_place
   from fetches join commit_effects using (group, topic, partition)
-  where sure_micros <= began_micros or may_micros <= at_micros
+  where sure_micros < began_micros or may_micros <= at_micros
 ),
 possible as (
   select {{ commit_call }}, last_place, array_sort(collect_set(commit)) as commits,

@@ -1,10 +1,12 @@
 /*
 about: |
-  Commits that stored nothing, though their member was delivered records since the last one.
+  Commits that stored nothing, though their member was delivered records since the last one; and
+  positions that a client logged it left out, of commits that it makes by itself.
 
-  Left out are those at a position that was stored, and those after a reset, whose position is
-  another.
+  Left out are those at a position that was stored, and reported ones after a reset, whose position
+  is another.
 subject: positions
+optional: [omitted_commits]
 columns: |
   group string
   topic string
@@ -16,6 +18,8 @@ columns: |
   record_epoch int: of the last record
   stored_offset bigint: of the group then; null without a commit
   stored_epoch int
+  is_by_client boolean: whether the client makes the commits by itself
+  log_line string: in which the client says that it left the position out; null without one
 */
 with asked as (
   select group, topic, partition, member, seq, commit_epoch, committed_micros as at_micros
@@ -67,9 +71,27 @@ known as (
   left anti join reset using (group, topic, partition, member, seq)
   left join stored using (group, topic, partition)
   group by all
+),
+omitted as (
+  select group, topic, partition, member, offset as position, epoch, committed_offset,
+    committed_epoch, min(at_micros) as at_micros, min_by(log_line, at_micros) as log_line
+  from omitted_commits
+  where offset != committed_offset
+  group by all
+),
+lines as (
+  select group, topic, partition, member, position, min_by(log_line, at_micros) as log_line
+  from omitted
+  group by all
 )
-select group, topic, partition, member, commit_epoch, at_micros, last.position as position,
+select k.group, k.topic, k.partition, k.member, commit_epoch, at_micros, last.position as position,
   last.leader_epoch as record_epoch, stored.offset as stored_offset,
-  stored.committed_epoch as stored_epoch
-from known
+  stored.committed_epoch as stored_epoch, false as is_by_client, log_line
+from known as k left join lines as l on (l.group, l.topic, l.partition, l.member, l.position)
+  = (k.group, k.topic, k.partition, k.member, last.position)
 where not stored.offset <=> last.position
+union all
+select group, topic, partition, member, commit_epoch, at_micros, position, epoch,
+  committed_offset, committed_epoch, true, log_line
+from omitted join planned_groups using (group)
+where is_by_client

@@ -6,13 +6,14 @@ from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
+from contract.clients import Client
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
-from harness.decode.client_logs import resets
+from harness.decode.client_logs import librdkafka, resets
 from harness.decode.client_logs.lines import end_of
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import ignored_files, replica_folders
@@ -77,11 +78,14 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     for table in TABLES_OF_HISTORIES:
         write_table(tables, table, rows.of(table), run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
-    found = []
+    found, omitted = [], []
     for log in sorted(folder.clients.glob("*.log")):
         client = clients.get(log.stem)
         found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
+        if client == Client.LIBRDKAFKA:
+            omitted += librdkafka.omitted_commits(lines_of(log), worker=log.stem)
     write_table(tables, "resets", found, run=run)
+    write_table(tables, "omitted_commits", omitted, run=run)
 
 
 def decode_server_logs(folder: RunFolder, tables: Path) -> None:

@@ -38,6 +38,7 @@ class CommittedOffsets:
             "is_tombstone": not record.hasValue(),
             "offsets_partition": offsets_partition,
             "offsets_offset": int(record.offset()),
+            "log_epoch": int(batch.partitionLeaderEpoch()),
             "committed_micros": int(record.timestamp()) * MICROS_PER_MS,
             "producer_id": -1,
             "producer_epoch": -1,
@@ -53,7 +54,7 @@ class CommittedOffsets:
                 "committed_epoch": int(value.leaderEpoch()),
                 "metadata": str(value.metadata()),
             }
-        identity = (offsets_partition, int(record.offset()), int(batch.partitionLeaderEpoch()))
+        identity = (offsets_partition, row["offsets_offset"], row["log_epoch"])
         row = self._rows.setdefault(identity, row)
         holders: list[int] = row.setdefault("brokers", [])
         if broker not in holders:

@@ -7,6 +7,7 @@ import pytest
 from cluster.kafka.service import log_end
 from contract.clients import Client
 from harness.decode.client_logs import resets
+from harness.decode.client_logs.librdkafka import omitted_commits
 from harness.decode.client_logs.lines import end_of
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, rows_of, server_of
 
@@ -34,6 +35,8 @@ OF_MEMBERS = (
     "seeking to first diverging offset OffsetAndMetadata(offset=1, ",
     "has no committed offset for partition TopicPartition(topic='a",
     "epoch validation",
+    "not including in commit",
+    "a [0]: stored offset 1 (leader epoch 1), committed offset 1 (leader epoch 1): not including ",
     " offset reset (at offset a (leader epoch 1), broker ",
     "a [0]: offset reset (at offset 1 (leader epoch 1), broker 1) to offset 1 (leader epoch 1): ",
     "Offset x request for a [0] returned offset ",
@@ -224,6 +227,26 @@ def test_resets_are_read_from_each_clients_log(
 )
 def test_what_tells_of_no_reset_is_none(client: str | None, lines: list[str]) -> None:
     assert resets(lines, worker="w", policies={}, client=client) == []
+
+
+OMITTED = (
+    f"{RD} OFFSET {MAIN} Topic orders [0]: stored offset 100 (leader epoch 0), "
+    "committed offset 50 (leader epoch 1): not including in commit"
+)
+
+
+def test_what_librdkafka_leaves_out_of_a_commit_is_read_from_its_log() -> None:
+    without = OMITTED.replace("offset 100 (leader epoch 0)", "offset INVALID (leader epoch -1)")
+    (row,) = omitted_commits(["", QUERYING, without, OMITTED, f"{OMITTED}ted"], worker="w")
+    columns = ("offset", "epoch", "committed_offset", "committed_epoch")
+    assert tuple(row[column] for column in columns) == (100, 0, 50, 1)
+    assert (row["group"], row["member"], row["topic"], row["partition"]) == (
+        "g",
+        "g#2",
+        "orders",
+        0,
+    )
+    assert row["log_line"] == OMITTED
 
 
 TIMED = b"2026-11-25 15:54:50.297 INFO AbstractConfig ProducerConfig values:\n"

@@ -1,15 +1,28 @@
-"""Resets in librdkafka's debug log (`debug=consumer,cgrp,fetch,topic`).
+"""Resets and omitted commits in librdkafka's debug log (`debug=consumer,cgrp,fetch,topic`).
 
 A truncation that it resets for has two lines: the query of the leader (`rd_kafka_offset_validate`:
 "querying broker for epoch validation of") and the seek that follows (`rd_kafka_toppar_seek`: "in
 state validate-epoch-wait"). Every other reset is one line of `rd_kafka_offset_reset`; if its target
 has to be looked up, the result is in another line ("request for ... returned offset").
+
+A position that is not greater than the committed one is left out of a commit, with a line
+(`rd_kafka_topic_partition_list_set_offsets`).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from harness.decode.client_logs.lines import INT, OFFSET, TOPIC, Found, LogLine, Partition, Reset
+from harness.decode.client_logs.lines import (
+    INT,
+    OFFSET,
+    TOPIC,
+    Found,
+    LogLine,
+    Partition,
+    Reset,
+    log_lines,
+)
 
 _TP = rf"(?<![A-Za-z0-9._-])(?P<topic>{TOPIC}) \[(?P<partition>{INT})\]"
 _POSITION = rf"offset (\S+) \(leader epoch (-?{INT})\)"
@@ -22,6 +35,10 @@ _RESETTING = re.compile(
 )
 _LOOKED_UP = re.compile(
     rf"Offset \S+ request for {_TP} returned offset ({OFFSET}) \(-?\d+\) leader epoch (-?{INT})"
+)
+_OMITTED = "not including in commit"
+_OMITTING = re.compile(
+    rf"{_TP}: stored {_KNOWN_POSITION}, committed {_KNOWN_POSITION}: {_OMITTED}$"
 )
 _MARKS = ("epoch validation", "validate-epoch-wait", "offset reset (", "returned offset")
 """Only lines with one of these are matched by regexes: a few of a hundred thousand."""
@@ -55,6 +72,16 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
         elif match := _LOOKED_UP.search(line.text):
             found.arrived(line, _partition(match), int(match[3]), int(match[4]))
     return found.resets
+
+
+def omitted_commits(lines: Iterable[str], *, worker: str) -> Iterator[dict[str, Any]]:
+    """Yield rows of the table `omitted_commits`, from the lines of one worker's client log."""
+    for line in log_lines(line for line in lines if _OMITTED in line):
+        if match := _OMITTING.search(line.text):
+            topic, partition = _partition(match)
+            names = ("offset", "epoch", "committed_offset", "committed_epoch")
+            numbers = zip(names, map(int, match.groups()[2:]), strict=True)
+            yield line.of_partition((topic, partition), worker=worker) | dict(numbers)
 
 
 def _reset(line: LogLine, match: re.Match[str]) -> Reset | None:

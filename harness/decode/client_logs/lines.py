@@ -50,6 +50,18 @@ class LogLine:
     text: str
     raw: str
 
+    def of_partition(self, partition: Partition, *, worker: str) -> dict[str, Any]:
+        """Return the columns of a row about a partition that say where and when it was logged."""
+        return {
+            "worker": worker,
+            "group": self.group,
+            "member": self.member,
+            "topic": partition[0],
+            "partition": partition[1],
+            "log_line": self.raw,
+            "at_micros": micros_of(self.time),
+        }
+
 
 @dataclass
 class Reset:
@@ -65,20 +77,13 @@ class Reset:
 
     def row(self, *, worker: str, policies: dict[str, str]) -> dict[str, Any]:
         """Return a row of the table `resets`."""
-        return {
-            "worker": worker,
-            "group": self.line.group,
-            "member": self.line.member,
-            "topic": self.partition[0],
-            "partition": self.partition[1],
+        return self.line.of_partition(self.partition, worker=worker) | {
             "cause": self.cause,
             "policy": policies.get(self.line.group, ""),
             "from_offset": self.from_offset,
             "from_epoch": self.from_epoch,
             "to_offset": self.to_offset,
             "to_epoch": self.to_epoch,
-            "log_line": self.line.raw,
-            "at_micros": micros_of(self.line.time),
         }
 
 

@@ -85,6 +85,96 @@ def application_has_nothing_to_commit(h: History) -> None:
     _behind_an_epoch(h, style="application")
 
 
+AUTOMATIC = "librdkafka CONFIGURATION.md: enable.auto.commit commits offsets periodically"
+
+
+def _omitted(
+    h: History, position: tuple[int, int], stored: tuple[int, int], *, at: float, member: str = "1"
+) -> None:
+    """librdkafka logs that it leaves a position out of a commit; each an offset and an epoch."""
+    h.add(
+        "omitted_commits",
+        worker=h.own("w"),
+        group=h.own("g"),
+        member=h.member(member),
+        topic=h.own("t"),
+        partition=0,
+        offset=position[0],
+        epoch=position[1],
+        committed_offset=stored[0],
+        committed_epoch=stored[1],
+        log_line="not including in commit",
+        at_micros=h.at(at),
+    )
+
+
+def _by_itself(h: History, *, stored_epoch: int) -> None:
+    """librdkafka commits by itself; 50 is stored, and it reads 50 to 99 of epoch 0."""
+    h.topic()
+    h.group(client="librdkafka", manner="auto")
+    moved(h, change=100, last=99, at=10.0)
+    h.stored(50, stored_epoch, at=14.998, brokers=(1, 2))
+    joined(h, 50, at=20.0)
+    h.polled(50, 99, at=21.0)
+
+
+@asks(
+    "librdkafka commits by itself and logs each five seconds that it leaves 100 of epoch 0 out, as"
+    " 50 of epoch 1 is stored.",
+    source=AUTOMATIC + "; " + LIBRDKAFKA,
+    expects={
+        "withheld_commit": f"{VIOLATION}: behind a newer epoch: by itself committed nothing, though"
+        " its position was 100 (epoch 0): offset 50 with epoch 1 is stored; it logged"
+    },
+)
+def periodic_commit_is_withheld(h: History) -> None:
+    _by_itself(h, stored_epoch=1)
+    for second in (25.0, 30.0, 35.0):
+        _omitted(h, (100, 0), (50, 1), at=second)
+
+
+@asks(
+    "It went back behind a commit of 200 without an epoch, and leaves out what it reads there.",
+    source=AUTOMATIC + "; librdkafka#1372",
+    expects={"withheld_commit": f"{VIOLATION}: behind a larger offset"},
+)
+def periodic_commit_is_withheld_behind_a_larger_offset(h: History) -> None:
+    _by_itself(h, stored_epoch=0)
+    _omitted(h, (100, 0), (200, -1), at=25.0)
+
+
+@asks(
+    "It stores 100, and logs each five seconds that there is nothing newer.",
+    source=AUTOMATIC,
+    expects={"withheld_commit": NONE},
+)
+def periodic_commit_has_nothing_newer(h: History) -> None:
+    _by_itself(h, stored_epoch=0)
+    h.stored(100, 0, at=25.0, brokers=(1, 2))
+    for second in (30.0, 35.0):
+        _omitted(h, (100, 0), (100, 0), at=second)
+
+
+@asks(
+    "librdkafka commits nothing when asked to, and its log says why.",
+    source=PROMISE + "; " + LIBRDKAFKA,
+    expects={"withheld_commit": f"{VIOLATION}: behind a newer epoch: it logged that it does not"},
+)
+def commit_is_withheld_and_logged(h: History) -> None:
+    _behind_an_epoch(h)
+    _omitted(h, (100, 0), (50, 1), at=23.1)
+
+
+@asks(
+    "A member in librdkafka of a group in Java commits nothing when asked to, and logs it.",
+    source=PROMISE + "; " + LIBRDKAFKA,
+    expects={"withheld_commit": f"{VIOLATION}: behind a newer epoch"},
+)
+def commit_is_withheld_in_another_language(h: History) -> None:
+    _behind_an_epoch(h, client="java")
+    _omitted(h, (100, 0), (50, 1), at=23.1)
+
+
 def _behind_an_offset(h: History, *, withheld: bool) -> None:
     """The group committed 100 without an epoch; 50 to 99 are written anew, and it reads to 79."""
     h.topic(unclean_election=True)

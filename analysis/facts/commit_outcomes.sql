@@ -1,0 +1,49 @@
+/*
+about: |
+  Stored commits that somebody is known to have asked for, and when they were acknowledged.
+
+  A report belongs to the commits with its offset that were stored between the request and its
+  response, and have its metadata or its leader epoch, as far as it has them. If there are several,
+  the first of them was acknowledged. Those of transactions are left out.
+subject: commit_calls
+optional: [commits, wire_calls]
+columns: |
+  group string
+  topic string
+  partition int
+  place bigint: as in `commit_effects`
+  asked_by string: the worker that asked
+  is_request boolean: whether by a single request
+  acked_micros bigint: by that worker's clock; null if it was not acknowledged
+*/
+with asked as (
+  select worker, seq, group, topic, partition, asked_offset as offset,
+    coalesce(metadata, '') as metadata, cast(null as int) as epoch, true as is_request,
+    if(error_code = 0, at_micros, null) as acked_micros,
+    {{ asked_first("at_micros") }} as asked_first, {{ asked_last("at_micros") }} as asked_last
+  from wire_calls
+  where api = 'OFFSET_COMMIT' and version > 0 and topic is not null
+  union all
+  select worker, seq, group, topic, partition, offset, null, committed_epoch, false,
+    if(outcome = 'ok', committed_micros, null),
+    {{ asked_first("committed_micros") }}, {{ asked_last("committed_micros") }}
+  from commits
+  where offset is not null and outcome != 'nothing'
+),
+stored as (
+  select group, topic, partition, offset, offsets_offset as place, committed_micros,
+    coalesce(metadata, '') as stored_metadata, committed_epoch
+  from committed_offsets
+  where not is_tombstone and coalesce(producer_id, -1) < 0
+),
+matched as (
+  select group, topic, partition, place, worker, is_request, acked_micros,
+    min(place) over (partition by worker, seq, group, topic, partition) as first_place
+  from asked join stored using (group, topic, partition, offset)
+  where committed_micros between asked_first and asked_last
+    and coalesce(metadata = stored_metadata, true) and coalesce(epoch = committed_epoch, true)
+)
+select group, topic, partition, place, worker as asked_by, is_request,
+  min(acked_micros) filter (where place = first_place) as acked_micros
+from matched
+group by group, topic, partition, place, worker, is_request
