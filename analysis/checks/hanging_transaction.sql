@@ -3,7 +3,8 @@ id: C5
 definition: The log has writes of a transaction and no marker that ends them.
 explanation: The last stable offset stays before these writes, so read_committed groups can't
   read beyond it. A transaction has ended if its client or its coordinator reports that, or if
-  another producer of its transactional.id was initialized.
+  another producer of its transactional.id was initialized. One that was committed without a marker
+  is never visible to them; the evidence counts those that read no further, and the offsets behind.
 permitted: by an election since it ended that permits the loss of its marker, unless a record
   that was sent 10 s after it ended lies below where the leader's epoch started, so that the marker
   was to be before it; or it has not ended, and it began 900 s ago or less (the default of
@@ -16,6 +17,21 @@ evaluated: >-
   select count(*) as evaluated
   from (select distinct topic, partition, producer, transaction from held_writes)
 cases:
+- permitted: committed, never visible
+  when: is_committed and permit is not null
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was committed; read_committed groups that read no further: {held}; {permit.words}
+- violation: committed, never visible
+  when: is_committed and seconds > 10
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was committed; read_committed groups that read no further: {held}
+- undecided: committed, never visible
+  when: is_committed
+  cause: >-
+    {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
+    after it was committed; read_committed groups that read no further: {held}
 - permitted: ended without a marker
   when: closed_micros is not null and permit is not null
   cause: >-
@@ -40,7 +56,7 @@ cases:
   cause: >-
     {records} writes of transaction {transaction} of {producer} have no marker, {seconds:.0f} s
     after it began
-evidence: records, producer, transaction, seconds, closed_micros, permit
+evidence: records, producer, transaction, seconds, closed_micros, held, behind, permit
 place:
   at: begun_micros
 */
@@ -57,16 +73,18 @@ begun as (
   where change = 'begun'
 ),
 closings as (
-  select transactional_id, step, producer as by_producer, transaction as of_transaction, at_micros
+  select transactional_id, step, producer as by_producer, transaction as of_transaction,
+    struct(at_micros, step = 'commit' or coalesce(state, '') = 'CompleteCommit' as is_committed)
+      as closing
   from transactions
   where outcome = 'ok' and (step in ('commit', 'abort', 'initialize')
     or step = 'describe' and state in ('Empty', 'CompleteCommit', 'CompleteAbort', 'Dead'))
 ),
 ended as (
   select unended.*, begun_micros,
-    min(at_micros) filter (where at_micros > coalesce(written_micros, begun_micros)
+    min(closing) filter (where closing.at_micros > coalesce(written_micros, begun_micros)
       and if(step in ('commit', 'abort'), by_producer = producer and of_transaction = transaction,
-        by_producer != producer)) as closed_micros
+        by_producer != producer)) as closing
   from unended
   left join begun using (producer, transaction)
   left join closings using (transactional_id)
@@ -87,13 +105,27 @@ later as (
 required as (
   select ended.*,
     min(later_offset) filter (where later_offset > offset_last
-      and intended_micros >= closed_micros + 10 * {{ micros_per_second }}) as required_before
+      and intended_micros >= closing.at_micros + 10 * {{ micros_per_second }}) as required_before
   from ended left join later using (topic, partition)
   group by all
 ),
+held as (
+  select topic, partition, producer, transaction, count(distinct group) as held
+  from required
+  join last_positions using (topic, partition)
+  left semi join committed_readers using (group, topic)
+  where position <= offset_first
+  group by all
+),
 placed as (
-  select required.*, timeline,
-    (last_micros - coalesce(closed_micros, begun_micros)) / {{ micros_per_second }} as seconds
-  from required cross join last_seen left join timelines using (topic, partition)
+  select required.*, timeline, coalesce(held, 0) as held,
+    closing.at_micros as closed_micros, coalesce(closing.is_committed, false) as is_committed,
+    log_end - offset_first - records as behind,
+    (last_micros - coalesce(closing.at_micros, begun_micros)) / {{ micros_per_second }} as seconds
+  from required
+  cross join last_seen
+  left join held using (topic, partition, producer, transaction)
+  left join log_bounds using (topic, partition)
+  left join timelines using (topic, partition)
 )
 select * from {{ with_later_permit("placed", since="closed_micros", offset="required_before") }}

@@ -1,19 +1,37 @@
 /*
 id: D7
 definition: A member's first position on a partition is not the offset that its group had
-  committed.
+  committed, or its application had set.
 explanation: The first position is that of the first delivery, or the member's own if there was
   none. A start behind the commit is a mismatch. A start ahead of it is one only if the group
   thereby never got records, or if an aborted transaction had stored that offset and the group
   thereby went past records that it would have got again. A commit that was lost since may have
-  been in force then, so that a start there is right, too.
-permitted: the member was reset after its previous assignment and before that delivery.
-evaluates: every assignment with a commit before it.
-source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`.'
+  been in force then, so that a start there is right, too. After the application has set a position
+  (`seek`, or `assign` with an offset), the next delivery begins there; ahead of it only if no record
+  that the member was to be delivered lies between. Resets count that the client logged.
+permitted: the member was reset after its previous assignment, or after the application had set the
+  position, and before that delivery.
+evaluates: every assignment with a commit before it, and every position that an application set and
+  the member was delivered something from.
+source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
+  `rd_kafka_assign`.'
 needs: [group_events, committed_offsets, polls]
-evaluated: select count(*) as evaluated from commits_at_start
+evaluated: >-
+  select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
+    as evaluated
 exercised: resumed_positions
 cases:
+- permitted: '{reset_cause}'
+  when: sought_offset is not null and reset_cause is not null
+  cause: the member began at {start}, but its application had set {sought_offset}; a reset moved the
+    position
+- violation: behind what was set
+  when: sought_offset > start
+  cause: the member began at {start}, but its application had set {sought_offset}{of_commit}
+- violation: ahead of what was set
+  when: sought_offset < start
+  cause: the member began at {start}, but its application had set {sought_offset}; {records} records
+    lie between{of_commit}
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the member began at {start}, but the group had committed {committed_offset}; a reset
@@ -31,10 +49,10 @@ cases:
   cause: the member began at {start}, but the group had committed {committed_offset}
 - violation: behind
   cause: the member began at {start}, but the group had committed {committed_offset}
-evidence: member, start, committed_offset, committed_epoch, reset_cause, records
+evidence: member, start, committed_offset, committed_epoch, sought_offset, reset_cause, records
 place:
-  offset_first: least(start, committed_offset)
-  offset_last: greatest(start, committed_offset)
+  offset_first: least(start, coalesce(sought_offset, committed_offset))
+  offset_last: greatest(start, coalesce(sought_offset, committed_offset))
   at: coalesce(first_micros, from_micros)
 */
 with starts as (
@@ -68,11 +86,62 @@ aborted as (
   join deliveries as d on (d.group, d.topic, d.partition) = (a.group, a.topic, a.partition)
   where marker = 'abort' and not is_tombstone and o.committed_micros <= from_micros
     and last_offset >= committed_offset and d.first_offset < start and at_micros <= from_micros
+),
+starts_apart as (
+  select group, topic, partition, member, start, committed_offset, committed_epoch,
+    cast(null as bigint) as sought_offset, reset_cause, coalesce(records, 0) as records,
+    coalesce(is_aborted, false) as is_aborted, first_micros, from_micros, false as is_at_commit
+  from apart
+  left join resets_before using (group, topic, partition, member, from_seq)
+  left join gaps using (group, topic, partition, member, from_seq)
+  left join aborted using (group, topic, partition, member, from_seq)
+  where start < committed_offset or reset_cause is not null or records > 0 or is_aborted
+),
+sought as (
+  select * from sought_positions where first_offset != position
+),
+resets_since as (
+  select group, topic, partition, member, sought_micros, max_by(cause, at_micros) as reset_cause
+  from sought join client_resets using (group, topic, partition, member)
+  where cause != 'seek' and at_micros >= sought_micros - {{ commit_clock_micros }}
+    and at_micros <= first_micros + {{ commit_clock_micros }}
+  group by all
+),
+-- Records between, of the log that the delivery came from, that the member was to be delivered.
+not_for_group as (
+  select distinct group, topic, partition, value
+  from transactional_writes join committed_readers using (topic)
+  where ended_as != 'committed'
+),
+between_them as (
+  select group, topic, partition, member, sought_micros,
+    sum(least(last_offset, first_offset - 1) - greatest(offset, position) + 1) as records
+  from sought join surviving_records using (topic, partition)
+  left anti join not_for_group using (group, topic, partition, value)
+  where last_offset >= position and offset < first_offset and leader_epoch <= first_epoch
+  group by all
+),
+last_commits as (
+  select group, topic, partition, member, sought_micros,
+    max_by(offset, committed_micros) as committed_offset,
+    max_by(committed_epoch, committed_micros) as committed_epoch
+  from sought join present_offsets using (group, topic, partition)
+  where committed_micros <= first_micros and not is_tombstone
+  group by all
+),
+sought_apart as (
+  select group, topic, partition, member, first_offset as start, committed_offset, committed_epoch,
+    position as sought_offset, reset_cause, coalesce(records, 0) as records, false as is_aborted,
+    first_micros, sought_micros as from_micros,
+    coalesce(committed_offset = first_offset, false) as is_at_commit
+  from sought
+  left join resets_since using (group, topic, partition, member, sought_micros)
+  left join between_them using (group, topic, partition, member, sought_micros)
+  left join last_commits using (group, topic, partition, member, sought_micros)
+  where first_offset < position or records > 0 or reset_cause is not null
 )
-select apart.*, reset_cause, coalesce(records, 0) as records,
-  coalesce(is_aborted, false) as is_aborted
-from apart
-left join resets_before using (group, topic, partition, member, from_seq)
-left join gaps using (group, topic, partition, member, from_seq)
-left join aborted using (group, topic, partition, member, from_seq)
-where start < committed_offset or reset_cause is not null or records > 0 or is_aborted
+select *, if(is_at_commit, ', and the group had committed where it began', '') as of_commit
+from starts_apart
+union all
+select *, if(is_at_commit, ', and the group had committed where it began', '')
+from sought_apart

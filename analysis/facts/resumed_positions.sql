@@ -1,5 +1,5 @@
 /*
-about: Resets from a position, and assignments that went on at one.
+about: Resets from a position, assignments that went on at one, and positions that were set.
 subject: exercise
 kept: false
 columns: |
@@ -8,3 +8,5 @@ columns: |
 select member from resets where cause != 'no_commit'
 union all
 select member from group_events where change = 'assigned' and position > 0
+union all
+select member from sought_positions

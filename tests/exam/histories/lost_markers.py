@@ -8,6 +8,7 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.transaction_verbs import Batch, replicas, started, step
 from tests.exam.verbs import begun, cluster, joined, watched
@@ -172,7 +173,7 @@ def clean_election_removes_a_marker(h: History) -> None:
 @asks(
     "The unclean election came before the transaction, whose marker nobody ever wrote.",
     source=MARKER,
-    expects={"hanging_transaction": f"{VIOLATION}: ended without a marker"},
+    expects={"hanging_transaction": f"{VIOLATION}: committed, never visible"},
 )
 def marker_is_missing_long_after_an_election(h: History) -> None:
     h.topic(unclean_election=True)
@@ -185,6 +186,61 @@ def marker_is_missing_long_after_an_election(h: History) -> None:
     step(h, "commit", "committed", at=10.0)
     watched(h, 2, 5, times=(15.0, 45.0, 85.0), epoch=1)
     replicas(h, Batch(0, 4, epoch=1, pid=1, base_sequence=0))
+
+
+NEVER = "KIP-664: a hanging transaction holds the last stable offset"
+
+
+def _holds(h: History, *, isolation: str = "read_committed", position: int = 0) -> None:
+    """A group is there from the start, and reads no further than to its position."""
+    h.group("held", isolation=isolation)
+    joined(h, 0, at=5.0, group="held")
+    if position:
+        h.polled(0, position - 1, at=12.5, group="held")
+    h.changed("stalled", at=80.0, position=position, group="held", generation=1)
+
+
+@asks_each(
+    "An unclean election removes the marker of a transaction that was committed;",
+    source=LOSES + "; " + NEVER,
+    check="hanging_transaction",
+    cases={
+        "a read_committed group stands before it.": (
+            f"{PERMITTED}: committed, never visible: groups that read no further: 1",
+            {"position": 0},
+        ),
+        "a read_committed group had read it before.": (
+            f"{PERMITTED}: committed, never visible: groups that read no further: 0",
+            {"position": 5},
+        ),
+        "a group reads uncommitted values.": (
+            f"{PERMITTED}: committed, never visible: groups that read no further: 0",
+            {"position": 5, "isolation": "read_uncommitted"},
+        ),
+        "a group stands, and it was aborted.": (
+            f"{PERMITTED}: ended without a marker",
+            {"position": 0, "marker": "abort"},
+        ),
+    },
+)
+def committed_transaction_is_never_visible(
+    h: History, *, position: int, isolation: str = "read_committed", marker: str = "commit"
+) -> None:
+    _lost(h, read=False, marker=marker)
+    _holds(h, isolation=isolation, position=position)
+
+
+@asks(
+    "A clean election removes the marker of a committed transaction, and a group stands before it.",
+    source="Kafka's documentation, Replication: a clean election loses no committed record; "
+    + NEVER,
+    expects={
+        "hanging_transaction": f"{VIOLATION}: committed, never visible: groups that read no further: 1"
+    },
+)
+def clean_election_hides_a_committed_transaction(h: History) -> None:
+    _lost(h, read=False, unclean=False)
+    _holds(h)
 
 
 @asks(

@@ -199,13 +199,27 @@ def _late_marker(h: History, *, late: str, asked: str) -> None:
     "A transaction was committed, as its client says; the coordinator's last word, 9 s later, is "
     "that it is complete, and no marker is there.",
     source=HANGING + "; docs/findings.md, hanging_transaction: a marker may be on its way",
-    expects={"hanging_transaction": UNDECIDED},
+    expects={"hanging_transaction": f"{UNDECIDED}: committed, never visible"},
     alone=True,
 )
 def no_marker_just_after_a_commit(h: History) -> None:
     written(h, Batch(0, 4, pid=1, base_sequence=0), times=(10.5,))
     first_transaction(h)
     described(h, "CompleteCommit", at=19)
+
+
+@asks(
+    "A transaction was aborted, and no marker is there 9 s later.",
+    source=HANGING + "; docs/findings.md, hanging_transaction: a marker may be on its way",
+    expects={"hanging_transaction": f"{UNDECIDED}: ended without a marker"},
+    alone=True,
+)
+def no_marker_just_after_an_abort(h: History) -> None:
+    written(h, Batch(0, 4, pid=1, base_sequence=0), times=(10.5,))
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    step(h, "abort", "aborted", at=10.0)
+    described(h, "CompleteAbort", at=19)
 
 
 @asks_each(

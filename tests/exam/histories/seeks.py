@@ -1,8 +1,9 @@
 """What an application does to its own position: it seeks, or pauses a partition."""
 
-from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import copies
-from tests.exam.verbs import joined, left, plain, watched
+from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.verbs import cluster, joined, left, plain, watched
 
 SEEK = "`KafkaConsumer.seek`: the application sets the position that the next poll reads from"
 PAUSE = "`KafkaConsumer.pause`: no records of the partition are returned until it is resumed"
@@ -145,6 +146,155 @@ def member_waits_after_a_pause(h: History) -> None:
 )
 def member_pauses_another_partition(h: History) -> None:
     _waits(h, paused=(11.0, 56.5), partition=1)
+
+
+def _committed(h: History, offset: int = 50, *, client: str = "librdkafka") -> None:
+    """Records 0 to 99 are there, and a group that has read them has committed an offset."""
+    h.topic()
+    h.group(client=client)
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 99, at=6.0)
+    h.commit(offset, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=20.0)
+    h.changed("opened", at=29.0, member="2")
+
+
+def _sets(h: History, position: int, start: int, *, later: float = 0.0) -> None:
+    """The application assigns the partition with an offset; the first delivery is from `start`."""
+    h.changed("sought", at=29.9, position=position, member="2")
+    h.changed("assigned", at=30.0, position=start, member="2")
+    h.polled(start, 99, at=31.0 + later, member="2")
+    left(h, 100, at=80.0, member="2", caught_up=True)
+
+
+ASSIGNED = SEEK + "; librdkafka rd_kafka_assign: a partition's offset is where consumption starts"
+
+
+@asks_each(
+    "An application assigns a partition with an offset; its group had committed 50.",
+    source=ASSIGNED,
+    check="start_mismatch",
+    cases={
+        "It asks for 10, and the client begins at 50.": (
+            f"{VIOLATION}: ahead of what was set: 40 records lie between, and the group had",
+            {"position": 10, "start": 50},
+        ),
+        "It asks for 70, and the client begins at 50.": (
+            f"{VIOLATION}: behind what was set",
+            {"position": 70, "start": 50},
+        ),
+        "It asks for 50, and the client begins there.": (NONE, {"position": 50, "start": 50}),
+    },
+)
+def partition_is_assigned_with_an_offset(h: History, *, position: int, start: int) -> None:
+    _committed(h)
+    _sets(h, position, start)
+
+
+@asks(
+    "It begins at 60, where neither the application nor a commit had put it.",
+    source=ASSIGNED,
+    expects={"start_mismatch": f"{VIOLATION}: ahead of what was set: 50 records lie between"},
+)
+def partition_begins_elsewhere(h: History) -> None:
+    _committed(h)
+    _sets(h, 10, 60)
+
+
+@asks(
+    "An application asks for 10; the client logs that this is out of range, and begins at 50.",
+    source=ASSIGNED + "; auto.offset.reset",
+    expects={"start_mismatch": f"{PERMITTED}: out_of_range: its application had set 10"},
+)
+def position_that_was_set_is_out_of_range(h: History) -> None:
+    _committed(h)
+    _sets(h, 10, 50, later=1.0)
+    h.reset("out_of_range", 10, 50, at=30.5, member="2")
+
+
+@asks(
+    "A client logs a reset after its first delivery; the application had asked for another offset.",
+    source=ASSIGNED,
+    expects={"start_mismatch": f"{VIOLATION}: ahead of what was set"},
+)
+def reset_comes_after_the_first_delivery(h: History) -> None:
+    _committed(h)
+    _sets(h, 10, 50)
+    h.reset("out_of_range", 100, 50, at=60.0, member="2")
+
+
+@asks_each(
+    "An application sets 10. Before the next delivery, from 50 on,",
+    source=SEEK + "; ConsumerCoordinator.initWithCommittedOffsetsIfNeeded",
+    check="start_mismatch",
+    cases={
+        "it sets 50.": (NONE, {"change": "sought"}),
+        "its group rebalances, and it goes on at the commit.": (
+            NONE,
+            {"change": "assigned", "generation": 4},
+        ),
+        "its partition is revoked.": (NONE, {"change": "revoked", "generation": 3}),
+        "another of its partitions is revoked.": (
+            f"{VIOLATION}: ahead of what was set",
+            {"change": "revoked", "generation": 3, "partition": 1},
+        ),
+        "it raises.": (NONE, {"change": "failed", "generation": 3}),
+        "it pauses.": (f"{VIOLATION}: ahead of what was set", {"change": "paused"}),
+    },
+)
+def position_that_was_set_is_replaced(
+    h: History, *, change: str, generation: int = -1, partition: int = 0
+) -> None:
+    _committed(h, client="java")
+    h.changed("assigned", at=30.0, position=50, member="2", generation=3)
+    h.changed("sought", at=32.0, position=10, member="2", generation=3)
+    h.changed(change, at=33.0, position=50, member="2", generation=generation, partition=partition)
+    h.polled(50, 99, at=35.0, member="2")
+    left(h, 100, at=80.0, member="2", caught_up=True)
+
+
+@asks(
+    "A client that reports no generation is assigned its partition again, and begins at the commit.",
+    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; KIP-429: eager rebalancing",
+    expects={"start_mismatch": NONE},
+)
+def assignment_without_a_generation_replaces_it(h: History) -> None:
+    _committed(h, client="kafka-python")
+    h.changed("assigned", at=30.0, position=50, member="2")
+    h.changed("sought", at=32.0, position=10, member="2")
+    h.changed("assigned", at=33.0, position=50, member="2")
+    h.polled(50, 99, at=35.0, member="2")
+    left(h, 100, at=80.0, member="2", caught_up=True)
+
+
+@asks(
+    "An application sets 30; what lies from there to 49 is an aborted transaction.",
+    source="KIP-98: read_committed returns no records of aborted transactions; " + SEEK,
+    expects={"start_mismatch": NONE},
+)
+def nothing_to_deliver_lies_between(h: History) -> None:
+    h.topic()
+    h.group(isolation="read_committed")
+    h.sent(0, 29, at=2.0)
+    h.sent(30, 48, at=4.0, producer="q", sequence=0, transaction=0)
+    started(h, at=3.0, producer="q")
+    step(h, "abort", "aborted", at=5.0, producer="q")
+    h.sent(50, 99, at=6.0, sequence=30)
+    cluster(h)
+    watched(h, 1, 100)
+    replicas(
+        h,
+        Batch(0, 29),
+        Batch(30, 48, pid=1, base_sequence=0, producer="q", sequence=0),
+        Batch(49, 49, pid=1, control="abort"),
+        Batch(50, 99, sequence=30),
+    )
+    joined(h, 0, at=10.0, generation=1)
+    h.polled(0, 29, at=11.0)
+    h.changed("sought", at=20.0, position=30)
+    h.polled(50, 99, at=30.0, sequence=30)
+    left(h, 100, at=80.0, caught_up=True)
 
 
 def _back(h: History, *, seek: float | None) -> None:
