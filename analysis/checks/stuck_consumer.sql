@@ -1,7 +1,9 @@
 /*
 id: H4
-definition: A member polled and did not reach the log end before the timeout of its command.
+definition: A member polled and did not reach the log end before the timeout of its command; or it
+  polled for 30 s, and was delivered nothing of a partition that it owns.
 explanation: >-
+  A member that reads on is known to poll where it commits twice without a delivery in between.
   Of its partitions, those count where a record lay at its position or above that it was to be
   delivered: below the high watermark that the leader reported last, or delivered to another group
   or acknowledged with acks=all by then; for a read_committed group of no aborted transaction. A
@@ -13,22 +15,29 @@ permitted: a fault held at the timeout; or one that takes an instant was over fo
   had.
 undecided: no leader reported a high watermark, and nothing else proves that the record was below
   it.
-evaluates: each read to the log end, which ends as caught_up, stalled or failed.
+evaluates: each read to the log end, which ends as caught_up, stalled or failed; and each partition
+  of which a member that read on was delivered nothing.
 source: >-
   KIP-98: read_committed ends at the last stable offset; KIP-320; `request.timeout.ms`;
   `session.timeout.ms`.
 needs: [group_events]
 evaluated: >-
-  select count(*) as evaluated from group_events
-  where change in ('caught_up', 'stalled', 'failed')
+  select (select count(*) from group_events where change in ('caught_up', 'stalled', 'failed'))
+    + (select count(*) from unfetched) as evaluated
 cases:
+- violation: never fetched
+  cause: the member polled for {seconds:.1f} s and was delivered nothing of the partition since it
+    was assigned, though records lay at its position {position} or above{raised}
+- violation: no longer fetched
+  cause: the member polled for {seconds:.1f} s and was delivered nothing more of the partition,
+    though records lay at its position {position} or above{raised}
 - violation: '{kind}'
   when: partition < 0
   cause: the member was assigned no partition
   permitted_if: kind != 'no fault'
 - violation: '{kind}'
   when: position is null
-  cause: the member had no position to read from
+  cause: the member had no position to read from{raised}
   permitted_if: kind != 'no fault'
 - permitted: at an epoch of an administrator
   cause: the member stopped at {position}, which an administrator had set with epoch {set_epoch};
@@ -43,13 +52,13 @@ cases:
 - violation: no fault
   cause: the member stopped at {position}; the log ends at {log_end}
   undecided_if: not is_required
-evidence: member, position, log_end, open_at, set_epoch
+evidence: member, position, log_end, open_at, set_epoch, seconds
 place:
   offset_first: position
   at: at_micros
 */
-with stalls as (
-  select * from group_events where change = 'stalled'
+with reported as (
+  select * from standstills where is_reported
 ),
 -- After a change that took an instant, Kafka's own limits allow a member so long; without a
 -- partition its group may wait for the session.timeout.ms of a member that was killed.
@@ -58,19 +67,54 @@ excused as (
     max(coalesce(ended_micros > at_micros, true)) as is_held,
     max(is_instant and at_micros between ended_micros
       and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}) as is_recent
-  from stalls join held_faults on injected_micros <= at_micros
+  from reported join held_faults on injected_micros <= at_micros
   group by all
 ),
 -- A client waits for metadata of an epoch that no leader had yet (KIP-320).
 set_ahead as (
-  select member, topic, partition, seq, max(committed_epoch) as set_epoch
-  from stalls as s
+  select member, topic, partition, s.at_micros, max(committed_epoch) as set_epoch
+  from standstills as s
   join administered using (group, topic, partition)
   join leaderships as l using (topic, partition)
   where committed_micros <= s.at_micros and l.at_micros <= s.at_micros
     and coalesce(position = offset, true)
   group by all
   having max(committed_epoch) > max(leader_epoch)
+),
+raised as (
+  select member, topic, partition, s.at_micros,
+    max_by(concat('; its client had raised ', f.exception, coalesce(concat(': ', f.message), '')),
+      f.at_micros) as raised
+  from standstills as s
+  join (
+    select member, at_micros, exception, message from group_events where change = 'failed') as f
+    using (member)
+  where f.at_micros <= s.at_micros
+  group by all
+),
+at_transactions as (
+  select * except (at_micros), at_micros as asked_micros from stalls_at_transactions
+),
+below_records as (
+  select * except (at_micros), at_micros as asked_micros from stalls_below_records
+),
+stalls as (
+  select * except (raised), coalesce(raised, '') as raised
+  from standstills
+  left join at_transactions using (group, topic, partition, position, asked_micros)
+  left join below_records using (group, topic, partition, position, asked_micros)
+  left join set_ahead using (member, topic, partition, at_micros)
+  left join raised using (member, topic, partition, at_micros)
+  left join log_bounds using (topic, partition)
+),
+unfetched as (
+  select member, group, topic, partition, position, max(at_micros) as at_micros, log_end,
+    cast(null as bigint) as open_at, cast(null as int) as set_epoch, true as is_required,
+    if(is_first, 'never fetched', 'no longer fetched') as kind, max(raised) as raised,
+    (max(at_micros) - since_micros) / {{ micros_per_second }} as seconds
+  from stalls
+  where not is_reported and is_required and open_at is null and set_epoch is null
+  group by member, group, topic, partition, position, log_end, is_first, since_micros
 )
 select member, group, topic, partition, position, at_micros, log_end, open_at, set_epoch,
   is_required,
@@ -80,11 +124,9 @@ select member, group, topic, partition, position, at_micros, log_end, open_at, s
     when set_epoch is not null then 'at an epoch of an administrator'
     when is_recent then 'soon after a fault'
     else 'no fault'
-  end as kind
-from stalls
-left join excused using (member, topic, partition, seq)
-left join stalls_at_transactions using (group, topic, partition, position, at_micros)
-left join stalls_below_records using (group, topic, partition, position, at_micros)
-left join set_ahead using (member, topic, partition, seq)
-left join log_bounds using (topic, partition)
-where position is null or open_at is not null or is_required is not null
+  end as kind,
+  raised, cast(null as double) as seconds
+from stalls left join excused using (member, topic, partition, seq)
+where is_reported and (position is null or open_at is not null or is_required is not null)
+union all
+select * from unfetched

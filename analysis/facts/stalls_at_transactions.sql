@@ -1,6 +1,6 @@
 /*
 about: |
-  Members of read_committed groups that stalled at the last stable offset.
+  Members of read_committed groups that stood at the last stable offset (`standstills`).
 
   The first transaction that was open then began at their position, or below; or above if only
   control records and aborted batches lie between, which a client need not count into its position.
@@ -10,14 +10,14 @@ columns: |
   topic string
   partition int
   position bigint
-  at_micros bigint
+  at_micros bigint: as asked_micros there
   open_at bigint: where that transaction began
 optional: [replica_batches]
 */
 with stalls as (
-  select distinct group, topic, partition, position, at_micros
-  from group_events left semi join committed_readers using (group, topic)
-  where change = 'stalled' and position is not null
+  select distinct group, topic, partition, position, asked_micros as at_micros
+  from standstills left semi join committed_readers using (group, topic)
+  where position is not null
 ),
 batches as (
   select distinct topic, partition, producer_id, base_offset, last_offset, max_timestamp_micros,

@@ -1,6 +1,6 @@
 /*
 about: |
-  Members that stalled below a record of the log that they were to be delivered.
+  Members that stood (`standstills`) below a record of the log that they were to be delivered.
 
   To be delivered is what lay below the high watermark that the leader reported last, or was
   delivered to another group or acknowledged with acks=all by then; for a read_committed group
@@ -11,13 +11,13 @@ columns: |
   topic string
   partition int
   position bigint
-  at_micros bigint
+  at_micros bigint: as asked_micros there
   is_required boolean: false if nothing shows whether the record was below the high watermark
 */
 with positions as (
-  select distinct group, topic, partition, position, at_micros
-  from group_events
-  where change = 'stalled' and position is not null
+  select distinct group, topic, partition, position, asked_micros as at_micros
+  from standstills
+  where position is not null
 ),
 high_watermarks as (
   select p.*, max_by(log_end_offset, struct(leader_epoch, s.at_micros)) as high_watermark

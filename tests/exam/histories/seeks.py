@@ -255,7 +255,7 @@ def position_that_was_set_is_replaced(
 
 
 @asks(
-    "A client that reports no generation is assigned its partition again, and begins at the commit.",
+    "A client without generations is assigned its partition again, and begins at the commit.",
     source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; KIP-429: eager rebalancing",
     expects={"start_mismatch": NONE},
 )
