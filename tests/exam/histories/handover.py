@@ -19,7 +19,7 @@ TRACKING = (
     " the replicas have it, and a coordinator returns the last one, or an error while it loads"
 )
 STABLE = "KAFKA-16973: a request for stable offsets waits until what was written is committed"
-DEPOSED = "decision 44: deposed"
+DEPOSED = "decision 46: deposed"
 LOADING, TIMED_OUT = 14, 7
 NOTHING = {"stale_fetched_commit": NONE, "wrong_fetched_commit": NONE}
 
