@@ -19,17 +19,19 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     kafka_dir: an unpacked distribution, or a folder of a build's jars, for servers.
     client_version: a locked version, of the Java clients under test; empty: that of the servers.
     client_jars: jars, or folders of jars or classes, which come first on their class path.
+    clients: versions of other clients, as plans name them: of the groups whose client has none.
     """
 
     kafka: str = ""
     kafka_dir: str = ""
     client_version: str = ""
     client_jars: list[str] = []
+    clients: list[str] = []
 
     @property
     def is_own(self) -> bool:
         """Whether it names more than a version of all."""
-        return bool(self.kafka_dir or self.client_version or self.client_jars)
+        return bool(self.kafka_dir or self.client_version or self.client_jars or self.clients)
 
     def words(self) -> list[str]:
         """Return the options of `fencepost run` that name it."""
@@ -38,6 +40,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--client-version", self.client_version]
         for path in self.client_jars:
             words += ["--client-jars", path]
+        if self.clients:
+            words += ["--clients", ",".join(self.clients)]
         return words
 
 
@@ -112,6 +116,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(f"Java clients {self.client} with {names} first (jars {digest(jars)})")
         elif self.choice.client_version:
             parts.append(f"Java clients {self.client}")
+        parts += self.choice.clients
         return "; ".join(parts)
 
 

@@ -31,6 +31,25 @@ class Client(enum.StrEnum):
 _CONSUMER_PROTOCOL_SINCE = 4
 
 
+def without_version(named: str) -> str:
+    """Return a client as a plan names it, without its version: `kafka-python`."""
+    return named.partition("@")[0]
+
+
+def client_of(named: str) -> Client:
+    """Return the client that a plan names, with a version or without: `kafka-python@3.0.8`.
+
+    Raises:
+        ValueError: there is none.
+    """
+    return Client(without_version(named))
+
+
+def version_of(named: str) -> str:
+    """Return the version that a plan names with its client; empty: it is the installed one."""
+    return named.partition("@")[2]
+
+
 def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:
     """The clients that can be tested with a Kafka version: KIP-848 is enabled from 4.0.
 

@@ -24,7 +24,6 @@ TABLES_OF_HISTORIES = (
     "transactions",
     "polls",
     "commits",
-    "offset_reads",
     "group_events",
     "faults",
     "phases",

@@ -6,6 +6,7 @@ among them Spark's workers.
 """
 
 import os
+import runpy
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,11 +14,18 @@ from pathlib import Path
 PACKAGES = Path(__file__).resolve().parents[1]
 """The folder of this project's packages: of a checkout, or of an installation."""
 _PATH, _IS_SAFE = "PYTHONPATH", "PYTHONSAFEPATH"
+_MODULE = "contract.python"
 
 
-def python(module: str, *arguments: str, program: str | None = None) -> list[str]:
-    """The command that runs a module, by this Python or by another one."""
-    return [program or sys.executable, "-P", "-m", module, *arguments]
+def python(
+    module: str, *arguments: str, program: str | None = None, packages: Path | None = None
+) -> list[str]:
+    """The command that runs a module, by this Python or by another one.
+
+    It finds what is in the folder `packages` before all that is installed.
+    """
+    first = [] if packages is None else [_MODULE, str(packages)]
+    return [program or sys.executable, "-P", "-m", *first, module, *arguments]
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -29,3 +37,9 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     given = {**os.environ, **(extra or {})}
     paths = [str(PACKAGES), *filter(os.path.isabs, given.get(_PATH, "").split(os.pathsep))]
     return {**given, _PATH: os.pathsep.join(dict.fromkeys(paths)), _IS_SAFE: "1"}
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, sys.argv[1])
+    del sys.argv[:2]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

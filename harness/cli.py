@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from contract.program import run_program
+from harness.commands.clients import app as clients_app
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(kafka_app, name="kafka")
 app.add_typer(patch_app, name="patch")
+app.add_typer(clients_app, name="clients")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="compare")(compare)

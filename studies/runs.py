@@ -51,11 +51,13 @@ def collect(
         NodeError: no run was collected.
     """
     folder = require_runs(results, PoolKind.EMBEDDED)
-    build = fetched(choice_of(kafka, None, None, list(client_jars) or None))
+    chosen = find_scenarios([scenario])
+    choice = choice_of(kafka, None, None, list(client_jars) or None)
+    build = fetched(choice, PoolKind.EMBEDDED, chosen)
     session = session_of(seed=seed, kafka=build.kafka, cluster=PoolKind.EMBEDDED.value, build=build)
     with node_root(folder) as root:
         ended = run_ducktape(
-            find_scenarios([scenario]),
+            chosen,
             session,
             results=folder,
             root=root,

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from analysis.statements.files import computed
 from analysis.statements.trace import Row, Trace
+from contract.clients import version_of
 from contract.faults import TargetKind
 from contract.run_folder import GENERATED
 from contract.table_columns import string
@@ -167,7 +168,7 @@ def _found(trace: Trace) -> Iterator[Gap]:
     for table, tables in _KEPT_BY_GAPS.items():
         if problem := trace.problem(table):
             yield Gap(table, tables, problem)
-    for alteration in trace.alterations():
+    for alteration in trace.altered:
         yield Gap("manifest.json", ALL_TABLES, alteration)
     if trace.run.cluster == GENERATED and not trace.is_generated:
         reason = "run.json says that the history was generated, but the run has files of a cluster"
@@ -273,11 +274,14 @@ def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
             yield Gap("histories", ALL_TABLES, "no history was collected")
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
+    workers = {one for row in rows for one in (row["worker"], row["worker"].rpartition("-")[0])}
     for role, tables in _OF_ROLES.items():
         if role not in roles:
             yield Gap(role, tables, f"there is no history of the {role}")
     for client in sorted({group.client for group in trace.plan.groups}):
-        if not any(known and client.startswith(known) for known in clients):
+        # A version has a worker of its name; Java's clients share one, whose client is `java`.
+        is_there = any(known and client.startswith(known) for known in clients)
+        if not (client in workers if version_of(client) else is_there):
             yield Gap(client, _BY_CLIENTS, f"there is no history of a {client} client")
 
 

@@ -1,7 +1,6 @@
 """A run's tables, read by DuckDB or by Spark."""
 
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,7 +99,7 @@ def trace_of(
         missing=files.missing,
         unreadable={**files.unreadable, **broken},
         raw=frozenset(folder.raw()),
-        alterations=partial(alterations, folder, None if remote is None else remote.files),
+        altered=tuple(alterations(folder, None if remote is None else remote.files)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from contract.clients import without_version
 from contract.run_folder import Plan, RunDescription
 
 PLANNED = {
@@ -47,10 +48,10 @@ PLANNED = {
 
 Of `planned_topics`, `subscribed` counts the groups that read the topic.
 
-Of `planned_groups`, `is_by_client`: whether the group's client commits by itself, and reports no
-commit. `is_static`: whether a member that is started again keeps its partitions (KIP-345).
-`has_rack`: whether it has a `client.rack`, and so may read from a follower. `hash`: modulo the
-partitions of `__consumer_offsets`, which of them is its own.
+Of `planned_groups`, `client`: without a version. `is_by_client`: whether the group's client commits
+by itself, and reports no commit. `is_static`: whether a member that is started again keeps its
+partitions (KIP-345). `has_rack`: whether it has a `client.rack`, and so may read from a follower.
+`hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`: of topics that the plan does not have, by `min.insync.replicas`. `run_ended_micros`:
@@ -81,6 +82,7 @@ def _topics(plan: Plan) -> Iterable[dict[str, Any]]:
 def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
     for group in plan.groups:
         yield msgspec.structs.asdict(group) | {
+            "client": without_version(group.client),
             "is_by_client": group.commits_by_itself,
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,

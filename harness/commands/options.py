@@ -1,11 +1,12 @@
 """Options that commands share, and the Kafka that some of them name (docs/own-builds.md)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from cluster.clients import versions
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import resolve
@@ -52,6 +53,13 @@ ClientJars = Annotated[
         metavar="PATH",
     ),
 ]
+Clients = Annotated[
+    str | None,
+    typer.Option(
+        help="Versions of Python's clients, joined by commas, for the groups whose client has "
+        "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost clients list`).",
+    ),
+]
 Cluster = Annotated[
     PoolKind,
     typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
@@ -74,6 +82,7 @@ def choice_of(
     kafka_dir: Path | None,
     client_version: str | None,
     client_jars: list[Path] | None,
+    clients: str | None = None,
 ) -> Choice:
     """Return what the options name.
 
@@ -90,18 +99,22 @@ def choice_of(
         require_kafka(kafka)
     if client_version is not None:
         require_kafka(client_version, option="--client-version")
+    chosen = [] if clients is None else clients.split(",")
+    versions.require_choice(chosen)
     return Choice(
         kafka=kafka or "",
         kafka_dir="" if kafka_dir is None else str(kafka_dir.absolute()),
         client_version=client_version or "",
         client_jars=[str(path.absolute()) for path in client_jars or []],
+        clients=chosen,
     )
 
 
-def fetched(choice: Choice, scenarios: Iterable[ScenarioFile] = ()) -> Build:
+def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile] = ()) -> Build:
     """Find the jars of a choice, and download missing ones of locked versions.
 
-    Among these are the versions that brokers of these scenarios start on.
+    Among these are the versions that brokers of these scenarios start on. Versions of clients that
+    the choice or these scenarios name are installed, for the pool's nodes too.
 
     Raises:
         UsageError: as `resolve`.
@@ -109,9 +122,15 @@ def fetched(choice: Choice, scenarios: Iterable[ScenarioFile] = ()) -> Build:
     """
     build = resolve(choice)
     earlier = [one.starts_on[build.kafka] for one in scenarios if build.kafka in one.starts_on]
-    versions = list(dict.fromkeys([*build.locked, *earlier]))
-    for version in versions:
-        read_lock(version)
-    for version in versions:
-        distribution.ensure(version)
+    releases = list(dict.fromkeys([*build.locked, *earlier]))
+    clients = sorted({*choice.clients, *(one for file in scenarios for one in file.clients)})
+    for release in releases:
+        read_lock(release)
+    for client in clients:
+        versions.require_locked(client)
+    for release in releases:
+        distribution.ensure(release)
+    for client in clients:
+        for is_for_nodes in {False, cluster is PoolKind.DOCKER}:
+            versions.ensure(client, is_for_nodes=is_for_nodes)
     return build

@@ -41,6 +41,7 @@ from harness.commands.options import (
     RESULTS,
     AsJson,
     ClientJars,
+    Clients,
     ClientVersion,
     Cluster,
     Kafka,
@@ -82,6 +83,7 @@ def run(  # noqa: PLR0913 - the options of a command
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
+    clients: Clients = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -94,10 +96,10 @@ def run(  # noqa: PLR0913 - the options of a command
     chosen_parameters = parameters_of(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
-    choice = choice_of(kafka, kafka_dir, client_version, client_jars)
+    choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
     require_seed(seed)
     results = require_runs(results, cluster)
-    build = fetched(choice, chosen)
+    build = fetched(choice, cluster, chosen)
     session = session_of(
         seed=new_seed() if seed is None else seed,
         kafka=build.kafka,

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from cluster.clients.versions import require_choice
 from contract.builds import Build, Choice, with_note
 from contract.comparisons import Comparison, Side
 from contract.described import SCHEMA
@@ -18,7 +19,12 @@ from contract.randomness import SEED_BITS, generator
 from harness.nightly.state import Wanted
 from harness.nightly.suite import Entry, Suite, planned
 
-_FORM = "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, joined by commas"
+_FORM = (
+    "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, "
+    "clients=NAME@VERSION, joined by commas"
+)
+_SEVERAL = ("client-jars", "clients")
+_KEYS = ("kafka", "kafka-dir", "client", *_SEVERAL)
 
 
 def parse_build(text: str, *, default_kafka: str) -> Choice:
@@ -26,20 +32,23 @@ def parse_build(text: str, *, default_kafka: str) -> Choice:
 
     Raises:
         UsageError: it has another form.
+        DistributionError: a version of a client has no lock file.
     """
     named: dict[str, list[str]] = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
-        if not equals or not value or key not in ("kafka", "kafka-dir", "client", "client-jars"):
+        if not equals or not value or key not in _KEYS:
             raise UsageError(
                 f"{text!r} names no build: {part!r} has not the form. A build is {_FORM}; a path "
                 "has no comma"
             )
         named.setdefault(key, []).append(value)
-    if twice := [key for key, values in named.items() if values[1:] and key != "client-jars"]:
-        raise UsageError(f"{text!r} names {', '.join(twice)} more than once; client-jars may be")
+    if twice := [key for key, values in named.items() if values[1:] and key not in _SEVERAL]:
+        several = " and ".join(_SEVERAL)
+        raise UsageError(f"{text!r} names {', '.join(twice)} more than once; {several} may be")
     if "kafka" in named and "kafka-dir" in named:
         raise UsageError(f"{text!r}: kafka and kafka-dir both name the brokers: give one")
+    require_choice(named.get("clients", []))
     (kafka_dir,) = named.get("kafka-dir", [""])
     (kafka,) = named.get("kafka", ["" if kafka_dir else default_kafka])
     (client,) = named.get("client", [""])
@@ -48,6 +57,7 @@ def parse_build(text: str, *, default_kafka: str) -> Choice:
         kafka_dir=str(Path(kafka_dir).absolute()) if kafka_dir else "",
         client_version=client,
         client_jars=[str(Path(path).absolute()) for path in named.get("client-jars", [])],
+        clients=named.get("clients", []),
     )
 
 

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 import yaml
 
+from cluster.clients.versions import require_choice
 from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
-from contract.errors import UsageError
+from contract.errors import DistributionError, UsageError
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator
 from contract.regular_files import read_file
@@ -37,6 +38,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         kafka_dir: an own build for the brokers instead, as `run --kafka-dir`.
         client_version, client_jars: of the Java clients, as the options of `run`. A path that is
             not absolute is relative to the suite's file.
+        clients: versions of Python's clients, as plans name them.
         repeat: number of runs on each version, each with its own seed.
         seeds: the seeds on each version, instead of `repeat` drawn ones.
         parameters: of the scenario's test; empty: all that it declares.
@@ -48,6 +50,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kafka_dir: str = ""
     client_version: str = ""
     client_jars: list[str] = []
+    clients: list[str] = []
     repeat: Annotated[int, msgspec.Meta(ge=1)] = 1
     seeds: list[_Seed] = []
     parameters: dict[str, Any] = {}
@@ -149,6 +152,10 @@ def _check(suite: SuiteFile, path: Path) -> None:
                     f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
                     f"to add one: fencepost kafka lock {version}"
                 )
+        try:
+            require_choice(entry.clients)
+        except (UsageError, DistributionError) as error:
+            raise UsageError(f"{where}.clients: {error}") from error
         if entry.seeds and entry.repeat > 1:
             raise UsageError(f"{where}: give seeds or repeat, not both")
 
@@ -222,6 +229,7 @@ def _choices(entry: Entry, given: Choice, default_kafka: str) -> Iterator[Choice
             kafka_dir=kafka_dir,
             client_version=entry.client_version or given.client_version,
             client_jars=entry.client_jars or given.client_jars,
+            clients=entry.clients,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from cluster.clients.versions import is_version
 from contract.errors import UsageError
 from contract.regular_files import read_file
 
@@ -36,6 +37,7 @@ class ScenarioFile:
     starts_on: the Kafka version that brokers start on before an upgrade, by the run's version.
     optional: names of parameters of its tests that have a default.
     cuts: values of parameters with which connections are cut; None if they are cut with any.
+    clients: the versions of clients that stand in it as literals, as plans name them.
     problem: why the file can't be read, with the line; empty if it can.
     """
 
@@ -46,6 +48,7 @@ class ScenarioFile:
     starts_on: Mapping[str, str] = field(default_factory=dict)
     optional: frozenset[str] = frozenset()
     cuts: frozenset[str] | None = frozenset()
+    clients: frozenset[str] = frozenset()
     problem: str = ""
 
     def require(self, parameters: Mapping[str, Any]) -> None:
@@ -123,7 +126,8 @@ def read_scenario(path: Path) -> ScenarioFile:
         question = (ast.get_docstring(tree) or "").partition("\n")[0]
         parameters, optional = _parameters(tree), _optional(tree)
         starts_on, cuts = _starts_on(tree), _cuts(tree)
-        return ScenarioFile(name, path, question, parameters, starts_on, optional, cuts)
+        clients = _clients(tree)
+        return ScenarioFile(name, path, question, parameters, starts_on, optional, cuts, clients)
     except SyntaxError as error:
         problem = f"{path}:{error.lineno or 1}: {error.msg}"
     except OSError as error:
@@ -190,6 +194,12 @@ def _cuts(tree: ast.Module) -> frozenset[str] | None:
     if any(id(call) not in of_recipes for call in calls(tree)):
         return None
     return frozenset(str(key.value) for key, value in recipes if calls(value))
+
+
+def _clients(tree: ast.Module) -> frozenset[str]:
+    """Return the literals that name a version of a client."""
+    literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    return frozenset(one for one in literals if isinstance(one, str) and is_version(one))
 
 
 def _starts_on(tree: ast.Module) -> dict[str, str]:

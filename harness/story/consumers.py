@@ -1,11 +1,12 @@
 """The groups under test: their workers, members, commits, and from which brokers they read."""
 
+import re
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from contract.clients import Client
-from contract.errors import UsageError
+from contract.clients import Client, client_of, version_of
+from contract.errors import UsageError, WorkerError
 from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
 from harness.clients.admin import GroupView
@@ -83,7 +84,7 @@ def spare_workers(groups: Sequence[GroupPlan], spares: int) -> list[WorkerKind]:
 
 def _kinds(group: GroupPlan) -> list[WorkerKind]:
     """Return the workers of a group's members, by their numbers."""
-    kind = worker_of(Client(group.client))
+    kind = worker_of(group.client)
     workers = min(group.workers or group.members, group.members)
     return [kind.copy(number % workers + 1) for number in range(group.members)]
 
@@ -106,15 +107,26 @@ class Consumers:
         self.workers = dict(workers)
         self.by_name = {worker.worker: worker for worker in workers.values()}
         self._spares = dict(spares or {})
-        self._clients = {Client(group.client) for group in groups}
+        self._clients = {group.client for group in groups}
         self._of_group = {
             group.group: [workers[kind] for kind in _kinds(group)] for group in groups
         }
 
     def versions(self) -> dict[str, str]:
-        """The versions of Java's client and of each group's, as their workers reported them."""
-        clients = {Client.JAVA, *self._clients}
-        return {str(one): self.workers[worker_of(one)].client_version for one in sorted(clients)}
+        """The versions of Java's client and of each group's, as their workers reported them.
+
+        Raises:
+            WorkerError: a worker runs another version than it was to run.
+        """
+        clients = sorted({str(Client.JAVA), *map(str, self._clients)})
+        found = {one: self.workers[worker_of(one)].client_version for one in clients}
+        for named, installed in found.items():
+            if (version := version_of(named)) and version not in re.split(r"[ ()]+", installed):
+                raise WorkerError(
+                    f"the worker of {named} runs {client_of(named)} {installed}: an installed "
+                    "package hides the wanted one"
+                )
+        return found
 
     @property
     def java(self) -> WorkerService:

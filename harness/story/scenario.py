@@ -16,6 +16,7 @@ from ducktape.mark.resource import cluster
 from ducktape.tests.test import Test
 from ducktape.tests.test_context import TestContext
 
+from cluster.clients.versions import require_locked
 from cluster.kafka.lock import read_lock
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
@@ -23,7 +24,7 @@ from cluster.nodes.tether import die_with_parent
 from cluster.refusal import refuse
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
-from contract.clients import Client, clients_of
+from contract.clients import Client, client_of, clients_of, version_of, without_version
 from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
@@ -41,7 +42,7 @@ from contract.run_folder import (
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.waiting import limited
 from harness.clients.history import HistoryWriter
-from harness.clients.process import WorkerService
+from harness.clients.process import WorkerKind, WorkerService
 from harness.collection.collect import (
     collect_server,
     collect_worker,
@@ -55,6 +56,7 @@ from harness.story.phases import Phases
 from harness.story.run import Run
 from harness.story.soundness import require_sound
 
+_OBSERVER = WorkerKind("observer", "harness.clients.observer_worker")
 _OBSERVERS = 1
 _HEAL_SECONDS = _WORKLOAD_SECONDS = 60
 _CLOSE_SECONDS = 40
@@ -124,6 +126,7 @@ class Scenario(Test):  # type: ignore[misc]
                 names something unknown.
         """
         die_with_parent()
+        groups = [self._in_version(group) for group in groups]
         plan = self._plan(topics, groups, expects, must_judge)
         try:
             self._require_clients(groups)
@@ -150,12 +153,10 @@ class Scenario(Test):  # type: ignore[misc]
             first = ClassPath(locked=starts_on) if starts_on else build.of_servers
             kafka = KafkaService(self.test_context, shape, version=build.kafka, classes=first)
             workers, spares = (
-                {kind: self._worker(kind.worker, kind.module, build.of_clients) for kind in kinds}
+                {kind: self._worker(kind, build.of_clients) for kind in kinds}
                 for kinds in (workers_for(groups), spare_workers(groups, self.spares))
             )
-            observer = self._worker(
-                "observer", "harness.clients.observer_worker", build.of_observer
-            )
+            observer = self._worker(_OBSERVER, build.of_observer)
             run = Run(
                 kafka=kafka,
                 consumers=Consumers(workers, groups, spares),
@@ -188,18 +189,32 @@ class Scenario(Test):  # type: ignore[misc]
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Return the groups whose clients support the Kafka version, in random order."""
         clients: list[Any] = self._testable()
-        here = [group for group in groups if group.client in clients]
+        here = [group for group in groups if without_version(group.client) in clients]
         return self.random.sample(here, len(here))
 
     def _testable(self) -> list[Client]:
         return clients_of(self.session.kafka, java=self.session.builds.client)
 
-    def _worker(self, name: str, module: str, classes: ClassPath) -> WorkerService:
-        return WorkerService(self.test_context, worker=name, module=module, classes=classes)
+    def _worker(self, kind: WorkerKind, classes: ClassPath) -> WorkerService:
+        return WorkerService(self.test_context, kind, classes=classes)
+
+    def _in_version(self, group: GroupPlan) -> GroupPlan:
+        """Return a group with the version of its client that the command names, if it has none."""
+        named = {client_of(one): one for one in self.session.builds.choice.clients}
+        client: Any = group.client
+        return msgspec.structs.replace(group, client=named.get(client, client))
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
         testable = self._testable()
-        if unknown := sorted({group.client for group in groups} - set(testable)):
+        versions = {group.client for group in groups if version_of(group.client)}
+        if unused := sorted({*self.session.builds.choice.clients} - versions):
+            raise UsageError(
+                f"no group of this scenario reads with {', '.join(unused)}: --clients is for "
+                "groups whose client has no version of its own"
+            )
+        for named in sorted(versions):
+            require_locked(named)
+        if unknown := sorted({group.client for group in groups} - versions - set(testable)):
             on = with_note(self.session.kafka, self.session.builds.note)
             raise UsageError(
                 f"Kafka {on} can't be tested with {', '.join(unknown)}; "

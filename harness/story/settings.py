@@ -6,15 +6,17 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cluster.clients.versions import ensure
 from cluster.kafka.settings import Of, broken_lines, unknown_settings, wrong_values
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
-from contract.clients import Client
+from contract.clients import Client, client_of, version_of
 from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.python import environment, python
 from contract.run_folder import GroupPlan, TopicPlan
 from harness.clients.member_role import ASK_SETTINGS
+from harness.clients.process import worker_of
 
 _BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {
@@ -73,12 +75,12 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         is_own: whether Java clients are an own build, which may have settings of its own.
     """
     names = group.settings
-    placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if group.client == Client.LIBRDKAFKA else {})
+    client = client_of(group.client)
+    placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if client is Client.LIBRDKAFKA else {})
     if found := _misplaced({name: name.replace("_", ".") for name in names}, placed):
         return found
     if found := broken_lines(names):
         return found
-    client = Client(group.client)
     if client in (Client.JAVA, Client.JAVA_CONSUMER):
         if is_own:
             return {}
@@ -86,7 +88,7 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         given = {name: str(value).replace("{number}", "1") for name, value in names.items()}
         found = unknown_settings(names, Of.CONSUMER) | wrong_values(given, Of.CONSUMER)
         return found or _untimely(given)
-    return _refused_by(client.module, json.dumps(names)) if names else {}
+    return _refused_by(group.client, json.dumps(names)) if names else {}
 
 
 def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
@@ -134,22 +136,22 @@ def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str,
 
 
 @functools.cache
-def _refused_by(module: str, settings: str) -> dict[str, str]:
+def _refused_by(named: str, settings: str) -> dict[str, str]:
     """Ask a client itself, in a process of its own: the driver loads no client.
 
     Raises:
         WorkerError: the process failed.
     """
-    program = f"harness.clients.{module}_consumer"
+    packages = ensure(named) if version_of(named) else None
     ended = subprocess.run(
-        python(program, ASK_SETTINGS, settings),
+        python(worker_of(named).module, ASK_SETTINGS, settings, packages=packages),
         env=environment(),
         capture_output=True,
         text=True,
         check=False,
     )
     if ended.returncode != 0:
-        raise WorkerError(f"{module} can't be asked for its settings: {ended.stderr}")
+        raise WorkerError(f"{named} can't be asked for its settings: {ended.stderr}")
     found: dict[str, str] = json.loads(ended.stdout)
     return found
 

@@ -322,7 +322,7 @@ def test_a_build_is_named_by_its_parts(text: str, choice: Choice) -> None:
     [
         ("4.4.0", "'4.4.0' has not the form"),
         ("kafka=", "A build is kafka=VERSION"),
-        ("clients=3.9.2", "has not the form"),
+        ("clients=3.9.2", "names no version of a client"),
         ("kafka=4.4.0,kafka=3.9.2", "kafka more than once"),
         ("kafka=4.4.0,kafka-dir=/k", "give one"),
         ("", "has not the form"),

@@ -98,7 +98,7 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
     }
     checks = tuple(str(check) for check in CHECKS)
     changed = "tables/replica_records.parquet was changed after the run"
-    verdict = judge(replace(make_trace(lost, checks=checks), alterations=lambda: [changed]))
+    verdict = judge(replace(make_trace(lost, checks=checks), altered=(changed,)))
     assert verdict.doubts == [changed]
     assert undecided(verdict) == {str(check) for check in CHECKS}
     assert [str(one.verdict) for one in verdict.checks["lost_record"].examples] == ["undecided"]
@@ -131,6 +131,23 @@ def test_a_history_that_is_not_there_is_reported(
     complete = judged(make_trace, histories=left).checks["history_complete"]
     assert any(reported in one.cause for one in complete.examples)
     assert complete.verdict is CheckVerdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("worker", "reported"),
+    [
+        ("kafka-python@3.0.1", []),
+        ("kafka-python@3.0.1-2", []),
+        ("kafka-python@3.0.10", ["there is no history of a kafka-python@3.0.1 client"]),
+        ("kafka-python", ["there is no history of a kafka-python@3.0.1 client"]),
+    ],
+)
+def test_a_version_of_a_client_has_a_history_of_its_own(
+    make_trace: TraceMaker, worker: str, reported: list[str]
+) -> None:
+    of_python = {**HISTORY, "worker": worker, "role": "member_worker", "client": "kafka-python"}
+    rows = {**WHOLE, "histories": [*WORKERS, of_python]}
+    assert [gap.reason for gap in gaps(make_trace(rows, client="kafka-python@3.0.1"))] == reported
 
 
 UNREAD = {

@@ -19,7 +19,6 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
-    OffsetRead,
     PhaseEntered,
     Polled,
     Sampled,
@@ -89,7 +88,6 @@ EVENTS: list[tuple[type[Event], dict[str, object]]] = [
             "outcome": "ok",
         },
     ),
-    (OffsetRead, {**MEMBER, **LOG, "offset": 7, "epoch": 0, "by": "consumer", "began_micros": AT}),
     (
         ConsumerFailed,
         {**MEMBER, **LOG, "exception": "LogTruncationException", "message": "[red]no[/]"},

@@ -71,6 +71,10 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
             "runs: [{scenario: baseline, client_version: '1.2.3'}]",
             ["runs[0].client_version", "kafka lock 1.2.3"],
         ),
+        (
+            "runs: [{scenario: baseline, clients: [kafka-python@1.2.3]}]",
+            ["runs[0].clients", "clients lock kafka-python 1.2.3"],
+        ),
         ("runs: [{scenario: baseline, kafka: ['4.4.0'], kafka_dir: x}]", ["runs[0]", "not both"]),
         ("runs: [{scenario: baseline, expect: faill}]", ["faill", "runs[0].expect"]),
         ("runs: [{scenario: baseline, seed: 1}]", ["`seed`", "runs[0]"]),
@@ -118,7 +122,7 @@ def test_planning_multiplies_versions_and_repeats(tmp_path: Path) -> None:
 def test_entries_name_builds_and_the_command_line_those_of_the_others(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "patch.jar", "w") as jar:
         jar.writestr("org/apache/kafka/A.class", "")
-    own = "client_version: '3.9.2', client_jars: [patch.jar]"
+    own = "client_version: '3.9.2', client_jars: [patch.jar], clients: [kafka-python@3.0.8]"
     both = "kafka: ['4.4.0', '3.9.0']"
     text = f"runs: [{{scenario: baseline, {own}}}, {{scenario: canary, {both}}}]"
     suite = find_suite(str(written(tmp_path, text)))
@@ -126,7 +130,9 @@ def test_entries_name_builds_and_the_command_line_those_of_the_others(tmp_path: 
     assert first.choice is not None
     assert first.choice.client_jars == [str(tmp_path / "patch.jar")]
     assert "Java clients 3.9.2 with patch.jar first" in first.build
-    assert f"--client-version 3.9.2 --client-jars {tmp_path}/patch.jar" in first.rerun
+    assert f"--client-version 3.9.2 --client-jars {tmp_path}/patch.jar " in first.rerun
+    assert "--clients kafka-python@3.0.8" in first.rerun
+    assert first.build.endswith("; kafka-python@3.0.8")
     assert (second.choice, third.choice, second.build) == (None, None, "")
     given = Choice(client_version="4.3.1")
     runs = plan_runs(suite, seed=1, cluster="embedded", default_kafka=KAFKA, given=given)

@@ -1,0 +1,1 @@
+"""Versions of the clients that are Python packages, beside the installed one."""
