@@ -148,6 +148,22 @@ def started(folder: Path, pool: PoolKind) -> subprocess.Popen[str]:
     return harness
 
 
+def test_versions_of_a_client_are_told_apart_by_the_verdict(tmp_path: Path) -> None:
+    event = json.dumps({"event": "election"})
+    options = ("--cluster", POOL.value, "--results", str(tmp_path), "--parameters", event)
+    code, said = finished("run", "client_versions", *options)
+    assert code == 0, said
+    (folder,) = find_runs(tmp_path / "latest")
+    named = {group.client for group in folder.plan().groups}
+    reported = folder.run().clients
+    assert set(reported) == {*named, "java"}
+    for client in named:
+        assert client.partition("@")[2] in reported[client]
+    verdict = json.loads((folder.report / "verdict.json").read_text())
+    stuck = verdict["checks"]["stuck_consumer"]["examples"]
+    assert {one["client"] for one in stuck} == {"kafka-python@3.0.5"}
+
+
 @pytest.mark.parametrize("pool", sorted({POOL, PoolKind.LOOPBACK}))
 def test_an_interrupted_run_ends_at_once_and_leaves_nothing(tmp_path: Path, pool: PoolKind) -> None:
     harness = started(tmp_path, pool)
