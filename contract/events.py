@@ -203,6 +203,30 @@ class Committed(Event, frozen=True, kw_only=True):
     generation: Int32 = -1
 
 
+class OffsetRead(Event, frozen=True, kw_only=True):
+    """A committed offset that a client returned to its application, or to an administrator.
+
+    member: that asked; empty of an administrator.
+    topic, partition: empty and -1 where the whole read failed and named no partitions.
+    offset: None where there is no commit, or the read failed.
+    epoch: the leader epoch committed with it; -1 without one, or where the client returns none.
+    error: the client's name of it; None without one.
+    is_stable: whether the client asks the coordinator for stable offsets (KIP-447); None where that
+        is not known.
+    """
+
+    group: str
+    member: str = ""
+    topic: str = ""
+    partition: Int32 = -1
+    offset: Int64 | None = None
+    epoch: Int32 = NO_EPOCH
+    error: str | None = None
+    is_stable: bool | None = None
+    by: Literal["consumer", "admin"]
+    began_micros: WallMicros
+
+
 class ConsumerFailed(Event, frozen=True, kw_only=True):
     """A consumer's poll raised an exception. A LogTruncationException has the divergent offset.
 

@@ -24,6 +24,7 @@ TABLES_OF_HISTORIES = (
     "transactions",
     "polls",
     "commits",
+    "offset_reads",
     "group_events",
     "faults",
     "phases",

@@ -155,6 +155,30 @@ TABLES_OF_CLIENTS = {
         micros("began_micros", "when it began, by the same clock", null=True),
         key="worker seq group topic partition",
     ),
+    "offset_reads": table(
+        "One row per committed offset that a client returned to its application, or to an"
+        " administrator, when asked (`committed()`, `Admin.listConsumerGroupOffsets`). Where a"
+        " member resumes by itself is a position in `group_events`."
+        " Source: histories of consumers and of the observer.",
+        WORKER,
+        string("group"),
+        string("member", "that asked; empty of an administrator"),
+        string("topic", "empty where the read failed and named no partitions"),
+        int32("partition", "-1 where the read failed and named no partitions", least=-1),
+        int64("offset", "null where there is no commit, or the read failed", null=True),
+        int32("epoch", "committed with it; -1: without one, or the client returns none", least=-1),
+        _ERROR,
+        boolean(
+            "is_stable",
+            "the client asks the coordinator for stable offsets (KIP-447); null where not known",
+            null=True,
+        ),
+        string("by", "consumer or admin", values=("consumer", "admin")),
+        _SEQ,
+        micros("began_micros", "when the client was asked"),
+        micros("at_micros", "when it answered, by the same clock"),
+        key="worker seq",
+    ),
     "committed_offsets": table(
         "One row per stored commit. Source: `__consumer_offsets`, all replicas, each record once.",
         string("group"),

@@ -13,6 +13,7 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
+    OffsetRead,
     PhaseEntered,
     Polled,
     QuorumSampled,
@@ -72,6 +73,8 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
                 epoch, at_micros = row.pop("epoch"), row.pop("at_micros")
                 row |= {"committed_epoch": epoch, "committed_micros": at_micros}
                 rows.add("commits", worker=worker, **row)
+            case OffsetRead():
+                rows.add("offset_reads", worker=worker, **_row(event))
             case GroupChanged():
                 rows.add("group_events", worker=worker, **_row(event))
             case ConsumerFailed():

@@ -9,6 +9,7 @@ import pytest
 from contract.events import (
     FaultChanged,
     GroupChanged,
+    OffsetRead,
     PhaseEntered,
     Polled,
     SendsIntended,
@@ -275,3 +276,16 @@ def test_a_request_is_a_row_for_each_partition_it_asks_about(tmp_path: Path) -> 
     assert (versions["failure"], versions["response"]) == ("OSError: closed", None)
     assert versions.get("topic") is None
     assert versions["began_micros"] == 5 < versions["at_micros"]
+
+
+def test_a_committed_offset_that_a_client_returned_is_a_row(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "w.jsonl")
+    asked = {"group": "g", "topic": "t", "partition": 0, "began_micros": 5}
+    writer.write(OffsetRead, **asked, member="g#1", offset=7, epoch=2, by="consumer")
+    writer.write(OffsetRead, **asked, by="admin", is_stable=False, error="TimeoutException")
+    own, other = read_histories(tmp_path).of("offset_reads")
+    assert set(own) == set(TABLES["offset_reads"].names)
+    assert (own["member"], own["offset"], own["epoch"], own["is_stable"]) == ("g#1", 7, 2, None)
+    assert own["began_micros"] == 5 < own["at_micros"]
+    assert (other["member"], other["by"], other["seq"]) == ("", "admin", 1)
+    assert (other["offset"], other["epoch"], other["error"]) == (None, -1, "TimeoutException")

@@ -19,6 +19,7 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
+    OffsetRead,
     PhaseEntered,
     Polled,
     Sampled,
@@ -88,6 +89,7 @@ EVENTS: list[tuple[type[Event], dict[str, object]]] = [
             "outcome": "ok",
         },
     ),
+    (OffsetRead, {**MEMBER, **LOG, "offset": 7, "epoch": 0, "by": "consumer", "began_micros": AT}),
     (
         ConsumerFailed,
         {**MEMBER, **LOG, "exception": "LogTruncationException", "message": "[red]no[/]"},
