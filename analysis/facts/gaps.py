@@ -168,7 +168,7 @@ def _found(trace: Trace) -> Iterator[Gap]:
     for table, tables in _KEPT_BY_GAPS.items():
         if problem := trace.problem(table):
             yield Gap(table, tables, problem)
-    for alteration in trace.altered:
+    for alteration in trace.alterations():
         yield Gap("manifest.json", ALL_TABLES, alteration)
     if trace.run.cluster == GENERATED and not trace.is_generated:
         reason = "run.json says that the history was generated, but the run has files of a cluster"

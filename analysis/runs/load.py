@@ -1,6 +1,7 @@
 """A run's tables, read by DuckDB or by Spark."""
 
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,7 +100,7 @@ def trace_of(
         missing=files.missing,
         unreadable={**files.unreadable, **broken},
         raw=frozenset(folder.raw()),
-        altered=tuple(alterations(folder, None if remote is None else remote.files)),
+        alterations=partial(alterations, folder, None if remote is None else remote.files),
     )
 
 

@@ -1,7 +1,7 @@
 """A run's tables, and what statements ask of them and of the facts."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -102,7 +102,7 @@ class Trace:
         missing: the tables whose file does not exist.
         unreadable: why a table's file can't be read, by table.
         raw: the folders of raw sources that the run has: history, segments, brokers.
-        altered: which of its files are not as they were collected, in words.
+        alterations: reads all of its files; says in words which are not as they were collected.
         asked: the rows of `asked_findings`.
     """
 
@@ -114,7 +114,7 @@ class Trace:
     missing: frozenset[str] = frozenset()
     unreadable: Mapping[str, str] = field(default_factory=dict)
     raw: frozenset[str] = frozenset()
-    altered: tuple[str, ...] = ()
+    alterations: Callable[[], Iterable[str]] = tuple
     asked: list[Row] = field(default_factory=list)
     _memo: Memo = field(default_factory=Memo)
     _more: dict[str, Fact] = field(default_factory=dict)

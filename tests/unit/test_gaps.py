@@ -98,7 +98,7 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
     }
     checks = tuple(str(check) for check in CHECKS)
     changed = "tables/replica_records.parquet was changed after the run"
-    verdict = judge(replace(make_trace(lost, checks=checks), altered=(changed,)))
+    verdict = judge(replace(make_trace(lost, checks=checks), alterations=lambda: [changed]))
     assert verdict.doubts == [changed]
     assert undecided(verdict) == {str(check) for check in CHECKS}
     assert [str(one.verdict) for one in verdict.checks["lost_record"].examples] == ["undecided"]

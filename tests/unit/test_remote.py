@@ -147,7 +147,7 @@ def test_tables_at_a_uri_are_those_of_the_folder(
     here, there = load_trace(spark, history), load_trace(spark, folder, run)
     assert there.plan == here.plan
     assert there.rows == here.rows
-    assert (there.raw, there.altered) == ({"history"}, ())
+    assert (there.raw, list(there.alterations())) == ({"history"}, [])
     assert there.missing == here.missing
     for table in ("sends", "polls", "faults"):
         rows = [rows_of(trace, table) for trace in (here, there)]
@@ -169,11 +169,11 @@ def test_what_changed_at_a_uri_is_noticed(
     (history.tables / "log_starts.parquet").unlink()
     (history.tables / "leaderships.parquet").write_bytes(b"nothing")
     trace = load_trace(spark, *remote_run(mounted[1], tmp_path / "copy"))
-    assert trace.altered == (
+    assert list(trace.alterations()) == [
         "history/driver.jsonl was changed after the run",
         "tables/leaderships.parquet was changed after the run",
         "tables/log_starts.parquet is missing, though it was collected",
-    )
+    ]
     assert "log_starts" in trace.missing
     assert "is not a Parquet file" in trace.problem("leaderships")
 
