@@ -13,7 +13,7 @@ evaluates: every commit that stored nothing, and every position that a client lo
   a commit that it makes by itself.
 source: confluent_kafka `Consumer.commit`; librdkafka CONFIGURATION.md, `enable.auto.commit`;
   `rd_kafka_fetch_pos_cmp` (librdkafka#1372, librdkafka#4384); KIP-320.
-needs: [commits, polls]
+needs: [commits, polls, histories]
 evaluated: >-
   select (select count(*) from commits where outcome = 'nothing')
     + (select count(*) from withheld_commits where is_by_client) as evaluated
@@ -39,11 +39,11 @@ place:
   at: at_micros
 */
 with clients as (
-  select group, client from planned_groups
+  select distinct worker, client from histories
 )
 select *,
   is_by_client or (client = 'librdkafka' or log_line is not null) and commit_epoch = 'record'
     as is_promised,
   if(is_by_client, 'by itself committed', 'committed') as committed,
   if(log_line is null, '', '; it logged that it does not include the position') as logged
-from withheld_commits left join clients using (group)
+from withheld_commits left join clients using (worker)

@@ -278,7 +278,7 @@ def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     for role, tables in _OF_ROLES.items():
         if role not in roles:
             yield Gap(role, tables, f"there is no history of the {role}")
-    for client in sorted({group.client for group in trace.plan.groups}):
+    for client in sorted({client for group in trace.plan.groups for client in group.clients}):
         # A version has a worker of its name; Java's clients share one, whose client is `java`.
         is_there = any(known and client.startswith(known) for known in clients)
         if not (client in workers if version_of(client) else is_there):

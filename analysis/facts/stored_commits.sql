@@ -33,7 +33,7 @@ columns: |
     after it, as clocks were apart
   is_after_control boolean: whether the record before is a control record, which is never delivered
   led_epoch int: the partition's leader epoch when the commit was stored
-  commit_epoch string: the group's way to choose an epoch, by the plan
+  commit_epoch string: the way to choose an epoch, of the member's commit, or by the group's plan
   could_know boolean: whether the group had an epoch to commit: it polled the record before since
     it was opened last, had committed that offset with an epoch just before, or gets its epochs
     from elsewhere than its records
@@ -109,9 +109,13 @@ led as (
   where at_micros < until
   group by all
 ),
+styles as (
+  select group, topic, partition, member as by_member, seq as by_seq, commit_epoch as own_style
+  from commits
+),
 joined as (
-  select k.*, polled_epoch, polled_micros, is_unclear, led_epoch, opened_micros, commit_epoch,
-    is_after_control,
+  select k.*, polled_epoch, polled_micros, is_unclear, led_epoch, opened_micros,
+    coalesce(own_style, commit_epoch) as commit_epoch, is_after_control,
     if({{ was_there("logged_epoch", "before", "until") }}, null, logged_epoch) as replaced_by,
     logged_epoch as any_epoch,
     p.group is not null and polled_micros is null as is_of_former
@@ -122,6 +126,7 @@ joined as (
   left join led using ({{ commit_key }})
   left join opened using ({{ commit_key }})
   left join planned_groups using (group)
+  left join styles using (group, topic, partition, by_member, by_seq)
 ),
 known as (
   select *, if(replaced_by is null, any_epoch, null) as logged_epoch from joined

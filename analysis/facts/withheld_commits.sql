@@ -12,6 +12,7 @@ columns: |
   topic string
   partition int
   member string
+  worker string: that had the member
   commit_epoch string
   at_micros bigint
   position bigint: after what it was delivered last
@@ -22,7 +23,8 @@ columns: |
   log_line string: in which the client says that it left the position out; null without one
 */
 with asked as (
-  select group, topic, partition, member, seq, commit_epoch, committed_micros as at_micros
+  select worker, group, topic, partition, member, seq, commit_epoch,
+    committed_micros as at_micros
   from commits
   where outcome = 'nothing'
 ),
@@ -73,7 +75,7 @@ known as (
   group by all
 ),
 omitted as (
-  select group, topic, partition, member, offset as position, epoch, committed_offset,
+  select worker, group, topic, partition, member, offset as position, epoch, committed_offset,
     committed_epoch, min(at_micros) as at_micros, min_by(log_line, at_micros) as log_line
   from omitted_commits
   where offset != committed_offset
@@ -84,14 +86,15 @@ lines as (
   from omitted
   group by all
 )
-select k.group, k.topic, k.partition, k.member, commit_epoch, at_micros, last.position as position,
+select k.group, k.topic, k.partition, k.member, worker, commit_epoch, at_micros,
+  last.position as position,
   last.leader_epoch as record_epoch, stored.offset as stored_offset,
   stored.committed_epoch as stored_epoch, false as is_by_client, log_line
 from known as k left join lines as l on (l.group, l.topic, l.partition, l.member, l.position)
   = (k.group, k.topic, k.partition, k.member, last.position)
 where not stored.offset <=> last.position
 union all
-select group, topic, partition, member, commit_epoch, at_micros, position, epoch,
+select group, topic, partition, member, worker, commit_epoch, at_micros, position, epoch,
   committed_offset, committed_epoch, true, log_line
 from omitted join planned_groups using (group)
 where is_by_client

@@ -48,8 +48,9 @@ PLANNED = {
 
 Of `planned_topics`, `subscribed` counts the groups that read the topic.
 
-Of `planned_groups`, `client`: without a version. `is_by_client`: whether the group's client commits
-by itself, and reports no commit. `is_static`: whether a member that is started again keeps its
+Of `planned_groups`, `client`: without a version; it and `isolation` are those of the members in
+question, where members have several clients. `is_by_client`: whether the group's client commits by
+itself, and reports no commit. `is_static`: whether a member that is started again keeps its
 partitions (KIP-345). `has_rack`: whether it has a `client.rack`, and so may read from a follower.
 `hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
 
@@ -64,10 +65,8 @@ def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
     rows: Iterable[Mapping[str, Any]]
     if name == "planned_topics":
         rows = _topics(plan)
-    elif name == "planned_groups":
+    elif name in ("planned_groups", "planned_readers"):
         rows = _groups(plan)
-    elif name == "planned_readers":
-        rows = map(msgspec.structs.asdict, plan.groups)
     else:
         rows = [_conditions(run)]
     return pa.Table.from_pylist(list(rows), schema=PLANNED[name])
@@ -83,6 +82,7 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
     for group in plan.groups:
         yield msgspec.structs.asdict(group) | {
             "client": without_version(group.client),
+            "isolation": group.isolation_level,
             "is_by_client": group.commits_by_itself,
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,

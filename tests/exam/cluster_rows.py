@@ -424,9 +424,8 @@ class ClusterRows(HistoryRows):
             "histories",
             worker=self.own(worker),
             role="clients",
-            client="java",
             client_version="4.4.0",
             events=100,
             ended_by_itself=ended_by_itself,
-            **{**counts, "clock_jump_micros": 0, **columns},
+            **{**counts, "client": "java", "clock_jump_micros": 0, **columns},
         )

@@ -68,7 +68,7 @@ class Question:
         made = History(place or Place(self.name, 0), self.alone)
         self.tell(made)
         if not made.rows["histories"]:
-            made.worker()
+            made.worker(client=next((one.client for one in made.groups), "java"))
         return made
 
 

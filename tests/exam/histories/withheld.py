@@ -77,6 +77,16 @@ def commit_awaits_validation(h: History) -> None:
 
 
 @asks(
+    "A Java member of a group whose other members are of librdkafka commits nothing, and closes.",
+    source="contract/outcomes.py, nothing; a member commits as its own client does",
+    expects=WITHHELD | {"withheld_commit": PERMITTED},
+)
+def commit_of_the_java_member_awaits_validation(h: History) -> None:
+    _behind_an_epoch(h)
+    h.worker(client="java")
+
+
+@asks(
     "librdkafka is given offsets by the application, and has none to commit.",
     source=PROMISE + "; with offsets, it is the application that chooses them",
     expects=WITHHELD | {"withheld_commit": f"{PERMITTED}: nothing to commit"},
