@@ -2,6 +2,8 @@
 
 import enum
 
+from contract.outcomes import Isolation
+
 
 class Client(enum.StrEnum):
     """A consumer that a group can be read with.
@@ -48,6 +50,16 @@ def client_of(named: str) -> Client:
 def version_of(named: str) -> str:
     """Return the version that a plan names with its client; empty: it is the installed one."""
     return named.partition("@")[2]
+
+
+def default_isolation(client: str) -> Isolation:
+    """A client's own `isolation.level`, by its documentation.
+
+    librdkafka's CONFIGURATION.md: read_committed; Java's `ConsumerConfig` and kafka-python's
+    `KafkaConsumer`: read_uncommitted.
+    """
+    is_committed = without_version(client) == Client.LIBRDKAFKA
+    return Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
 
 
 def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from contract.faults import FaultTarget, Verb
-from contract.outcomes import CommitEpoch, GroupChange, Outcome, TransactionChange, TransactionStep
+from contract.outcomes import (
+    CommitEpoch,
+    GroupChange,
+    Manner,
+    Outcome,
+    TransactionChange,
+    TransactionStep,
+)
 from contract.stages import Stage
 from contract.tagged import decoder_of
 
@@ -182,6 +189,7 @@ class Committed(Event, frozen=True, kw_only=True):
     cluster_epoch: the partition's leader epoch as the cluster reported it to the driver.
     began_micros: the node's wall clock when the commit began (None in older histories).
     generation: as in `GroupChanged`.
+    manner: by which of the client's calls (None in older histories).
     """
 
     group: str
@@ -201,6 +209,7 @@ class Committed(Event, frozen=True, kw_only=True):
     error: str | None = None
     began_micros: WallMicros | None = None
     generation: Int32 = -1
+    manner: Manner | None = None
 
 
 class OffsetRead(Event, frozen=True, kw_only=True):

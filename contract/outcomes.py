@@ -44,9 +44,12 @@ class CommitEpoch(enum.StrEnum):
 
 
 class Manner(enum.StrEnum):
-    """How a group commits: any but sync and auto only with a Java client.
+    """How a group commits: message and stored only with librdkafka, sync and auto with any client.
 
-    sync: `commitSync`, or `commit()` of a Python client.
+    The others are for a Java client.
+
+    sync: `commitSync`, or `commit()` of a Python client; with style record without arguments, with
+        any other with the offsets.
     async: `commitAsync`, and the wait for its response.
     auto: `enable.auto.commit`: the client commits by itself, Java's only when it is closed.
     revoked: `commitSync` in `onPartitionsRevoked`, when the consumer is closed.
@@ -54,6 +57,9 @@ class Manner(enum.StrEnum):
     external: the application stores offset and epoch itself, commits nothing to Kafka, and seeks
         when partitions are assigned.
     transactional: `sendOffsetsToTransaction`, in a transaction that is committed.
+    message: `commit(message=...)` of confluent-kafka, with the last message of each partition.
+    stored: `store_offsets(message=...)` of confluent-kafka (`enable.auto.offset.store=false`), and
+        `commit()` without arguments.
     """
 
     SYNC = "sync"
@@ -63,6 +69,8 @@ class Manner(enum.StrEnum):
     AUTO_REVOKED = "auto-revoked"
     EXTERNAL = "external"
     TRANSACTIONAL = "transactional"
+    MESSAGE = "message"
+    STORED = "stored"
 
 
 BY_THE_CLIENT = (str(Manner.AUTO), str(Manner.AUTO_REVOKED))

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
+from contract.clients import default_isolation
 from contract.consequence import Consequence
 from contract.described import read_described
 from contract.encodable import as_json
@@ -55,14 +56,28 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     deletes: bool = False
 
 
+class MemberPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A member that differs from the others of its group, as one in another language does.
+
+    commit_epoch, manner: None: those of the group.
+    settings: of its own client, instead of the group's.
+    """
+
+    client: str
+    commit_epoch: str | None = None
+    manner: str | None = None
+    settings: dict[str, str | int] = {}
+
+
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group under test: its topic, client, commit style and reset policy.
 
     `labels` are further properties by which the scenario distinguishes its groups, e.g.
-    log_end=above; `isolation` is its `isolation.level`. Its `members` are open at the same time,
-    each in a worker of its own, or they share that number of `workers`. `settings` are
-    further ones of the client, by the client's own names; `{number}` in a value is the member's
-    number. `manner` is how it commits; any but `sync` and `auto` needs a Java client.
+    log_end=above; `isolation` is its `isolation.level`, None: its client's default. Its `members`
+    are open at the same time, each in a worker of its own, or they share that number of `workers`.
+    `settings` are further ones of the client, by its own names; `{number}` in a value is the number
+    of the member. `manner` is how it commits. `others` are members of other clients, by number from
+    1: the group is reported by its `client`, that of the members in question.
     """
 
     group: str
@@ -71,18 +86,43 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     commit_epoch: str
     reset: str
     labels: dict[str, str] = {}
-    isolation: str = Isolation.READ_UNCOMMITTED
+    isolation: str | None = None
     members: Count = 1
     workers: Count | None = None
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
+    others: dict[int, MemberPlan] = {}
+
+    @property
+    def isolation_level(self) -> str:
+        """The `isolation.level` of its client, which is its default unless the plan has another."""
+        return self.isolation or default_isolation(self.client)
+
+    @property
+    def clients(self) -> list[str]:
+        """Its clients, in the order of their members."""
+        return list(dict.fromkeys(self.member(one).client for one in range(1, self.members + 1)))
+
+    def member(self, number: int) -> "GroupPlan":
+        """Return the plan of one member, as of a group whose members are all like it."""
+        other = self.others.get(number)
+        alike = msgspec.structs.replace(self, others={})
+        if other is None:
+            return alike
+        return msgspec.structs.replace(
+            alike,
+            client=other.client,
+            commit_epoch=other.commit_epoch or self.commit_epoch,
+            manner=other.manner or self.manner,
+            settings=other.settings,
+        )
 
     @property
     def unknown(self) -> str:
         """What of it no release has, in words; empty if nothing. It would be judged as another."""
         for value, known in (
             (self.commit_epoch, CommitEpoch),
-            (self.isolation, Isolation),
+            (self.isolation_level, Isolation),
             (self.manner, Manner),
         ):
             if value not in set(known):

@@ -3,6 +3,7 @@
 from contract.outcomes import (
     CommitEpoch,
     GroupChange,
+    Manner,
     Outcome,
     TransactionChange,
     TransactionStep,
@@ -153,6 +154,13 @@ TABLES_OF_CLIENTS = {
         _SEQ,
         micros("committed_micros", "when its outcome was known"),
         micros("began_micros", "when it began, by the same clock", null=True),
+        string(
+            "manner",
+            "the client's call, as in a plan's group: sync, message, stored, ...; null where not"
+            " known",
+            null=True,
+            values=Manner,
+        ),
         key="worker seq group topic partition",
     ),
     "offset_reads": table(

@@ -18,6 +18,7 @@ Source:  KAFKA-19902, KAFKA-20507; `SubscriptionState.allConsumed`,
 
 import time
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 from ducktape.mark import parametrize
 from msgspec.structs import replace
@@ -121,7 +122,7 @@ class ReprocessingHuntScenario(Scenario):
         },
     )
     groups = GROUPS
-    spares = 6
+    spares: ClassVar = {Client.JAVA: 6}
     must_judge = (
         Check.UNJUSTIFIED_RESET,
         Check.RESET,

@@ -125,7 +125,7 @@ class Reader:
         view = view_of(
             self.universe.the_log(),
             stint.partition,
-            is_committed=self.plan.isolation == Isolation.READ_COMMITTED,
+            is_committed=self.plan.isolation_level == Isolation.READ_COMMITTED,
             is_old=stint.is_on_old_branch,
         )
         ticks = _ticks(self.universe.began + phase, stint)

@@ -9,7 +9,7 @@ import jpype
 import msgspec
 
 from contract.errors import WorkerError
-from contract.events import TransactionChanged
+from contract.events import NO_EPOCH, OffsetRead, TransactionChanged
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
 from contract.waiting import wait_until
 from harness.clients.command import command
@@ -72,6 +72,24 @@ class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     state: str
     members: list[MemberView]
+
+
+class ListedOffset(msgspec.Struct, frozen=True, kw_only=True):
+    """A committed offset as an admin client returned it; None where there is no commit."""
+
+    topic: str
+    partition: int
+    offset: int | None
+    epoch: int
+
+
+class RefusedError(WorkerError):
+    """The cluster refused what an admin client asked; `exception` is its simple name."""
+
+    def __init__(self, message: str, exception: str) -> None:
+        """`message` says what was refused, and why."""
+        super().__init__(message)
+        self.exception = exception
 
 
 class JoinedAndLeft(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,18 +185,53 @@ class AdminRole(Role):
     @command
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
-        described = self._ask(
-            f"list the committed offsets of {group}",
-            lambda admin: admin.listConsumerGroupOffsets(
-                group, _briefly("ListConsumerGroupOffsets")
-            ).partitionsToOffsetAndMetadata(),
-            attempts=_COORDINATOR_ATTEMPTS,
-        )
         return {
-            str(entry.getKey()): int(entry.getValue().offset())
-            for entry in described.entrySet()
-            if entry.getValue() is not None
+            f"{one.topic}-{one.partition}": one.offset
+            for one in self._listed(group, attempts=_COORDINATOR_ATTEMPTS)
+            if one.offset is not None
         }
+
+    @command
+    def read_offsets(
+        self, group: str, topic: str, partitions: list[int], *, is_stable: bool = False
+    ) -> list[ListedOffset]:
+        """Ask once for a group's committed offsets of partitions of a topic.
+
+        By default `Admin.listConsumerGroupOffsets` does not ask for stable ones; with `is_stable`
+        it does (`ListConsumerGroupOffsetsOptions.requireStable`).
+        """
+        asked = java_list(_partition(topic, partition) for partition in partitions)
+        return self._listed(group, asked, is_stable=is_stable)
+
+    def _listed(
+        self, group: str, partitions: Any = None, *, is_stable: bool = False, attempts: int = 1
+    ) -> list[ListedOffset]:
+        """Return a group's commits of some partitions, or all that it has; each is recorded.
+
+        Raises:
+            WorkerError: the cluster refused.
+        """
+        began_micros = time.time_ns() // 1000
+        spec = java_class(f"{_ADMIN}.ListConsumerGroupOffsetsSpec")().topicPartitions(partitions)
+        asked = java_class("java.util.Map").of(group, spec)
+        options = _briefly("ListConsumerGroupOffsets").requireStable(is_stable)
+        told = {"group": group, "is_stable": is_stable, "by": "admin", "began_micros": began_micros}
+        try:
+            found = self._ask(
+                f"list the committed offsets of {group}",
+                lambda admin: admin.listConsumerGroupOffsets(
+                    asked, options
+                ).partitionsToOffsetAndMetadata(group),
+                attempts=attempts,
+            )
+        except RefusedError as refused:
+            for tp in partitions or [None]:
+                self._history.write(OffsetRead, **told, **_place(tp), error=refused.exception)
+            raise
+        listed = [_listed_offset(entry) for entry in found.entrySet()]
+        for one in listed:
+            self._history.write(OffsetRead, **told, **msgspec.structs.asdict(one))
+        return listed
 
     @command
     def elect(self, topic: str, partition: int, *, unclean: bool, bootstrap: str) -> None:
@@ -358,7 +411,7 @@ def _ask(admin: Any, what: str, call: Any, *, none_for: str = "", attempts: int 
     A call that times out is repeated, up to `attempts` times in all.
 
     Raises:
-        WorkerError: the cluster refused; names Kafka's exception.
+        RefusedError: the cluster refused; names Kafka's exception.
     """
     try:
         return call(admin).get()
@@ -369,7 +422,7 @@ def _ask(admin: Any, what: str, call: Any, *, none_for: str = "", attempts: int 
         return None
     if name == "TimeoutException" and attempts > 1:
         return _ask(admin, what, call, none_for=none_for, attempts=attempts - 1)
-    raise WorkerError(f"the cluster refused to {what}: {name}: {message}")
+    raise RefusedError(f"the cluster refused to {what}: {name}: {message}", name)
 
 
 def _briefly(call: str) -> Any:
@@ -403,6 +456,22 @@ def _topic_resource(topic: str) -> Any:
 
 def _partition(topic: str, partition: int) -> Any:
     return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+
+def _place(topic_partition: Any) -> dict[str, Any]:
+    """Return topic and number of a `TopicPartition`; nothing for none."""
+    if topic_partition is None:
+        return {}
+    return {"topic": str(topic_partition.topic()), "partition": int(topic_partition.partition())}
+
+
+def _listed_offset(entry: Any) -> ListedOffset:
+    """Return what a map has for a `TopicPartition`: an `OffsetAndMetadata`, or null."""
+    place, found = _place(entry.getKey()), entry.getValue()
+    if found is None:
+        return ListedOffset(**place, offset=None, epoch=NO_EPOCH)
+    epoch = int(found.leaderEpoch().orElse(NO_EPOCH))
+    return ListedOffset(**place, offset=int(found.offset()), epoch=epoch)
 
 
 def _extra_member(group: str, view: GroupView, *, bootstrap: str) -> Any:

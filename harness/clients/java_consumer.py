@@ -3,7 +3,7 @@
 It commits by `commitSync`, or in another `Manner`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jpype
@@ -19,14 +19,14 @@ from harness.clients.member import (
     Batch,
     ClientState,
     Failure,
-    GroupMember,
     Member,
     MemberCommit,
     OffsetAndEpoch,
     Partition,
     chosen,
 )
-from harness.java.jvm import exception_name, java_class, kafka_consumer, private_field
+from harness.clients.member_calls import CallingMember, Fetched
+from harness.java.jvm import exception_name, java_class, java_list, kafka_consumer, private_field
 
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
@@ -38,7 +38,7 @@ _STORED: dict[str, dict[Partition, OffsetAndEpoch]] = {}
 """The external store: by group; all members of a group are in the process of one worker."""
 
 
-class JavaMember(GroupMember):
+class JavaMember(CallingMember):
     """A consumer with the classic group protocol, or for client java-consumer with KIP-848's."""
 
     failures = (jpype.JException,)
@@ -91,6 +91,8 @@ class JavaMember(GroupMember):
         delegate = private_field(self._consumer, "delegate")
         self._subscriptions = private_field(delegate, "subscriptions")
         self._metadata = private_field(delegate, "metadata")
+
+    def _subscribe(self) -> None:
         topics = java_class("java.util.List").of(self.member.topic)
         listener = self._listener()
         if listener is None:
@@ -163,6 +165,40 @@ class JavaMember(GroupMember):
     def _is_eager(self) -> bool:
         assignors = str(self.member.settings.get("partition.assignment.strategy", ""))
         return self.member.client != Client.JAVA_CONSUMER and _COOPERATIVE not in assignors
+
+    def _unsubscribe(self) -> None:
+        self._consumer.unsubscribe()
+
+    def _assign(self, partitions: Iterable[Partition], offset: int | None) -> None:
+        wanted = list(partitions)
+        self._consumer.assign(_java_partitions(wanted))
+        for tp in wanted if offset is not None else []:
+            self._consumer.seek(_java_partition(tp), offset)
+
+    def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
+        where = at.offset if at.epoch == NO_EPOCH else _java_offset(at)
+        self._consumer.seek(_java_partition(partition), where)
+
+    def _pause(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.pause(_java_partitions(partitions))
+
+    def _resume(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.resume(_java_partitions(partitions))
+
+    def _committed(
+        self, partitions: Sequence[Partition], *, timeout_seconds: float
+    ) -> dict[Partition, Fetched]:
+        asked = java_class("java.util.HashSet")(_java_partitions(partitions))
+        found = self._consumer.committed(asked, _millis(round(timeout_seconds * 1000)))
+        commits = {tp: found.get(_java_partition(tp)) for tp in partitions}
+        return {
+            tp: None if commit is None else _offset_and_epoch(commit)
+            for tp, commit in commits.items()
+        }
+
+    def _asks_stably(self) -> bool:
+        """Source: `ConsumerCoordinator.sendOffsetFetchRequest`, `CommitRequestManager`."""
+        return True
 
     def _close(self) -> None:
         self._consumer.close()
@@ -291,8 +327,7 @@ class _ExternalMember(JavaMember):
             at = stored.get(_partition_of(topic_partition))
             if at is None:
                 continue
-            where = at.offset if at.epoch == NO_EPOCH else _java_offset(at)
-            self._consumer.seek(topic_partition, where)
+            self._seek(_partition_of(topic_partition), at)
             self._changed(GroupChange.SOUGHT, _partition_of(topic_partition), at.offset)
 
 
@@ -380,6 +415,10 @@ def _partition_of(topic_partition: Any) -> Partition:
 def _java_partition(partition: Partition) -> Any:
     """Return a `TopicPartition`."""
     return java_class("org.apache.kafka.common.TopicPartition")(*partition)
+
+
+def _java_partitions(partitions: Iterable[Partition]) -> Any:
+    return java_list(_java_partition(tp) for tp in partitions)
 
 
 def _java_offset(at: OffsetAndEpoch) -> Any:

@@ -5,7 +5,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -16,6 +16,9 @@ from kafka.structs import OffsetAndMetadata
 
 from cluster.kafka.settings import unknown
 from contract.clients import Client
+from contract.errors import WorkerError
+from contract.events import NO_EPOCH
+from contract.outcomes import Isolation
 from harness.clients.history import HistoryWriter
 from harness.clients.member import (
     POLL_MS,
@@ -23,15 +26,16 @@ from harness.clients.member import (
     Batch,
     ClientState,
     Failure,
-    GroupMember,
     Member,
     OffsetAndEpoch,
     Partition,
 )
+from harness.clients.member_calls import CallingMember, Fetched
 from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
 
 _JOIN_MS = 3000
 _CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
+_LOG = logging.getLogger(f"{_CLIENT_LOGS[0]}.settings")
 _IO_THREAD = "kafka-io-"
 """The prefix of the client id in the name of the thread of a consumer's event loop."""
 
@@ -67,7 +71,7 @@ class SpeakerLog(logging.Filter):
         return stamp is None or stamp.filter(record)
 
 
-class KafkaPythonMember(GroupMember):
+class KafkaPythonMember(CallingMember):
     """A `kafka.KafkaConsumer`, which runs its event loop in its own thread."""
 
     failures = (KafkaError,)
@@ -105,6 +109,9 @@ class KafkaPythonMember(GroupMember):
             isolation_level=str(self.member.isolation),
             **{"enable_auto_commit": self._is_by_itself, **self.member.settings},
         )
+        _LOG.info("KafkaConsumer.config: %s", self._consumer.config)
+
+    def _subscribe(self) -> None:
         self._consumer.subscribe([self.member.topic], listener=_Listener(self._assigned_anew))
 
     def _fetch(self) -> list[Batch]:
@@ -162,6 +169,49 @@ class KafkaPythonMember(GroupMember):
             return dict.fromkeys(positions, type(error).__name__)
         return {}
 
+    def _unsubscribe(self) -> None:
+        self._consumer.unsubscribe()
+
+    def _assign(self, partitions: Iterable[Partition], offset: int | None) -> None:
+        wanted = _topic_partitions(partitions)
+        self._consumer.assign(wanted)
+        for tp in wanted if offset is not None else []:
+            self._consumer.seek(tp, offset)
+
+    def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
+        """Set the position.
+
+        Raises:
+            WorkerError: with an epoch, which `KafkaConsumer.seek` does not take.
+        """
+        if at.epoch != NO_EPOCH:
+            raise WorkerError(f"kafka-python can't seek to an epoch ({at}): leave it out")
+        self._consumer.seek(TopicPartition(*partition), at.offset)
+
+    def _pause(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.pause(*_topic_partitions(partitions))
+
+    def _resume(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.resume(*_topic_partitions(partitions))
+
+    def _committed(
+        self, partitions: Sequence[Partition], *, timeout_seconds: float
+    ) -> dict[Partition, Fetched]:
+        """See `CallingMember`; the client asks about one partition at a time."""
+        timeout_ms = round(timeout_seconds * 1000)
+        commits = {
+            tp: self._consumer.committed(TopicPartition(*tp), metadata=True, timeout_ms=timeout_ms)
+            for tp in partitions
+        }
+        return {
+            tp: None if commit is None else OffsetAndEpoch(commit.offset, commit.leader_epoch)
+            for tp, commit in commits.items()
+        }
+
+    def _asks_stably(self) -> bool:
+        """Source: `ConsumerCoordinator._send_offset_fetch_request`."""
+        return self.member.isolation == Isolation.READ_COMMITTED
+
     def _close(self) -> None:
         self._consumer.close(autocommit=self._is_by_itself)
 
@@ -197,6 +247,10 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
         """Also called for partitions that the member keeps."""
         del assigned
         self._report()
+
+
+def _topic_partitions(partitions: Iterable[Partition]) -> list[Any]:
+    return [TopicPartition(*tp) for tp in partitions]
 
 
 def _batch(topic_partition: Any, records: list[Any]) -> Batch:

@@ -4,12 +4,13 @@
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any, ClassVar
 
 from confluent_kafka import (
+    OFFSET_STORED,
     Consumer,
     KafkaError,
     KafkaException,
@@ -20,25 +21,26 @@ from confluent_kafka import (
 
 from contract.clients import Client
 from contract.events import NO_EPOCH
-from contract.outcomes import NO_OFFSET, ResetPolicy
+from contract.outcomes import NO_OFFSET, Isolation, Manner, ResetPolicy
 from harness.clients.history import HistoryWriter
 from harness.clients.member import (
     POLL_MS,
     Batch,
     Failure,
-    GroupMember,
     Member,
     OffsetAndEpoch,
     Partition,
 )
+from harness.clients.member_calls import CallingMember, Fetched
 from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
 
 _BATCH_RECORDS = 500
-_CLIENT_LOG = "consumer,cgrp,fetch,topic"
+_CLIENT_LOG = "conf,consumer,cgrp,fetch,topic"
 _RESETS = {ResetPolicy.NONE: "error"}
 _AT_END = "_PARTITION_EOF"
 _PASSING = frozenset(
     {
+        "_MAX_POLL_EXCEEDED",
         "_TRANSPORT",
         "_ALL_BROKERS_DOWN",
         "_TIMED_OUT",
@@ -47,10 +49,10 @@ _PASSING = frozenset(
         "NOT_LEADER_FOR_PARTITION",
     }
 )
-"""Errors that librdkafka reports and retries by itself."""
+"""Errors after which librdkafka goes on: it retries, or joins its group again at the next poll."""
 
 
-class LibrdkafkaMember(GroupMember):
+class LibrdkafkaMember(CallingMember):
     """A `confluent_kafka.Consumer`.
 
     librdkafka prefetches in its own threads and queues its log until the next poll, so that a line
@@ -81,6 +83,8 @@ class LibrdkafkaMember(GroupMember):
         self._log.addFilter(MemberStamp(member))
         self._log.addHandler(log)
         self._ends: dict[Partition, int] = {}
+        self._messages: dict[Partition, Message] = {}
+        self._is_assigned_by_hand = False
         self._pending: KafkaError | None = None
         super().__init__(member, bootstrap, history)
 
@@ -94,12 +98,15 @@ class LibrdkafkaMember(GroupMember):
                 "isolation.level": self.member.isolation,
                 "auto.offset.reset": _RESETS.get(ResetPolicy(self.member.reset), self.member.reset),
                 "enable.auto.commit": self._is_by_itself,
+                "enable.auto.offset.store": self.member.manner != Manner.STORED,
                 "enable.partition.eof": True,
                 "debug": _CLIENT_LOG,
                 **self.member.settings,
             },
             logger=self._log,
         )
+
+    def _subscribe(self) -> None:
         self._consumer.subscribe([self.member.topic], on_assign=self._on_assign)
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -122,6 +129,7 @@ class LibrdkafkaMember(GroupMember):
                 self._ends[partition] = _number(message.offset())
             elif error.name() not in _PASSING:
                 self._pending = error
+        self._messages |= {partition: messages[-1] for partition, messages in records.items()}
         return [_batch(partition, messages) for partition, messages in records.items()]
 
     def _assignment(self) -> set[Partition]:
@@ -139,24 +147,79 @@ class LibrdkafkaMember(GroupMember):
         if not positions:
             return {}
         try:
-            if is_plain:
-                answers = self._consumer.commit(asynchronous=False)
-            else:
-                offsets = [
-                    TopicPartition(*tp, at.offset, leader_epoch=at.epoch)
-                    for tp, at in positions.items()
-                ]
-                answers = self._consumer.commit(offsets=offsets, asynchronous=False)
+            answers = self._answers_of_commit(positions, is_plain=is_plain)
         except KafkaException as error:
             return dict.fromkeys(positions, _error(error).name())
         errors = dict.fromkeys(positions, NO_OFFSET)
-        for tp in answers or []:
+        for tp in answers:
             partition = (tp.topic, tp.partition)
             if tp.error is not None:
                 errors[partition] = tp.error.name()
             elif tp.offset >= 0:
                 errors.pop(partition, None)
         return errors
+
+    def _answers_of_commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> list[TopicPartition]:
+        """Commit in the member's manner.
+
+        Raises:
+            KafkaException: as the client raised it.
+        """
+        if self.member.manner == Manner.MESSAGE:
+            return [
+                answer
+                for tp in positions
+                for answer in self._consumer.commit(message=self._messages[tp], asynchronous=False)
+                or []
+            ]
+        if self.member.manner == Manner.STORED:
+            for tp in positions:
+                if tp in self._messages:
+                    self._consumer.store_offsets(message=self._messages[tp])
+        if is_plain:
+            return self._consumer.commit(asynchronous=False) or []
+        offsets = [_topic_partition(tp, at) for tp, at in positions.items()]
+        return self._consumer.commit(offsets=offsets, asynchronous=False) or []
+
+    def _forget(self, partition: Partition) -> None:
+        super()._forget(partition)
+        self._messages.pop(partition, None)
+        self._ends.pop(partition, None)
+
+    def _unsubscribe(self) -> None:
+        """End what there is: librdkafka's `unsubscribe` keeps a manual assignment."""
+        if self._is_assigned_by_hand:
+            self._consumer.unassign()
+        else:
+            self._consumer.unsubscribe()
+        self._is_assigned_by_hand = False
+
+    def _assign(self, partitions: Iterable[Partition], offset: int | None) -> None:
+        self._is_assigned_by_hand = True
+        at = OFFSET_STORED if offset is None else offset
+        self._consumer.assign([TopicPartition(*tp, at) for tp in partitions])
+
+    def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
+        self._consumer.seek(_topic_partition(partition, at))
+
+    def _pause(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.pause([TopicPartition(*tp) for tp in partitions])
+
+    def _resume(self, partitions: Iterable[Partition]) -> None:
+        self._consumer.resume([TopicPartition(*tp) for tp in partitions])
+
+    def _committed(
+        self, partitions: Sequence[Partition], *, timeout_seconds: float
+    ) -> dict[Partition, Fetched]:
+        asked = [TopicPartition(*tp) for tp in partitions]
+        found = self._consumer.committed(asked, timeout=timeout_seconds)
+        return {(tp.topic, tp.partition): _fetched(tp) for tp in found}
+
+    def _asks_stably(self) -> bool:
+        """Source: `rd_kafka_OffsetFetchRequest`, `require_stable_offsets`."""
+        return self.member.isolation == Isolation.READ_COMMITTED
 
     def _close(self) -> None:
         self._consumer.close()
@@ -173,6 +236,18 @@ def _batch(partition: Partition, messages: list[Message]) -> Batch:
         epochs=[_number(message.leader_epoch()) for message in messages],
         values=[(message.value() or b"").decode() for message in messages],
     )
+
+
+def _topic_partition(partition: Partition, at: OffsetAndEpoch) -> TopicPartition:
+    return TopicPartition(*partition, at.offset, leader_epoch=at.epoch)
+
+
+def _fetched(found: TopicPartition) -> Fetched:
+    if found.error is not None:
+        return found.error.name()
+    if found.offset < 0:
+        return None
+    return OffsetAndEpoch(found.offset, _number(found.leader_epoch))
 
 
 def _number(epoch: int | None) -> int:

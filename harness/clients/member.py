@@ -73,11 +73,12 @@ class Known:
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """A consumer to open: a member of `group`, subscribed to `topic`, of a `client`.
+    """A consumer to open: a member of `group`, a reader of `topic`, of a `client`.
 
     bootstrap: `bootstrap.servers`; None: the worker's own.
     settings: further ones, by the client's own names.
     manner: how it commits.
+    is_subscribed: whether it subscribes to the topic when it is opened.
     """
 
     group: str
@@ -89,6 +90,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: str | None = None
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
+    is_subscribed: bool = True
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +159,7 @@ class GroupMember(ABC):
         tells_its_state: whether its position's and its metadata's epochs can be read.
         member: the consumer to open.
         commits: the number of its acknowledged commits, each for one or more partitions.
+        failed: the number of exceptions of `failures` that its polls raised.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
@@ -164,9 +167,9 @@ class GroupMember(ABC):
     tells_its_state: ClassVar[bool] = False
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
-        """Open the consumer and subscribe it; it joins its group at its first `consume`."""
+        """Open the consumer; once subscribed, it joins its group at its first `consume`."""
         self.member = member
-        self.commits = 0
+        self.commits = self.failed = 0
         self._history = history
         self._is_by_itself = member.manner == Manner.AUTO
         self._last_epochs: dict[Partition, int] = {}
@@ -175,6 +178,8 @@ class GroupMember(ABC):
         self._last_assignment: set[Partition] = set()
         self._is_rebalanced = False
         self._open(bootstrap)
+        if member.is_subscribed:
+            self._subscribe()
         self._changed(GroupChange.OPENED)
 
     def consume(
@@ -222,23 +227,27 @@ class GroupMember(ABC):
         style: CommitEpoch,
         commit_interval_seconds: float,
         processing_seconds: float = 0,
+        is_persistent: bool = False,
     ) -> None:
         """Poll and commit until stopped, or until the client raises an exception.
 
-        After each poll with records the application takes `processing_seconds`.
+        After each poll with records the application takes `processing_seconds`. One that
+        `is_persistent` polls on after an exception.
         """
         self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=style)
         due = time.monotonic() + commit_interval_seconds
-        try:
-            while not stop.is_set():
+        while not stop.is_set():
+            try:
                 if self._poll() and processing_seconds:
                     stop.wait(processing_seconds)
                 if time.monotonic() >= due:
                     self.commit(order)
                     due = time.monotonic() + commit_interval_seconds
-        except self.failures as error:
-            self._failed(error)
+            except self.failures as error:
+                self._failed(error)
+                if not is_persistent:
+                    return
 
     def require(self, style: CommitEpoch) -> None:
         """Refuse a style that this client can't commit.
@@ -312,6 +321,7 @@ class GroupMember(ABC):
                 error=error,
                 began_micros=began_micros,
                 generation=self._last_generation,
+                manner=Manner(self.member.manner),
             )
         self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
@@ -330,7 +340,11 @@ class GroupMember(ABC):
 
     @abstractmethod
     def _open(self, bootstrap: str) -> None:
-        """Make the client's consumer and subscribe it to the member's topic."""
+        """Make the client's consumer."""
+
+    @abstractmethod
+    def _subscribe(self) -> None:
+        """Subscribe it to the member's topic."""
 
     @abstractmethod
     def _fetch(self) -> Iterable[Batch]:
@@ -445,9 +459,13 @@ class GroupMember(ABC):
         for tp in sorted(self._last_assignment - assigned):
             self._changed(GroupChange.REVOKED, tp)
         for tp in self._last_assignment if is_anew else self._last_assignment - assigned:
-            self._last_epochs.pop(tp, None)
-            self._processed.pop(tp, None)
+            self._forget(tp)
         self._last_assignment = assigned
+
+    def _forget(self, partition: Partition) -> None:
+        """Forget what was polled of a partition."""
+        self._last_epochs.pop(partition, None)
+        self._processed.pop(partition, None)
 
     def _known(self, partitions: list[Partition], order: MemberCommit) -> dict[Partition, Known]:
         return {
@@ -461,6 +479,7 @@ class GroupMember(ABC):
         }
 
     def _failed(self, error: BaseException) -> None:
+        self.failed += 1
         self._history.write(
             ConsumerFailed,
             group=self.member.group,

@@ -8,14 +8,16 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from contract.clients import Client
 from contract.errors import WorkerError
+from contract.events import NO_EPOCH
 from contract.outcomes import CommitEpoch
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
-from harness.clients.member import GroupMember, LogEnd, Member, MemberCommit
+from harness.clients.member import LogEnd, Member, MemberCommit, OffsetAndEpoch
+from harness.clients.member_calls import CallingMember, CommittedOffset
 from harness.clients.worker import Role, WorkerPlan, run_worker
 
 _THREADS = 8
@@ -23,7 +25,8 @@ _CLOSE_SECONDS = 20
 ASK_SETTINGS = "settings"
 """The argument of a member's program with which it says which settings its client refuses."""
 
-MemberFactory = Callable[[Member, str, HistoryWriter], GroupMember]
+T = TypeVar("T")
+MemberFactory = Callable[[Member, str, HistoryWriter], CallingMember]
 """Opens a member with its bootstrap servers and the worker's history."""
 
 
@@ -32,11 +35,12 @@ class _Reader:
 
     def __init__(
         self,
-        member: GroupMember,
+        member: CallingMember,
         *,
         style: CommitEpoch,
         commit_interval_ms: int,
         processing_ms: int,
+        is_persistent: bool,
     ) -> None:
         """Start reading.
 
@@ -58,6 +62,7 @@ class _Reader:
                 "style": style,
                 "commit_interval_seconds": commit_interval_ms / 1000,
                 "processing_seconds": processing_ms / 1000,
+                "is_persistent": is_persistent,
             },
             daemon=True,
         )
@@ -87,7 +92,7 @@ class MemberRole(Role):
         self._plan = plan
         self._history = history
         self._open = make_member
-        self._members: dict[str, GroupMember] = {}
+        self._members: dict[str, CallingMember] = {}
         self._readers: dict[str, _Reader] = {}
         self._pool = ThreadPoolExecutor(_THREADS)
 
@@ -138,6 +143,7 @@ class MemberRole(Role):
         commit_epoch: CommitEpoch,
         commit_interval_ms: int,
         processing_ms: int = 0,
+        is_persistent: bool = False,
     ) -> None:
         """Let members poll, each in its own thread, until `stop_consuming`.
 
@@ -146,6 +152,7 @@ class MemberRole(Role):
             commit_epoch: any but `forced`; each commits its positions in this style.
             commit_interval_ms: how often.
             processing_ms: how long the application takes for what a poll returned.
+            is_persistent: whether each polls on after an exception of its client.
         """
         for name in members:
             self._readers[name] = _Reader(
@@ -153,6 +160,7 @@ class MemberRole(Role):
                 style=commit_epoch,
                 commit_interval_ms=commit_interval_ms,
                 processing_ms=processing_ms,
+                is_persistent=is_persistent,
             )
 
     @command
@@ -161,14 +169,83 @@ class MemberRole(Role):
         return {name: self._member(name).commits for name in members}
 
     @command
+    def count_failures(self, members: list[str]) -> dict[str, int]:
+        """Return the number of exceptions that each member's polls raised so far."""
+        return {name: self._member(name).failed for name in members}
+
+    @command
     def stop_consuming(self, members: list[str]) -> None:
         """Let members stop polling; they stay open and in their groups."""
         list(self._pool.map(self._stop, members))
 
     @command
+    def subscribe(self, members: list[str]) -> None:
+        """Let consumers subscribe to their topics, after `unsubscribe`."""
+        self._each(members, CallingMember.subscribe)
+
+    @command
+    def unsubscribe(self, members: list[str]) -> None:
+        """Let consumers end their subscriptions or manual assignments."""
+        self._each(members, CallingMember.unsubscribe)
+
+    @command
+    def assign(
+        self, members: list[str], partitions: list[int], *, offset: int | None = None
+    ) -> None:
+        """Assign partitions to consumers that are not subscribed.
+
+        They read from `offset`, or from the group's commits.
+        """
+        self._each(members, lambda one: one.assign(partitions, offset=offset))
+
+    @command
+    def take(self, members: list[str], records: int, *, timeout_seconds: float) -> dict[str, int]:
+        """Let consumers poll until each has at least `records`; returns the number of each."""
+        taken = self._each(members, lambda one: one.take(records, timeout_seconds=timeout_seconds))
+        return dict(zip(members, taken, strict=True))
+
+    @command
+    def seek(
+        self, members: list[str], partitions: list[int], *, offset: int, epoch: int = NO_EPOCH
+    ) -> None:
+        """Set the positions of consumers on partitions that they have."""
+        at = OffsetAndEpoch(offset, epoch)
+        self._each(members, lambda one: one.seek(partitions, at))
+
+    @command
+    def pause(self, members: list[str], partitions: list[int]) -> None:
+        """Let consumers fetch nothing of partitions until `resume`."""
+        self._each(members, lambda one: one.pause(partitions))
+
+    @command
+    def resume(self, members: list[str], partitions: list[int]) -> None:
+        """Let consumers fetch partitions again."""
+        self._each(members, lambda one: one.resume(partitions))
+
+    @command
+    def committed(
+        self, members: list[str], partitions: list[int], *, timeout_seconds: float
+    ) -> dict[str, list[CommittedOffset]]:
+        """Let consumers ask for their groups' committed offsets; returns them by member."""
+        answers = self._each(
+            members, lambda one: one.committed(partitions, timeout_seconds=timeout_seconds)
+        )
+        return dict(zip(members, answers, strict=True))
+
+    @command
     def close_members(self, members: list[str]) -> None:
         """Close consumers: they leave their groups without a commit."""
         list(self._pool.map(self._leave, members))
+
+    def _each(self, members: list[str], call: Callable[[CallingMember], T]) -> list[T]:
+        """Call several members, all in parallel.
+
+        Raises:
+            WorkerError: one polls in a thread of its own: a consumer is used by one at a time.
+        """
+        if reading := sorted(set(members) & set(self._readers)):
+            raise WorkerError(f"{', '.join(reading)} polls continuously: stop it before this call")
+        return list(self._pool.map(lambda name: call(self._member(name)), members))
 
     def _stop(self, name: str) -> None:
         self._readers.pop(name).stop()
@@ -203,7 +280,7 @@ class MemberRole(Role):
             self._stop(name)
         self._members[name].close()
 
-    def _member(self, name: str) -> GroupMember:
+    def _member(self, name: str) -> CallingMember:
         try:
             return self._members[name]
         except KeyError:

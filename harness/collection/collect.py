@@ -78,7 +78,8 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     for table in TABLES_OF_HISTORIES:
         write_table(tables, table, rows.of(table), run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
-    found, omitted = [], []
+    found: list[dict[str, Any]] = []
+    omitted: list[dict[str, Any]] = []
     for log in sorted(folder.clients.glob("*.log")):
         client = clients.get(log.stem)
         found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)

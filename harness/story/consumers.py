@@ -1,7 +1,7 @@
 """The groups under test: their workers, members, commits, and from which brokers they read."""
 
 import re
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ from contract.clients import Client, client_of, version_of
 from contract.errors import UsageError, WorkerError
 from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
-from harness.clients.admin import GroupView
+from harness.clients.admin import GroupView, ListedOffset
 from harness.clients.command import Call
 from harness.clients.java_worker import JavaRole
 from harness.clients.member import Member
@@ -40,20 +40,20 @@ def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
 def members_of(
     groups: Sequence[GroupPlan], *, incarnation: int, number: int | None = None
 ) -> dict[str, GroupPlan]:
-    """Return the members of groups in one incarnation, by name: all, or those of one number.
+    """Return the plans of members in one incarnation, by name: all, or those of one number.
 
     A name is `<group>#<incarnation>`, and `<group>#<incarnation>.<number>` if the group has several
     members.
     """
     return {
-        f"{group.group}#{incarnation}" + (f".{one}" if group.members > 1 else ""): group
+        f"{group.group}#{incarnation}" + (f".{one}" if group.members > 1 else ""): group.member(one)
         for group in groups
         for one in range(1, group.members + 1)
         if number in (None, one)
     }
 
 
-def member_of(name: str, group: GroupPlan, *, bootstrap: str) -> Member:
+def member_of(name: str, group: GroupPlan, *, bootstrap: str, is_subscribed: bool = True) -> Member:
     """Return the consumer to open under a name of `members_of`.
 
     In its first incarnation a group has no commit and starts at the log start; its own reset
@@ -66,27 +66,38 @@ def member_of(name: str, group: GroupPlan, *, bootstrap: str) -> Member:
         topic=group.topic,
         reset=ResetPolicy.EARLIEST if incarnation == "1" else group.reset,
         client=group.client,
-        isolation=group.isolation,
+        isolation=group.isolation_level,
         bootstrap=bootstrap,
         settings={
             setting: value.replace("{number}", number or "1") if isinstance(value, str) else value
             for setting, value in group.settings.items()
         },
         manner=group.manner,
+        is_subscribed=is_subscribed,
     )
 
 
-def spare_workers(groups: Sequence[GroupPlan], spares: int) -> list[WorkerKind]:
-    """Return the workers that may replace those of Java members, numbered after them."""
-    first = sum(kind.module == JAVA_WORKER.module for kind in workers_for(groups)) + 1
-    return [JAVA_WORKER.copy(number) for number in range(first, first + spares)]
+def spare_workers(groups: Sequence[GroupPlan], spares: Mapping[Client, int]) -> list[WorkerKind]:
+    """Return the workers that may replace those of a client's members, numbered after them."""
+    found = []
+    for client, count in spares.items():
+        kind = worker_of(client)
+        alike = [one for one in workers_for(groups) if one.module == kind.module]
+        numbers = range(len(alike) + 1, len(alike) + 1 + count)
+        found += [(alike or [kind])[0].copy(number) for number in numbers]
+    return found
 
 
 def _kinds(group: GroupPlan) -> list[WorkerKind]:
-    """Return the workers of a group's members, by their numbers."""
-    kind = worker_of(group.client)
+    """Return the workers of a group's members, by their numbers: each client has its own."""
     workers = min(group.workers or group.members, group.members)
-    return [kind.copy(number % workers + 1) for number in range(group.members)]
+    placed: Counter[WorkerKind] = Counter()
+    kinds = []
+    for number in range(1, group.members + 1):
+        kind = worker_of(group.member(number).client)
+        kinds.append(kind.copy(placed[kind] % workers + 1))
+        placed[kind] += 1
+    return kinds
 
 
 class Consumers:
@@ -107,7 +118,7 @@ class Consumers:
         self.workers = dict(workers)
         self.by_name = {worker.worker: worker for worker in workers.values()}
         self._spares = dict(spares or {})
-        self._clients = {group.client for group in groups}
+        self._clients = {client for group in groups for client in group.clients}
         self._of_group = {
             group.group: [workers[kind] for kind in _kinds(group)] for group in groups
         }
@@ -144,9 +155,11 @@ class Consumers:
         Raises:
             UsageError: no spare is left.
         """
-        if not self._spares:
+        killed = next(kind for kind, one in self.workers.items() if one is worker)
+        alike = (killed.module, killed.client)
+        kind = next((one for one in self._spares if (one.module, one.client) == alike), None)
+        if kind is None:
             raise UsageError(f"no spare worker is left to replace {worker.worker}")
-        kind = next(iter(self._spares))
         spare = self.workers[kind] = self.by_name[kind.worker] = self._spares.pop(kind)
         spare.launch(bootstrap=bootstrap, kafka=kafka)
         for workers in self._of_group.values():
@@ -220,6 +233,13 @@ class Groups:
             what=f"{group} to be stable with {count} members",
             timeout_seconds=timeout_seconds,
         )
+
+    def read_offsets(
+        self, group: str, topic: str, partitions: Sequence[int], *, is_stable: bool = False
+    ) -> list[ListedOffset]:
+        """Let Admin ask once for a group's committed offsets, with `is_stable` for stable ones."""
+        call = ObserverRole.read_offsets(group, topic, list(partitions), is_stable=is_stable)
+        return self._observer.worker.call(call)
 
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""

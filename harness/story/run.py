@@ -20,6 +20,7 @@ from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.faults.fault import Fault, Field, HeldFault
+from harness.story.calls import Calls
 from harness.story.consumers import Consumers, Groups, Sources, member_of, members_of
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
@@ -46,6 +47,7 @@ class Run:
         clients: the worker with the Java clients, which produces too.
         consumers: the workers with the clients under test, Java's among them.
         workload: the producers and readers in the background.
+        calls: what members are asked besides a subscription and polls.
         sources: from which brokers members read.
         groups: members and committed offsets of groups.
         transactions: transactional producers, step by step.
@@ -74,6 +76,7 @@ class Run:
         self.observer = Observer(observer, kafka, history)
         self.folder = folder
         self.workload = Workload(consumers, self.observer)
+        self.calls = Calls(consumers)
         self.sources = Sources(consumers, self.observer)
         self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
@@ -182,14 +185,16 @@ class Run:
         incarnation: int,
         through: int | None = None,
         number: int | None = None,
+        is_subscribed: bool = True,
     ) -> list[str]:
         """Open the members of each group, all or one, and return their names, as in `members_of`.
 
         `through` is the only bootstrap broker; by default all brokers are. For the reset policy see
-        `member_of`.
+        `member_of`. Without a subscription they are for `run.calls`.
         """
+        bootstrap = self.kafka.bootstrap_through(through)
         members = {
-            name: member_of(name, group, bootstrap=self.kafka.bootstrap_through(through))
+            name: member_of(name, group, bootstrap=bootstrap, is_subscribed=is_subscribed)
             for name, group in members_of(groups, incarnation=incarnation, number=number).items()
         }
         self.consumers.call(

@@ -4,7 +4,7 @@ import inspect
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -67,14 +67,14 @@ class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
     A subclass sets the topology, the groups, the checks that its question is about, and the text of
-    its answer (`contract.answers`), with what follows for an application; `spares` are workers that
-    may replace killed ones. A test method is the scenario, in a block `with self.running(...) as
-    run`. Each test method is marked with the number of nodes that it needs.
+    its answer (`contract.answers`), with what follows for an application; `spares` are, by client,
+    workers that may replace killed ones. A test method is the scenario, in a block `with
+    self.running(...) as run`. Each test method is marked with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
     groups: ClassVar[Sequence[GroupPlan]] = ()
-    spares: ClassVar[int] = 0
+    spares: ClassVar[Mapping[Client, int]] = {}
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
     follows: ClassVar[Consequence | None] = None
@@ -90,7 +90,7 @@ class Scenario(Test):  # type: ignore[misc]
     @classmethod
     def node_count(cls) -> int:
         """Return the number of nodes that a test of this scenario needs."""
-        workers = len(workers_for(cls.groups)) + cls.spares
+        workers = len(workers_for(cls.groups)) + sum(cls.spares.values())
         return cls.topology.node_count + workers + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
@@ -189,7 +189,11 @@ class Scenario(Test):  # type: ignore[misc]
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Return the groups whose clients support the Kafka version, in random order."""
         clients: list[Any] = self._testable()
-        here = [group for group in groups if without_version(group.client) in clients]
+        here = [
+            group
+            for group in groups
+            if all(without_version(client) in clients for client in group.clients)
+        ]
         return self.random.sample(here, len(here))
 
     def _testable(self) -> list[Client]:
@@ -199,22 +203,27 @@ class Scenario(Test):  # type: ignore[misc]
         return WorkerService(self.test_context, kind, classes=classes)
 
     def _in_version(self, group: GroupPlan) -> GroupPlan:
-        """Return a group with the version of its client that the command names, if it has none."""
-        named = {client_of(one): one for one in self.session.builds.choice.clients}
-        client: Any = group.client
-        return msgspec.structs.replace(group, client=named.get(client, client))
+        """Return a group whose clients without a version have those that the command names."""
+        named: dict[Any, str] = {client_of(one): one for one in self.session.builds.choice.clients}
+        others = {
+            number: msgspec.structs.replace(other, client=named.get(other.client, other.client))
+            for number, other in group.others.items()
+        }
+        client = named.get(group.client, group.client)
+        return msgspec.structs.replace(group, client=client, others=others)
 
     def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
         testable = self._testable()
-        versions = {group.client for group in groups if version_of(group.client)}
+        named = {client for group in groups for client in group.clients}
+        versions = {client for client in named if version_of(client)}
         if unused := sorted({*self.session.builds.choice.clients} - versions):
             raise UsageError(
                 f"no group of this scenario reads with {', '.join(unused)}: --clients is for "
                 "groups whose client has no version of its own"
             )
-        for named in sorted(versions):
-            require_locked(named)
-        if unknown := sorted({group.client for group in groups} - versions - set(testable)):
+        for one in sorted(versions):
+            require_locked(one)
+        if unknown := sorted(named - versions - set(testable)):
             on = with_note(self.session.kafka, self.session.builds.note)
             raise UsageError(
                 f"Kafka {on} can't be tested with {', '.join(unknown)}; "

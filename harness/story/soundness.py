@@ -12,7 +12,7 @@ from cluster.kafka.topology import Topology
 from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.builds import Build
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import Client, client_of
 from contract.errors import UsageError
 from contract.findings import FINDINGS
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
@@ -31,6 +31,13 @@ from harness.story.settings import (
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
+_OF_LIBRDKAFKA = (Manner.MESSAGE, Manner.STORED)
+_STYLES: dict[str, CommitEpoch] = {
+    Manner.AUTO: CommitEpoch.RECORD,
+    Manner.MESSAGE: CommitEpoch.APPLICATION,
+    Manner.STORED: CommitEpoch.RECORD,
+}
+"""Of the manners in which the client decides what is committed."""
 _OF_FAULTS = "harness.faults"
 _OF_GROUPS = ("client", "reset", "commit_epoch")
 """The properties of a row's group that a condition may name, besides its labels."""
@@ -213,23 +220,36 @@ def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
 
 
 def _in_group(group: GroupPlan, build: Build) -> Iterator[_Problem]:
+    for number in group.others:
+        if not 1 <= number <= group.members:
+            there = f"there are 1 to {group.members}"
+            yield group.group, 0, f"group {group.group} has no member {number}: {there}"
+    for alike in (group.member(number) for number in (0, *group.others)):
+        yield from _in_alike(alike, build)
+
+
+def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
+    """What is wrong with a group whose members are alike."""
     known: tuple[tuple[str, str, Iterable[str]], ...] = (
         ("commit style", group.commit_epoch, CommitEpoch),
         ("reset policy", group.reset, ResetPolicy),
-        ("isolation level", group.isolation, Isolation),
+        ("isolation level", group.isolation_level, Isolation),
         ("manner", group.manner, Manner),
     )
     for kind, name, all_of_them in known:
         if name not in set(all_of_them):
             yield name, 0, f"group {group.group}: {_lacking(kind, name, all_of_them)}"
+    if group.manner in _OF_LIBRDKAFKA and client_of(group.client) is not Client.LIBRDKAFKA:
+        yield group.manner, 0, f"group {group.group}: manner {group.manner} needs librdkafka"
     if group.client not in _JAVA:
-        if group.manner not in _OF_ANY_CLIENT:
+        if group.manner not in (*_OF_ANY_CLIENT, *_OF_LIBRDKAFKA):
             yield group.manner, 0, f"group {group.group}: manner {group.manner} needs a Java client"
         if group.commit_epoch in OF_THE_CLIENTS_STATE:
             problem = f"style {group.commit_epoch} needs a Java client"
             yield group.commit_epoch, 0, f"group {group.group}: {problem}"
-    if group.manner == Manner.AUTO and group.commit_epoch != CommitEpoch.RECORD:
-        problem = f"with manner auto the client commits style record, not {group.commit_epoch}"
+    style = _STYLES.get(group.manner, group.commit_epoch)
+    if style != group.commit_epoch:
+        problem = f"in manner {group.manner} it commits style {style}, not {group.commit_epoch}"
         yield group.commit_epoch, 0, f"group {group.group}: {problem}"
     problems = client_problems(group, is_own=bool(build.of_clients.own))
     for name, problem in problems.items():

@@ -152,10 +152,12 @@ class Workload:
         *,
         commit_epoch: CommitEpoch = CommitEpoch.RECORD,
         processing_ms: int = 0,
+        is_persistent: bool = False,
     ) -> None:
         """Let open members read and commit every second, until `stop_reading`.
 
-        The application takes `processing_ms` for what a poll returned.
+        The application takes `processing_ms` for what a poll returned. Members that are persistent
+        poll on after an exception of their client.
         """
         self._consumers.call(
             members,
@@ -164,6 +166,7 @@ class Workload:
                 commit_epoch=commit_epoch,
                 commit_interval_ms=_COMMIT_INTERVAL_MS,
                 processing_ms=processing_ms,
+                is_persistent=is_persistent,
             ),
         )
         self._readers += members
@@ -196,6 +199,23 @@ class Workload:
             what=f"a commit of each of {', '.join(groups)} to be acknowledged",
             timeout_seconds=timeout_seconds,
             last_seen=committed,
+        )
+
+    def await_failed(self, members: Sequence[str], *, timeout_seconds: float = 60) -> None:
+        """Wait until a poll of each member has raised an exception.
+
+        Raises:
+            WaitTimeoutError: one has not.
+        """
+
+        def failures() -> dict[str, int]:
+            return dict(ChainMap(*self._consumers.call(members, MemberRole.count_failures)))
+
+        self._observer.await_that(
+            lambda: all(failures().values()),
+            what=f"a poll of each of {', '.join(members)} to fail",
+            timeout_seconds=timeout_seconds,
+            last_seen=failures,
         )
 
     def stop_reading(self, members: Sequence[str] | None = None) -> list[str]:

@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 import data_stories
 import server_stories
@@ -29,6 +29,7 @@ from cluster.kafka.topology import (
     Topology,
 )
 from cluster.nodes.node import Capability
+from contract.clients import Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 
@@ -57,7 +58,7 @@ class FaultsScenario(Scenario):
         },
     )
     groups = (*GROUPS, SHARED)
-    spares = 1
+    spares: ClassVar = {Client.JAVA: 1}
     must_judge = ()
 
     def test_faults(self) -> None:

@@ -1,7 +1,7 @@
 """Members whose client is a list of offsets."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,12 @@ from harness.clients.member import (
     Batch,
     ClientState,
     Failure,
-    GroupMember,
     LogEnd,
     Member,
     OffsetAndEpoch,
     Partition,
 )
+from harness.clients.member_calls import CallingMember, Fetched
 from harness.clients.member_role import MemberRole
 from harness.clients.worker import WorkerPlan
 from harness.decode.histories import read_histories
@@ -25,7 +25,7 @@ MEMBER = Member(group="g", member="g#1", topic="orders", reset="earliest")
 PLAN = WorkerPlan(worker="w", role="r", node="n", history="h", log="l", bootstrap="b", jars=["j"])
 
 
-class ScriptedMember(GroupMember):
+class ScriptedMember(CallingMember):
     """A member whose client is a list of offsets, of which 13 raises."""
 
     failures = (OverflowError,)
@@ -35,6 +35,36 @@ class ScriptedMember(GroupMember):
         assert bootstrap == (self.member.bootstrap or "b")
         self._offsets = deque(range(20) if self.member.reset == "none" else range(5))
         self._at = 0
+
+    def _subscribe(self) -> None:
+        self._assigned = set() if self.member.topic == "unassigned" else {ORDERS}
+
+    def _unsubscribe(self) -> None:
+        self._assigned = set()
+
+    def _assign(self, partitions: Iterable[Partition], offset: int | None) -> None:
+        self._assigned, self._at = set(partitions), offset or 0
+
+    def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
+        assert partition in self._assigned
+        self._at = at.offset
+
+    def _pause(self, partitions: Iterable[Partition]) -> None:
+        self.paused = set(partitions)
+
+    def _resume(self, partitions: Iterable[Partition]) -> None:
+        self.paused -= set(partitions)
+
+    def _committed(
+        self, partitions: Sequence[Partition], *, timeout_seconds: float
+    ) -> dict[Partition, Fetched]:
+        if timeout_seconds == 0:
+            raise OverflowError("too late")
+        commits = {0: OffsetAndEpoch(7, 2), 1: None, 2: "UNSTABLE_OFFSET_COMMIT"}
+        return {tp: commits[tp[1]] for tp in partitions}
+
+    def _asks_stably(self) -> bool:
+        return False
 
     def _fetch(self) -> list[Batch]:
         if not self._offsets:
@@ -46,7 +76,7 @@ class ScriptedMember(GroupMember):
         return [Batch(partition=ORDERS, offsets=[offset], epochs=[offset // 2], values=["v"])]
 
     def _assignment(self) -> set[Partition]:
-        return set() if self.member.topic == "unassigned" else {ORDERS}
+        return self._assigned
 
     def _position(self, partition: Partition) -> int | None:
         return self._at if partition == ORDERS else None
@@ -54,7 +84,7 @@ class ScriptedMember(GroupMember):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
-        self.committed = (dict(positions), is_plain)
+        self.sent = (dict(positions), is_plain)
         is_refused = positions == {ORDERS: OffsetAndEpoch(3, 7)}
         return {ORDERS: "CommitFailedException"} if is_refused else {}
 

@@ -57,9 +57,10 @@ print(json.dumps([opened(client)._is_eager() for client in (Client.JAVA, Client.
 """
 MEMBERS = """
 import importlib, json, sys
+import inspect
 from harness.clients.member import GroupMember
 for name, found in vars(importlib.import_module(sys.argv[1])).items():
-    if name.startswith("_") or not isinstance(found, type) or found is GroupMember:
+    if name.startswith("_") or not isinstance(found, type) or inspect.isabstract(found):
         continue
     if issubclass(found, GroupMember):
         print(json.dumps(sorted(found.definite_failures)))

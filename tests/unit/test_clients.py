@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from scripted_members import (
     MEMBER,
@@ -21,6 +22,7 @@ from scripted_members import (
 
 from contract.errors import WorkerError
 from contract.outcomes import NO_OFFSET, CommitEpoch, Outcome
+from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.java_producers import StepAnswer
 from harness.clients.java_worker import JavaRole
@@ -73,7 +75,7 @@ def test_each_style_commits_what_it_is_named_for(
     assert [row[f"{name}_epoch"] for name in names] == [1, 5, 6, 7]
     assert (row["position_epoch_after"], row["metadata_epoch_after"]) == (5, 7)
     assert row["generation"] == 9
-    assert member.committed[1] == (style == "record")
+    assert member.sent[1] == (style == "record")
 
 
 @pytest.mark.parametrize(
@@ -256,6 +258,28 @@ def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("is_persistent", "offsets"), [(False, 13), (True, 19)])
+def test_a_member_that_failed_may_poll_on(
+    tmp_path: Path, *, is_persistent: bool, offsets: int
+) -> None:
+    role = role_in(tmp_path)
+    role.open_members([msgspec.structs.replace(MEMBER, reset="none")])
+    role.start_consuming(
+        ["g#1"],
+        commit_epoch=CommitEpoch.RECORD,
+        commit_interval_ms=60_000,
+        is_persistent=is_persistent,
+    )
+    wait_until(lambda: role.count_failures(["g#1"])["g#1"], what="a failure", timeout_seconds=5)
+    if is_persistent:
+        wait_until(
+            lambda: len(rows(tmp_path, "polls")) == offsets, what="the rest", timeout_seconds=5
+        )
+    role.stop_consuming(["g#1"])
+    assert len(rows(tmp_path, "polls")) == offsets
+    assert [row["change"] for row in rows(tmp_path, "group_events")].count("failed") == 1
+
+
 def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) -> None:
     role = role_in(tmp_path)
     names = ["g#1", "u#1"]
@@ -268,6 +292,54 @@ def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) 
     stalls = [row for row in rows(tmp_path, "group_events") if row["change"] == "stalled"]
     reported = {(row["member"], row["topic"], row["partition"]) for row in stalls}
     assert reported == {("g#1", "orders", 0), ("u#1", "", -1)}
+
+
+def test_an_application_s_own_calls_are_recorded(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    role.open_members([msgspec.structs.replace(MEMBER, is_subscribed=False)])
+    role.assign(["g#1"], [0], offset=3)
+    role.pause(["g#1"], [0])
+    role.resume(["g#1"], [0])
+    role.seek(["g#1"], [0], offset=1)
+    role.unsubscribe(["g#1"])
+    role.subscribe(["g#1"])
+    changes = [(row["change"], row["position"]) for row in rows(tmp_path, "group_events")]
+    assert changes == [
+        ("opened", None),
+        ("sought", 3),
+        ("assigned", 3),
+        ("paused", 3),
+        ("resumed", 3),
+        ("sought", 1),
+        ("revoked", None),
+    ]
+
+
+def test_what_a_client_returned_as_committed_is_recorded(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    role.open_members([MEMBER])
+    found = role.committed(["g#1"], [0, 1, 2], timeout_seconds=1)
+    assert [(one.offset, one.epoch) for one in found["g#1"]] == [(7, 2), (None, -1), (None, -1)]
+    role.committed(["g#1"], [1], timeout_seconds=0)
+    reads = rows(tmp_path, "offset_reads")
+    assert [(row["partition"], row["offset"], row["error"]) for row in reads] == [
+        (0, 7, None),
+        (1, None, None),
+        (2, None, "UNSTABLE_OFFSET_COMMIT"),
+        (1, None, "OverflowError"),
+    ]
+    assert {(row["by"], row["is_stable"], row["member"]) for row in reads} == {
+        ("consumer", False, "g#1")
+    }
+
+
+def test_a_member_that_polls_by_itself_is_asked_nothing_else(tmp_path: Path) -> None:
+    role = role_in(tmp_path)
+    role.open_members([MEMBER])
+    role.start_consuming(["g#1"], commit_epoch=CommitEpoch.RECORD, commit_interval_ms=1000)
+    with pytest.raises(WorkerError, match="g#1 polls continuously"):
+        role.seek(["g#1"], [0], offset=1)
+    role.stop_consuming(["g#1"])
 
 
 def test_a_role_says_what_it_can_not_do(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from contract.clients import Client, clients_of
 from contract.errors import UsageError
-from contract.run_folder import GroupPlan
+from contract.run_folder import GroupPlan, MemberPlan
 from harness.clients.command import Call
 from harness.clients.member_role import MemberRole
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
@@ -79,8 +79,42 @@ def test_members_may_share_workers() -> None:
     assert workers[SECOND].members == ["pair#1.2", "pair#1.4"]
 
 
+def test_members_of_several_languages_have_workers_and_plans_of_their_own() -> None:
+    java = MemberPlan(client=Client.JAVA, commit_epoch="none", settings={"max.poll.records": 1})
+    mixed = replace(PYTHON, settings={"max_poll_records": 2}, others={1: java})
+    assert workers_for([mixed]) == [JAVA_WORKER, worker_of(Client.KAFKA_PYTHON)]
+    assert mixed.clients == ["java", "kafka-python"]
+    plans = members_of([mixed], incarnation=2)
+    opened = [member_of(name, plan, bootstrap="b:1") for name, plan in plans.items()]
+    assert [(one.member, one.client) for one in opened] == [
+        ("python#2.1", "java"),
+        ("python#2.2", "kafka-python"),
+    ]
+    assert [one.settings for one in opened] == [{"max.poll.records": 1}, {"max_poll_records": 2}]
+    assert [plan.commit_epoch for plan in plans.values()] == ["none", "record"]
+
+
+@pytest.mark.parametrize(
+    ("client", "isolation", "level"),
+    [
+        ("librdkafka", None, "read_committed"),
+        ("java", None, "read_uncommitted"),
+        ("kafka-python", None, "read_uncommitted"),
+        ("librdkafka", "read_uncommitted", "read_uncommitted"),
+    ],
+)
+def test_a_member_has_its_clients_own_isolation_unless_the_plan_says_otherwise(
+    client: str, isolation: str | None, level: str
+) -> None:
+    group = replace(ALONE, client=client, isolation=isolation)
+    assert group.isolation_level == level
+    assert member_of("alone#1", group, bootstrap="b:1").isolation == level
+
+
 def test_a_spare_worker_replaces_a_killed_one() -> None:
-    kinds = [*workers_for([PAIR]), *spare_workers([PAIR], 1)]
+    spares = spare_workers([PAIR], {Client.JAVA: 1, Client.LIBRDKAFKA: 1})
+    assert [kind.worker for kind in spares] == ["clients-3", "librdkafka"]
+    kinds = [*workers_for([PAIR]), spares[0]]
     assert [kind.worker for kind in kinds] == ["clients", "clients-2", "clients-3"]
     reported = [ToldWorker(kind) for kind in kinds]
     workers = cast("list[WorkerService]", reported)

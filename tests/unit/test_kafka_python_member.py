@@ -26,6 +26,7 @@ class JoiningConsumer:
     def __init__(self, **settings: Any) -> None:
         self._assigned: set[TopicPartition] = set()
         assert settings["group_id"] == "g"
+        self.config = settings
 
     def subscribe(self, topics: list[str], listener: Any) -> None:
         assert topics == ["orders"]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.builds import Jar, released
 from contract.errors import UsageError
-from contract.run_folder import Expectation, GroupPlan, Plan, TopicPlan
+from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan
 from harness import faults
 from harness.session import catalog
 from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
@@ -117,7 +117,20 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
         (
             {"groups": [other(manner="auto", commit_epoch="none")]},
-            "with manner auto the client commits style record, not none",
+            "in manner auto it commits style record, not none",
+        ),
+        (
+            {"groups": [other(client="librdkafka", manner="message")]},
+            "in manner message it commits style application, not record",
+        ),
+        ({"groups": [other(manner="stored")]}, "1: group readers: manner stored needs librdkafka"),
+        (
+            {"groups": [other(others={1: MemberPlan(client="java", commit_epoch="recrd")})]},
+            "1: group readers: there is no commit style recrd",
+        ),
+        (
+            {"groups": [other(others={2: MemberPlan(client="java")})]},
+            "14: group readers has no member 2: there are 1 to 1",
         ),
         ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
         ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),

@@ -6,6 +6,7 @@ from textwrap import indent
 
 import pytest
 
+from harness.story.calls import Calls
 from harness.story.consumers import Groups, Sources
 from harness.story.run import Run
 from harness.story.transactions import Transactions
@@ -17,7 +18,7 @@ PAGE = (ROOT / "docs" / "verbs.md").read_text()
 FIRST_CELLS = "".join(re.findall(r"^\| (.*?) \|", PAGE, re.MULTILINE))
 
 
-@pytest.mark.parametrize("speaker", [Run, Workload, Groups, Sources, Transactions, Wire])
+@pytest.mark.parametrize("speaker", [Run, Workload, Calls, Groups, Sources, Transactions, Wire])
 def test_every_verb_of_a_story_has_its_row(speaker: type) -> None:
     verbs = {name for name, found in vars(speaker).items() if callable(found) and name[0] != "_"}
     assert {verb for verb in verbs if f"`{verb}`" not in FIRST_CELLS} == set()
