@@ -13,13 +13,15 @@ joined by ` + `, and one of four forms:
 A count is `SOURCE.MEASURE` and any number of conditions on the rows of the source:
 
     SOURCE    a check: its findings; a table of docs/results.md; or `resumption`
-    MEASURE   rows, records, groups or partitions; `evaluated` of a check: how many cases it
-              judged; else a column, whose values are listed
+    MEASURE   rows, records, groups or partitions; `faults`: how many faults held when one of the
+              rows came about; `evaluated` of a check: how many cases it judged; else a column,
+              whose values are listed
     COLUMN=A|B, COLUMN!=A, COLUMN>0
               of the source, of a finding's evidence, or of a row's group: client, reset,
               commit_epoch and the group's labels
-    during="PHASE"
-              within the phases of this description or stage
+    during="PHASE|VERB"
+              within the phases of this description or stage, or while a fault of this verb held:
+              from its injection to its heal
 
 Findings count unless they are undecided; `verdict=` chooses others.
 """
@@ -36,10 +38,12 @@ from contract.tables import TABLES
 RESUMPTION = "resumption"
 """The source of the verdict's rows of the same name."""
 DURING = "during"
-"""The condition on phases."""
+"""The condition on phases and faults."""
 EVALUATED = "evaluated"
 """The measure of what a check judged; it has no conditions."""
-COUNTING = ("rows", "records", "groups", "partitions", EVALUATED)
+FAULTS = "faults"
+"""The measure of the faults that held at the time of a row."""
+COUNTING = ("rows", "records", "groups", "partitions", FAULTS, EVALUATED)
 """The measures that are numbers; all others are columns."""
 COUNTED = {"groups": ("group",), "partitions": ("topic", "partition")}
 """The columns whose different values a measure counts."""

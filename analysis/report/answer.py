@@ -22,6 +22,7 @@ from contract.answers import (
     COUNTING,
     DURING,
     EVALUATED,
+    FAULTS,
     RESUMPTION,
     Condition,
     Count,
@@ -30,6 +31,7 @@ from contract.answers import (
 )
 from contract.consequence import Consequence
 from contract.errors import FencepostError, TableError
+from contract.faults import Verb
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.regular_files import open_regular
 from contract.table_columns import Column
@@ -169,7 +171,7 @@ class Figures:
             TableError: the table can't be used.
         """
         source = self._source(count.source)
-        measured = _measured(count.measure, source)
+        measured = self._measured(count.measure, source)
         terms = [source.chosen, *(self._met(one, source) for one in count.conditions)]
         if _is_check(count.source) and all(one.column != "verdict" for one in count.conditions):
             terms.append(_is_in("verdict", _DECIDED))
@@ -217,17 +219,45 @@ class Figures:
         return _compared(condition, f"case `group` {of_group} end")
 
     def _during(self, names: tuple[str, ...], source: _Source) -> str:
-        if problem := self._facts.trace.problem("phases"):
-            raise TableError(problem)
-        phases = self._facts.rows("select * from phases")
-        chosen = [row for row in phases if {row["stage"], row["doing"]} & set(names)]
-        at = next((name for name in _TIMES if name in source.columns), None)
-        if not chosen or at is None:
+        chosen = [
+            _spans(row, source, "began_micros", "ended_micros")
+            for row in self._rows("phases")
+            if {row["stage"], row["doing"]} & set(names)
+        ]
+        if set(names) & set(Verb):
+            chosen += [text for verb, text in self._held(source) if verb in names]
+        if not chosen:
             raise KeyError(DURING)
-        spans = (
-            f"`{at}` between {row['began_micros']} and {row['ended_micros']}" for row in chosen
-        )
-        return f"({' or '.join(spans)})"
+        return f"({' or '.join(chosen)})"
+
+    def _held(self, source: _Source) -> list[tuple[str, str]]:
+        """Of each fault: its verb, and whether it held at a row's time."""
+        return [
+            (row["fault"], _spans(row, source, "injected_micros", "healed_micros"))
+            for row in self._rows("faults")
+        ]
+
+    def _rows(self, table: str) -> list[Row]:
+        """The rows of a table.
+
+        Raises:
+            TableError: it can't be used.
+        """
+        if problem := self._facts.trace.problem(table):
+            raise TableError(problem)
+        return self._facts.rows(f"select * from {table}")  # noqa: S608 - a table's name
+
+    def _measured(self, measure: str, source: _Source) -> str:
+        """An aggregate.
+
+        Raises:
+            KeyError: it is of a column that does not exist.
+            TableError: it is of faults, whose table can't be used.
+        """
+        if measure != FAULTS:
+            return _aggregate(measure, source)
+        held = [f"max(if({text}, 1, 0))" for _, text in self._held(source)]
+        return f"coalesce({' + '.join(held or ['max(0)'])}, 0)"
 
     @cached_property
     def _groups(self) -> dict[str, list[tuple[str, str]]]:
@@ -284,7 +314,20 @@ class Figures:
         return self._facts.named([Column(*one, null=True) for one in kinds.items()], rows)
 
 
-def _measured(measure: str, source: _Source) -> str:
+def _spans(row: Row, source: _Source, began: str, ended: str) -> str:
+    """Whether a row of a source came about within a time; one without an end has not ended.
+
+    Raises:
+        KeyError: the source has no time.
+    """
+    at = next((name for name in _TIMES if name in source.columns), None)
+    if at is None:
+        raise KeyError(DURING)
+    until = "" if row[ended] is None else f" and `{at}` <= {row[ended]}"
+    return f"(`{at}` >= {row[began]}{until})"
+
+
+def _aggregate(measure: str, source: _Source) -> str:
     """An aggregate.
 
     Raises:

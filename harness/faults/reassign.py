@@ -53,9 +53,12 @@ class Reassign(Fault):
         return Evidence(landed=self._assigned_before != self._replicas, facts=facts)
 
     def heal(self, field: Field) -> None:
-        """Move it back to the replicas that were in sync before."""
+        """Move it back to the replicas that it was assigned to, in their order.
+
+        Those that were in sync before must be so again.
+        """
         if self._before is not None:
-            self._request(field, self._before.isr)
+            self._request(field, self._assigned_before)
             self._await(field, self._before.isr)
 
     def _assigned(self, field: Field) -> list[int]:

@@ -61,7 +61,14 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         sent(10, 12, acks="1", answered_micros=3_000_000),
         sent(13, 13, outcome="failed", answered_micros=None),
     ]
-    with_tables(folder, sends=rows, phases=[phase("a: b", 2_000_000, 4_000_000)])
+    faults = [
+        {"fault": "stop", "injected_micros": 2_500_000, "healed_micros": 3_500_000},
+        {"fault": "stop", "injected_micros": 3_600_000, "healed_micros": 3_700_000},
+        {"fault": "elect preferred", "injected_micros": 2_900_000, "healed_micros": None},
+        {"fault": "bounce", "injected_micros": 3_100_000, "healed_micros": None},
+    ]
+    phases = [phase("a: b", 2_000_000, 4_000_000)]
+    with_tables(folder, sends=rows, phases=phases, faults=faults)
     return answer(RunFacts(folder), verdict)
 
 
@@ -77,6 +84,9 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
         ("{sends.records first_offset>9}", "4"),
         ("{sends.records during='a: b':record}", "3 records"),
         ("{sends.records during=held}", "3"),
+        ("{sends.records during=stop} of {sends.records during=bounce}", "3 of 0"),
+        ("{sends.records during='elect preferred|a: b'}", "3"),
+        ("{sends.faults}, {sends.faults during=stop}, {sends.faults acks=all}", "2, 2, 0"),
         ("{sends.acks}", "1 and all"),
         ("{sends.partitions}", "1"),
         ("{lost_record.rows} of {lost_record.records:record}", "1 of 2 records"),
