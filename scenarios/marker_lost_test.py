@@ -60,7 +60,6 @@ class MarkerLostScenario(Scenario):
         Check.HANGING_TRANSACTION,
         Check.STUCK_CONSUMER,
         Check.LOST_RECORD,
-        Check.TORN_TRANSACTION,
         Check.UNCLEAN_ELECTION_UNCONFIGURED,
         Check.FAULT_LANDED,
         Check.HISTORY_COMPLETE,

@@ -2,7 +2,7 @@
    reassignment is another one. So is the kill of a client, which does not return. #}
 {% set instant_faults = "'bounce', 'delete records', 'elect preferred', 'elect unclean',
     'expire by order', 'expire transaction', 'fence', 'reassign', 'rebalance', 'recreate',
-    'take over', 'upgrade'" %}
+    'refuse', 'take over', 'upgrade'" %}
 {# The target of a fault as `FaultTarget` has it in words, such as `leader:orders-0 (broker 1)`. #}
 {% set target_words = "concat(
     concat_ws(':', target_kind, case

@@ -84,7 +84,12 @@ def setting_ms(topology: Topology, name: str) -> int:
 
 
 def server_properties(
-    topology: Topology, *, server_id: int, addresses: Mapping[int, str], data: Path
+    topology: Topology,
+    *,
+    server_id: int,
+    addresses: Mapping[int, str],
+    data: Path,
+    proxy: str | None = None,
 ) -> str:
     """`server.properties` of one server.
 
@@ -93,6 +98,7 @@ def server_properties(
         server_id: the server.
         addresses: of every server, by id.
         data: its log directory on its node.
+        proxy: the address of the proxy of its clients; None without one.
 
     Raises:
         UsageError: `data` has a comma, at which Kafka splits `log.dirs`.
@@ -122,7 +128,13 @@ def server_properties(
         **_FAULT_SETTINGS,
     }
     if advertised:
-        properties["advertised.listeners"] = _endpoints(address, advertised)
+        at_proxy = {"CLIENT": topology.proxy_port(server_id)} if proxy is not None else {}
+        directly = {name: port for name, port in advertised.items() if name not in at_proxy}
+        properties["advertised.listeners"] = ",".join(
+            _endpoints(host, ports)
+            for host, ports in ((proxy or address, at_proxy), (address, directly))
+            if ports
+        )
         properties["inter.broker.listener.name"] = "REPLICATION"
         if topology.has_racks:
             properties["broker.rack"] = topology.rack(server_id)

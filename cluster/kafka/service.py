@@ -41,6 +41,9 @@ class KafkaService(Service):  # type: ignore[misc]
 
     It does not wait until a server is ready: a running server may still be fenced (see the
         observer).
+
+    Attributes:
+        proxy: the address of the proxy that clients use; None without one. Set before the start.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class KafkaService(Service):  # type: ignore[misc]
             for server_id, allocated in zip(topology.server_ids, self.nodes, strict=True)
         }
         self._processes: dict[int, NodeProcess] = {}
+        self.proxy: str | None = None
 
     def host(self, server_id: int) -> Node:
         """The node of a server."""
@@ -72,8 +76,7 @@ class KafkaService(Service):  # type: ignore[misc]
     @property
     def bootstrap(self) -> str:
         """`bootstrap.servers` of all brokers."""
-        brokers = (self._hosts[broker_id].address for broker_id in self.topology.broker_ids)
-        return ",".join(f"{address}:{CLIENT_PORT}" for address in brokers)
+        return ",".join(map(self.bootstrap_through, self.topology.broker_ids))
 
     def settings_ms(self, *names: str) -> dict[str, int]:
         """Server settings in milliseconds, by name; see `setting_ms`."""
@@ -83,6 +86,8 @@ class KafkaService(Service):  # type: ignore[misc]
         """`bootstrap.servers` of one broker only; None: of all."""
         if broker_id is None:
             return self.bootstrap
+        if self.proxy is not None:
+            return f"{self.proxy}:{self.topology.proxy_port(broker_id)}"
         return f"{self._hosts[broker_id].address}:{CLIENT_PORT}"
 
     def data(self, server_id: int) -> Path:
@@ -224,6 +229,7 @@ class KafkaService(Service):  # type: ignore[misc]
             server_id=server_id,
             addresses=self._addresses,
             data=self.data(server_id),
+            proxy=self.proxy,
         )
         files = {"server.properties": properties, **LOG_CONFIGS}
         node.write_all({home / name: content.encode() for name, content in files.items()})

@@ -7,6 +7,8 @@ CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
 REPLICATION_PORT = 9094
 SECURED_PORT = 9095
+FIRST_PROXY_PORT = 9101
+"""Where the proxy listens for the clients of broker 1; of the next one, at the next port."""
 PASSWORD = "fencepost"
 """Of every principal: their listener shows what an authorizer permits, and protects nothing."""
 
@@ -25,6 +27,8 @@ class Topology:
         combined: in combined mode, which brokers are controllers; all of them if empty.
         spares: how many of the controllers, the last ones, do not vote at first. With any, the
             quorum is dynamic (KIP-853): its voters can be added and removed.
+        is_proxied: whether clients reach brokers through a proxy on the observer's node, which can
+            hold and change single responses. `Links.CLIENTS` does not cut what passes there.
         has_racks: whether each broker is in a rack of its own, `rack-1` for broker 1.
         settings: further server properties, the same on every node.
         principals: users of a listener of their own, `SECURED`, where the authorizer permits only
@@ -37,6 +41,7 @@ class Topology:
     controllers: int = 0
     combined: tuple[int, ...] = ()
     spares: int = 0
+    is_proxied: bool = False
     has_racks: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
@@ -74,6 +79,11 @@ class Topology:
     def server_ids(self) -> list[int]:
         """All ids, brokers first, one per node."""
         return self.broker_ids + (self.controller_ids if self.controllers else [])
+
+    @staticmethod
+    def proxy_port(broker_id: int) -> int:
+        """Return where the proxy listens for a broker's clients, with `is_proxied`."""
+        return FIRST_PROXY_PORT + broker_id - 1
 
     @staticmethod
     def rack(broker_id: int) -> str:

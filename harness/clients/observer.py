@@ -169,6 +169,13 @@ class Observer:
         """Return a topic's id according to one broker; empty if it does not know the topic."""
         return self.worker.call(ObserverRole.find_topic_id(self.listener(broker_id), topic))
 
+    def open_proxy(self) -> None:
+        """Let a proxy on the observer's node listen for the clients of each broker."""
+        topology, address = self.kafka.topology, self.worker.host.address
+        for broker in topology.broker_ids:
+            at = Broker(address, topology.proxy_port(broker))
+            self.worker.call(ObserverRole.open_proxy(broker, to=self.listener(broker), at=at))
+
     def watch(self, topics: list[str]) -> None:
         """Sample every broker from now on; see `ObserverRole.watch`."""
         brokers = {i: self.listener(i) for i in self.kafka.topology.broker_ids}

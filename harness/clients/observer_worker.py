@@ -31,7 +31,8 @@ from harness.clients.worker import WorkerPlan, run_worker
 from harness.decode.logs import decode_segments, truncate_tail
 from harness.java.jvm import kafka_version, start_jvm
 from harness.wire.answers import answers
-from harness.wire.request import Broker, exchange, with_error_classes
+from harness.wire.proxy import Message, Proxy, Watch
+from harness.wire.request import Broker, api_key, exchange, with_error_classes
 from harness.wire.requests import WireRequest
 
 _INTERNAL = "__"
@@ -67,6 +68,8 @@ class ObserverRole(AdminRole):
         self.client_version = kafka_version()
         self._ending = threading.Event()
         self._watchers: list[threading.Thread] = []
+        self._proxy = Proxy()
+        self._looked_for: list[Watch] = []
 
     @command
     def list_brokers(self, broker: Broker) -> list[int]:
@@ -179,6 +182,33 @@ class ObserverRole(AdminRole):
             bootstrap=self._bootstrap,
             history=self._history,
         )
+
+    @command
+    def open_proxy(self, broker: int, *, to: Broker, at: Broker) -> None:
+        """Pass on what clients send `at` an address of this node `to` a broker."""
+        self._proxy.listen(broker, to, at)
+
+    @command
+    def look_for(self, api: str, client_prefix: str, *, error: str | None = None) -> int:
+        """Let the proxy look for a client's next request of an API; returns the search's number.
+
+        The broker's response waits for `release`; with an error, the client gets that instead.
+        """
+        watch = Watch(key=api_key(api), client_prefix=client_prefix, error=error)
+        self._looked_for.append(watch)
+        self._proxy.look_for(watch)
+        return len(self._looked_for) - 1
+
+    @command
+    def find_message(self, number: int) -> Message | None:
+        """Return the request that was found, and what became of its response; None: not yet."""
+        return self._looked_for[number].message
+
+    @command
+    def release(self, number: int) -> None:
+        """Let a held response pass; what was not found yet is no longer looked for."""
+        self._proxy.give_up(self._looked_for[number])
+        self._looked_for[number].release()
 
     @command
     def truncate_tail(self, folder: str, *, records: int) -> TruncateTailResult:

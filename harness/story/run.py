@@ -74,6 +74,8 @@ class Run:
         self.clients = consumers.java
         self.consumers = consumers
         self.observer = Observer(observer, kafka, history)
+        if kafka.topology.is_proxied:
+            kafka.proxy = observer.host.address
         self.folder = folder
         self.workload = Workload(consumers, self.observer)
         self.calls = Calls(consumers)
@@ -102,6 +104,8 @@ class Run:
             servers = pool.submit(self.kafka.start)
             list(pool.map(self._launch, (self.observer.worker, *self.consumers.workers.values())))
             servers.result()
+        if self.kafka.topology.is_proxied:
+            self.observer.open_proxy()
         self.observer.await_brokers(self.kafka.topology.broker_ids)
         self._read_clocks()
 

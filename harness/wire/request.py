@@ -125,6 +125,11 @@ def decode(key: Any, answer: bytes, *, version: int, correlation_id: int) -> Any
     return message
 
 
+def api_key(api: str) -> int:
+    """Return the number of an API by its name in `ApiKeys`."""
+    return int(java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(api).id)
+
+
 def encode(message: Any, version: int) -> bytes:
     """Return a message's bytes at a version."""
     cache = java_class("org.apache.kafka.common.protocol.ObjectSerializationCache")()

@@ -17,6 +17,7 @@ from harness.faults.delete import DeleteBefore
 from harness.faults.expire import By, Expire
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, TakeOver
+from harness.faults.hold import Refuse
 from harness.faults.language import FORMS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, VERBS, parse_fault
 
 SERVERS = (
@@ -121,6 +122,7 @@ def test_a_fault_takes_an_instant_if_its_heal_undoes_nothing() -> None:
         Expire(replace(topic, retention_ms=1), By.TIME),
         Expire(topic, By.SIZE),
         TakeOver(["t"], by=str),
+        Refuse("OFFSET_COMMIT", "g", error="NOT_COORDINATOR"),
     ]
     nothing = {fault.verb for fault in [*named, *others] if _undoes_nothing(fault)}
     assert nothing | {"expire by order", "reassign", "upgrade"} == _instant()
