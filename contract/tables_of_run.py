@@ -232,8 +232,8 @@ TABLES_OF_RUN = {
     ),
     "cut_batches": table(
         "One row per batch that a replica held just before a fault on its server was healed (or a"
-        " disk was wiped, or a tail removed), if the replica does not have it at the end and"
-        " retention did not delete it. Source: the folder `kept`.",
+        " disk was wiped, a tail removed, or the replica deleted), if the replica does not have it"
+        " at the end and retention did not delete it. Source: the folder `kept`.",
         *REPLICA,
         int64("base_offset"),
         int64("last_offset"),

@@ -36,15 +36,22 @@ from harness.story.topics import durable_topic
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 100
-ROUNDS = 4
+ROUNDS = 2
 REPLICAS, SPARE = [1, 2, 3], 4
+DELETED_AFTER_MS = 3_600_000
+"""A replica that a reassignment removed shows what its broker acknowledged as the leader."""
 
 
 class PlannedChangesScenario(Scenario):
     """Every kind of change in one run, so that they are compared under one load."""
 
     topology = Topology(
-        brokers=4, controllers=1, settings={"auto.leader.rebalance.enable": "false"}
+        brokers=4,
+        controllers=1,
+        settings={
+            "auto.leader.rebalance.enable": "false",
+            "log.segment.delete.delay.ms": str(DELETED_AFTER_MS),
+        },
     )
     orders = durable_topic("orders", partitions=3)
     expects = (Expectation(check=Check.LOST_RECORD, verdict="permitted", is_optional=True),)

@@ -16,7 +16,7 @@ from harness.clients.process import WorkerService
 from harness.decode.client_logs import librdkafka, resets
 from harness.decode.client_logs.lines import end_of
 from harness.decode.histories import read_histories
-from harness.decode.replica_files import ignored_files, replica_folders
+from harness.decode.replica_files import deleted_replicas, ignored_files, replica_folders
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, server_of
 from harness.decode.tables import write_table
 
@@ -45,6 +45,19 @@ def collect_server(folder: RunFolder, kafka: KafkaService, server: int) -> None:
     logs.mkdir(parents=True, exist_ok=True)
     _copy_file(kafka.host(server), kafka.log_file(server), logs / "server.log")
     copy_log_directory(kafka, server, folder.segments / str(server))
+    keep_deleted(folder.segments / str(server), folder.kept)
+
+
+def keep_deleted(server: Path, kept: Path) -> None:
+    """Move replicas that the server deleted, and had not yet removed, to where copies are kept.
+
+    They are as of their last write; see `keep_log_directory`.
+    """
+    for name, deleted in deleted_replicas(server):
+        written = max((path.stat().st_mtime_ns for path in deleted.glob("*.log")), default=0)
+        target = kept / str(written // 1000) / server.name / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        deleted.rename(target)
 
 
 def decode_servers(folder: RunFolder, observer: WorkerService) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 _SEGMENT = re.compile(r"\d{20}\.log")
 _REPLICA = re.compile(r".+-\d+")
+_DELETED = re.compile(r"(.+-\d+)\.[0-9a-f]{32}-delete")
+"""How a deleted replica's folder is named until it is removed (`UnifiedLog.logDeleteDirName`)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,12 @@ def replica_folders(server: Path) -> list[Path]:
     """Return the replicas in a server's folder, by name; none if there is no such folder."""
     found = (path for path in server.glob("*") if path.is_dir())
     return sorted(path for path in found if _REPLICA.fullmatch(path.name))
+
+
+def deleted_replicas(server: Path) -> list[tuple[str, Path]]:
+    """Return the folders of deleted replicas that are still there, with the replicas' names."""
+    found = ((_DELETED.fullmatch(path.name), path) for path in sorted(server.glob("*-delete")))
+    return [(match[1], path) for match, path in found if match and path.is_dir()]
 
 
 def replicas(segments: Path) -> Iterator[Replica]:

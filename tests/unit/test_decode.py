@@ -1,5 +1,6 @@
 """Histories and client logs to rows."""
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -27,7 +28,7 @@ from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.tables import TABLES
 from contract.values import make_value
 from harness.clients.history import HistoryWriter
-from harness.collection.collect import decode_server_logs
+from harness.collection.collect import decode_server_logs, keep_deleted
 from harness.decode.client_logs import resets
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import replicas
@@ -289,3 +290,20 @@ def test_a_committed_offset_that_a_client_returned_is_a_row(tmp_path: Path) -> N
     assert own["began_micros"] == 5 < own["at_micros"]
     assert (other["member"], other["by"], other["seq"]) == ("", "admin", 1)
     assert (other["offset"], other["epoch"], other["error"]) == (None, -1, "TimeoutException")
+
+
+def test_a_deleted_replica_is_kept_as_of_its_last_write(tmp_path: Path) -> None:
+    server, kept = tmp_path / "2", tmp_path / "kept"
+    deleted = f"a.b-0.{32 * 'f'}-delete"
+    for name in ("a.b-0", deleted, "a.b-0.short-delete", f"a.b-1.{32 * 'f'}-stray"):
+        segment = server / name / "00000000000000000000.log"
+        segment.parent.mkdir(parents=True)
+        segment.write_text(name)
+        os.utime(segment, ns=(0, 5_000_000))
+    keep_deleted(server, kept)
+    assert (kept / "5000" / "2" / "a.b-0" / "00000000000000000000.log").read_text() == deleted
+    assert sorted(path.name for path in server.iterdir()) == [
+        "a.b-0",
+        "a.b-0.short-delete",
+        f"a.b-1.{32 * 'f'}-stray",
+    ]
