@@ -12,6 +12,7 @@ from contract.verdicts import Timing, Verdict
 
 CONFIDENCE = 0.95
 _STEPS = 200
+_WHOLE_PERCENT = 10
 
 
 def with_noun(number: int, noun: str) -> str:
@@ -64,7 +65,8 @@ def upper_bound(count: int, of: int) -> float:
 def share(count: int, of: int) -> str:
     """Return a share's bound in words: `at most 0.3 %, with 95 % confidence if independent`."""
     percent = 100 * upper_bound(count, of)
-    return f"at most {percent:.2g} %, with {CONFIDENCE:.0%} confidence if they were independent"
+    shown = f"{percent:.0f}" if percent >= _WHOLE_PERCENT else f"{percent:.2g}"
+    return f"at most {shown} %, with {CONFIDENCE:.0%} confidence if they were independent"
 
 
 def _at_most(count: int, of: int, probability: float) -> float:

@@ -304,3 +304,5 @@ def test_what_was_always_seen_or_never_asked_has_no_bound() -> None:
 
 def test_it_is_said_with_its_condition() -> None:
     assert share(0, 1000) == "at most 0.3 %, with 95% confidence if they were independent"
+    assert share(3, 12) == "at most 53 %, with 95% confidence if they were independent"
+    assert share(6, 6) == "at most 100 %, with 95% confidence if they were independent"
