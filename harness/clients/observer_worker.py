@@ -201,7 +201,7 @@ class ObserverRole(AdminRole):
 
     @command
     def find_message(self, number: int) -> Message | None:
-        """Return the request that was found, and what became of its response; None: not yet."""
+        """Return the request that was found, and the outcome of its response; None: not yet."""
         return self._looked_for[number].message
 
     @command

@@ -52,7 +52,7 @@ class OnMessage(Fault):
         self._by()
 
     def found(self, field: Field) -> Message | None:
-        """The request that the proxy found, with what became of its response."""
+        """The request that the proxy found, with the outcome of its response."""
         return field.observer.worker.call(ObserverRole.find_message(self._number))
 
     def await_message(

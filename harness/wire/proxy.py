@@ -1,7 +1,7 @@
 """A TCP proxy between clients and brokers, which holds a response or puts an error in its place.
 
 Of a request it reads the header, in which API, version, correlation id and client id have the same
-place in each version (`RequestHeader.json`). All but what it was told to look for passes unchanged.
+place in each version (`RequestHeader.json`). All but what it looks for passes unchanged.
 """
 
 import socket
@@ -25,7 +25,7 @@ _API_VERSIONS = 18
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that was looked for, and what became of its response, by the proxy's wall clock.
+    """A request that was looked for, and the outcome of its response, by the proxy's wall clock.
 
     Attributes:
         broker: that the request is for.
