@@ -1,4 +1,4 @@
-"""The proxy passes on every message unchanged, but for the one that it was told to look for."""
+"""The proxy passes on every message unchanged, but for the one that it looks for."""
 
 import socket
 import struct
