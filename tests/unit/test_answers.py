@@ -279,9 +279,9 @@ def _class_of(scenario: ScenarioFile) -> type[Scenario]:
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
 def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
-    answer = _class_of(scenario).answer
-    assert [one for one in parts(answer) if isinstance(one, Figure)]
-    require_answer(answer, labels=[])
+    declared = _class_of(scenario)
+    assert [one for one in parts(declared.answer) if isinstance(one, Figure)]
+    require_answer(declared.answer, labels={name for one in declared.groups for name in one.labels})
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
