@@ -1,7 +1,7 @@
 /*
 id: E7
 definition: A group's committed offset stayed or grew on a partition, and its epoch fell.
-permitted: the group does not commit the epochs of its records; or by an election in between, as
+permitted: one of the two does not have the epoch of its record, by its member's style; or by an election in between, as
   in `record_epoch_regressed`.
 undecided: such an election is not known.
 evaluates: pairs of commits in a row that both have an epoch and do not go back, except those of
@@ -18,7 +18,9 @@ cases:
 - violation: regressed
   cause: epoch {committed_epoch} was committed after epoch {previous_epoch}, although the offset
     did not go back
-  permitted_if: coalesce(commit_epoch, 'record') not in ('record', 'application')
+  permitted_if: >-
+    coalesce(commit_epoch, 'record') not in ('record', 'application')
+    or coalesce(previous_style, 'record') not in ('record', 'application')
   undecided_if: is_unseen and is_unreported
 evidence: previous_offset, previous_epoch, committed_epoch, commit_epoch, permit
 place:

@@ -19,6 +19,7 @@ columns: |
     transaction or neither; null after a tombstone
   previous_epoch int: null where an administrator set it
   previous_micros bigint
+  previous_style string: how its member chose the epoch; null where that is not known
   polled_epoch int: of the record before (offset - 1), as the group was delivered it last before
     the commit
   polled_micros bigint: when the group was last delivered that record; null if only by a topic that
@@ -38,19 +39,24 @@ columns: |
     it was opened last, had committed that offset with an epoch just before, or gets its epochs
     from elsewhere than its records
 */
-with marked as (
+with styles as (
+  select group, topic, partition, member as by_member, seq as by_seq, commit_epoch as own_style
+  from commits
+),
+marked as (
   select *, offset - 1 as before, committed_micros + {{ commit_clock_micros }} as until,
     coalesce(producer_id >= 0, false) as is_transactional,
     max(actor <=> 'administrator') over (
       partition by group, topic, partition, offset, committed_epoch
       order by offsets_offset, committed_micros) as is_set
-  from present_offsets
+  from present_offsets left join styles using (group, topic, partition, by_member, by_seq)
 ),
 compared as (
   select *,
     lag(offset) over in_order as previous_offset,
     lag(if(is_set, null, committed_epoch)) over in_order as previous_epoch,
-    lag(committed_micros) over in_order as previous_micros
+    lag(committed_micros) over in_order as previous_micros,
+    lag(own_style) over in_order as previous_style
   from marked
   window in_order as (
     partition by group, topic, partition, is_transactional
@@ -109,10 +115,6 @@ led as (
   where at_micros < until
   group by all
 ),
-styles as (
-  select group, topic, partition, member as by_member, seq as by_seq, commit_epoch as own_style
-  from commits
-),
 joined as (
   select k.*, polled_epoch, polled_micros, is_unclear, led_epoch, opened_micros,
     coalesce(own_style, commit_epoch) as commit_epoch, is_after_control,
@@ -126,7 +128,6 @@ joined as (
   left join led using ({{ commit_key }})
   left join opened using ({{ commit_key }})
   left join planned_groups using (group)
-  left join styles using (group, topic, partition, by_member, by_seq)
 ),
 known as (
   select *, if(replaced_by is null, any_epoch, null) as logged_epoch from joined

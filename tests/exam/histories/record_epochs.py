@@ -28,6 +28,39 @@ def committed_epoch_goes_back(h: History) -> None:
 
 
 @asks(
+    "A member commits (30, epoch 1), its metadata's; the next one of the group (40, epoch 0).",
+    source="contract/outcomes.py, metadata; a member commits in its own style",
+    expects={
+        "committed_epoch_regressed": PERMITTED,
+        "committed_epoch_ahead": PERMITTED,
+        "commit_mismatch": NONE,
+        "start_mismatch": NONE,
+    },
+)
+def members_of_a_group_commit_in_two_styles(h: History) -> None:
+    h.topic()
+    h.group()
+    moved(h)
+    joined(h, 0, at=25.0, generation=1)
+    h.polled(0, 29, at=26.0)
+    h.commit(
+        30,
+        1,
+        at=30.0,
+        style="metadata",
+        record_epoch=0,
+        cluster_epoch=1,
+        brokers=(1, 2),
+        generation=1,
+    )
+    left(h, 30, at=32.0, generation=1)
+    joined(h, 30, at=35.0, member="2", generation=3)
+    h.polled(30, 39, at=36.0, member="2")
+    h.commit(40, 0, at=40.0, cluster_epoch=1, member="2", brokers=(1, 2), generation=3)
+    left(h, 40, at=80.0, member="2", generation=3)
+
+
+@asks(
     "Two partitions are committed in turn, one with epoch 1 and one with epoch 0.",
     source="LeaderEpochFileCache: a replica of a partition has epochs of its own",
     expects={
