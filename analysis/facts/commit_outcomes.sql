@@ -1,12 +1,13 @@
 /*
 about: |
-  Stored commits that somebody is known to have asked for, and when they were acknowledged.
+  Stored commits of groups whose commits were fetched, as far as it is known who asked for them, and
+  when they were acknowledged.
 
   A report belongs to the commits with its offset that were stored between the request and its
   response, and have its metadata or its leader epoch, as far as it has them. If there are several,
   the first of them was acknowledged. Those of transactions are left out.
 subject: commit_calls
-optional: [commits, wire_calls]
+optional: [commits, offset_reads, wire_calls]
 columns: |
   group string
   topic string
@@ -30,10 +31,15 @@ with asked as (
   from commits
   where offset is not null and outcome != 'nothing'
 ),
+fetched as (
+  select group from wire_calls where api = 'OFFSET_FETCH'
+  union
+  select group from offset_reads
+),
 stored as (
   select group, topic, partition, offset, offsets_offset as place, committed_micros,
     coalesce(metadata, '') as stored_metadata, committed_epoch
-  from committed_offsets
+  from committed_offsets left semi join fetched using (group)
   where not is_tombstone and coalesce(producer_id, -1) < 0
 ),
 matched as (
