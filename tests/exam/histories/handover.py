@@ -195,6 +195,68 @@ def older_commit_with_another_epoch(h: History) -> None:
 
 
 @asks(
+    "The new coordinator returns 50 with other metadata than it was committed with.",
+    source="OffsetMetadataManager.fetchOffsets: the last commit, with its metadata",
+    expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": VIOLATION},
+)
+def older_commit_with_other_metadata(h: History) -> None:
+    _taken_over(h, 50, 100)
+    _returned(h, 50)
+    h.rows["wire_calls"][-1]["metadata"] = "another"
+
+
+@asks(
+    "It returns 70, and a commit of 70 is refused a second later.",
+    source="OffsetMetadataManager.fetchOffsets: what was not asked for yet can't be returned",
+    expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": VIOLATION},
+)
+def returned_commit_is_asked_for_later(h: History) -> None:
+    _taken_over(h, 50, 100)
+    _returned(h, 70)
+    _asked(h, 70, at=42.0, broker=2, error=TIMED_OUT)
+
+
+def _without_log_epochs(h: History) -> None:
+    for row in h.rows["committed_offsets"]:
+        row["log_epoch"] = None
+
+
+@asks(
+    "The epochs under which commits were stored are not known; the new coordinator returns 50.",
+    source=TRACKING,
+    expects=_found(f"{VIOLATION}: unstable: offset 100 had been acknowledged before"),
+)
+def epochs_of_commits_are_not_known(h: History) -> None:
+    _taken_over(h, 50, 100)
+    _returned(h, 50)
+    _without_log_epochs(h)
+
+
+@asks(
+    "The epochs are not known; the new coordinator returns 100, and acknowledged 120 before.",
+    source="OffsetMetadataManager.fetchOffsets: the last commit",
+    expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": VIOLATION},
+)
+def epoch_of_its_own_commit_is_not_known(h: History) -> None:
+    _taken_over(h, 100)
+    _acknowledged(h, 120, at=45.0, epoch=1, broker=2)
+    _returned(h, 100, at=48.0)
+    _without_log_epochs(h)
+
+
+@asks(
+    "The group's partition has no leader for a second, before the new one returns 50.",
+    source=TRACKING,
+    expects=_found(f"{VIOLATION}: unstable: after it led under epoch 2 on"),
+)
+def coordinator_is_away_for_a_second(h: History) -> None:
+    _coordinated(h, (-1, 39.0), (2, 40.0))
+    _acknowledged(h, 50, at=28.0)
+    _acknowledged(h, 100, at=38.0)
+    _returned(h, 50)
+
+
+@asks(
     "The coordinator changes twice within two seconds, and the last one returns 50.",
     source=TRACKING,
     expects=_found(f"{VIOLATION}: unstable: offset 100 had been acknowledged before"),
@@ -545,6 +607,18 @@ def commit_is_returned_before_it_is_lost(h: History) -> None:
 
 
 @asks(
+    "An acknowledged 130 is lost by an unclean election; the new coordinator returns 50.",
+    source="unclean.leader.election.enable on __consumer_offsets",
+    expects=NOTHING,
+)
+def commit_is_lost_and_not_returned(h: History) -> None:
+    _alone(h, 130, unclean=True)
+    _kept(h, 130, at=39.5, brokers=(1,))
+    next(row for row in h.rows["wire_calls"] if row["asked_offset"] == 130)["error_code"] = 0
+    _returned(h, 50, at=42.0)
+
+
+@asks(
     "A commit of 130 timed out and was returned; the log has only a later one.",
     source="Cleaner.shouldRetainRecord: compaction keeps a key's last record; contract/outcomes.py:"
     " unknown",
@@ -628,21 +702,28 @@ def client_reads_after_another(h: History, *, later: float, committer: str = "ot
     cases={
         "The old one is suspended, and may answer.": (
             f"{UNDECIDED}: stable",
-            {"held": True, "at": 75.0},
+            {"held": 1, "at": 75.0},
         ),
+        "The old one was suspended until 20 s before.": (
+            f"{VIOLATION}: stable",
+            {"held": 1, "at": 91.0},
+        ),
+        "Another broker is suspended.": (f"{VIOLATION}: stable", {"held": 3, "at": 75.0}),
         "The old one was deposed a few seconds before.": (
             f"{UNDECIDED}: stable",
-            {"held": False, "at": 45.0},
+            {"held": 0, "at": 45.0},
         ),
         "The old one was deposed half a minute before.": (
             f"{VIOLATION}: stable",
-            {"held": False, "at": 75.0},
+            {"held": 0, "at": 75.0},
         ),
     },
 )
-def client_may_have_asked_the_old_coordinator(h: History, *, held: bool, at: float) -> None:
+def client_may_have_asked_the_old_coordinator(h: History, *, held: int, at: float) -> None:
     _reads(h)
     if held:
-        h.fault("pause", h.on_broker(1), injected=36.0, proved=40.0, heal_began=70.0, healed=71.0)
+        h.fault(
+            "pause", h.on_broker(held), injected=36.0, proved=40.0, heal_began=70.0, healed=71.0
+        )
     _acknowledged(h, 120, at=42.0, epoch=1, broker=2)
     _read(h, 100, at=at)
