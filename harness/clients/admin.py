@@ -11,6 +11,7 @@ import msgspec
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, OffsetRead, TransactionChanged
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
+from contract.tables import OFFSETS_TOPIC
 from contract.waiting import wait_until
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
@@ -181,6 +182,16 @@ class AdminRole(Role):
                 for member in described.members()
             ],
         )
+
+    @command
+    def offsets_partition(self, group: str) -> int:
+        """Return the partition of `__consumer_offsets` that has a group's commits.
+
+        As `GroupCoordinatorService.partitionFor` does, by the hash of the group's name.
+        """
+        partitions = len(self.describe_topic(OFFSETS_TOPIC).assignment)
+        hashed = java_class("java.lang.String")(group).hashCode()
+        return int(java_class("org.apache.kafka.common.utils.Utils").abs(hashed)) % partitions
 
     @command
     def committed(self, group: str) -> dict[str, int]:

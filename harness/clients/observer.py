@@ -254,6 +254,11 @@ class Observer:
             for partition, seen in views.items()
         }
 
+    def replicas(self, topic: str, partition: int) -> list[int]:
+        """Return the brokers that a partition is assigned to, the preferred leader first."""
+        described = self.worker.call(ObserverRole.describe_topic(topic))
+        return described.assignment[partition]
+
     def views(self, broker_id: int, topics: list[str]) -> list[PartitionState]:
         """Return one broker's view of all partitions of topics; none while it does not respond."""
         return self.worker.call(ObserverRole.inspect(broker_id, self.listener(broker_id), topics))

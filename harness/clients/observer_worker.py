@@ -6,6 +6,7 @@
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -44,10 +45,21 @@ T = TypeVar("T")
 
 
 class WireResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of a response, in the names of Kafka's schema, or why there is none."""
+    """The fields of a response, in the names of Kafka's schema, or why there is none.
+
+    began_micros: when the request was sent, on the observer's wall clock.
+    """
 
     response: dict[str, Any] | None
     failure: str | None
+    began_micros: int
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that one broker is sent again and again."""
+
+    broker: int
+    request: WireRequest
 
 
 class TruncateTailResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +82,7 @@ class ObserverRole(AdminRole):
         self._watchers: list[threading.Thread] = []
         self._proxy = Proxy()
         self._looked_for: list[Watch] = []
+        self._asking: dict[str, Asking] = {}
 
     @command
     def list_brokers(self, broker: Broker) -> list[int]:
@@ -168,6 +181,50 @@ class ObserverRole(AdminRole):
         ]
 
     @command
+    def ask_repeatedly(
+        self,
+        asks: dict[str, Ask],
+        brokers: dict[int, Broker],
+        *,
+        topic_names: dict[str, str],
+        interval_ms: int,
+        timeout_seconds: float,
+    ) -> None:
+        """Send each request again and again from now on, each in a thread of its own.
+
+        Each response is also written to the history as a `WireCalled`.
+
+        Args:
+            asks: requests by the names that `last_response` knows.
+            brokers: the listeners of their brokers.
+            topic_names: as of `call_broker`.
+            interval_ms: between two requests of one name, unless the first takes longer.
+            timeout_seconds: as of `call_broker`.
+        """
+        for name, ask in asks.items():
+            send = partial(
+                self._exchange,
+                ask.broker,
+                brokers[ask.broker],
+                ask.request,
+                topic_names,
+                timeout_seconds,
+            )
+            self._asking[name] = Asking(send, interval_ms=interval_ms)
+
+    @command
+    def last_response(self, name: str) -> WireResult | None:
+        """Return the last result of a request that is repeated; None until there is one."""
+        return self._asking[name].last
+
+    @command
+    def end_asking(self) -> None:
+        """Stop repeating requests, once those that were sent have their responses."""
+        for one in self._asking.values():
+            one.end()
+        self._asking.clear()
+
+    @command
     def offsets_for_times(
         self, client: Client, topic: str, partition: int, timestamps_ms: list[int]
     ) -> int:
@@ -231,7 +288,8 @@ class ObserverRole(AdminRole):
         decode_segments(Path(segments), Path(tables), kept=Path(kept), run=run)
 
     def close(self) -> None:
-        """Stop watching, and close the admin client."""
+        """Stop asking and watching, and close the admin client."""
+        self.end_asking()
         self._end_watching()
         super().close()
 
@@ -265,7 +323,7 @@ class ObserverRole(AdminRole):
                 answers(asked.api, asked.version, made.request, response, topic_names=topic_names)
             ),
         )
-        return WireResult(response=response, failure=made.failure)
+        return WireResult(response=response, failure=made.failure, began_micros=made.began_micros)
 
     def _start(self, watch: Any, *arguments: Any) -> None:
         watcher = threading.Thread(target=watch, args=arguments)
@@ -294,6 +352,34 @@ class ObserverRole(AdminRole):
         for watcher in self._watchers:
             watcher.join()
         self._watchers.clear()
+
+
+class Asking:
+    """Sends a request again and again in a thread.
+
+    Attributes:
+        last: the last result.
+    """
+
+    def __init__(self, send: Callable[[], WireResult], *, interval_ms: int) -> None:
+        """Begin."""
+        self.last: WireResult | None = None
+        self._send = send
+        self._interval_seconds = interval_ms / 1000
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._repeat)
+        self._thread.start()
+
+    def end(self) -> None:
+        """End after the response that is awaited."""
+        self._ending.set()
+        self._thread.join()
+
+    def _repeat(self) -> None:
+        while not self._ending.is_set():
+            next_seconds = time.monotonic() + self._interval_seconds
+            self.last = self._send()
+            self._ending.wait(next_seconds - time.monotonic())
 
 
 def _or_none(question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -28,8 +28,7 @@ class Elect(Fault):
         self._epoch = before.leader_epoch
         self._leader = before.leader if before.leader >= 0 else None
         self._isr = before.isr
-        described = field.observer.worker.call(ObserverRole.describe_topic(self._topic))
-        self._preferred = described.assignment[self._partition][0]
+        self._preferred = field.observer.replicas(self._topic, self._partition)[0]
 
     def inject(self, field: Field) -> None:
         """Request the election, through the current leader if there is one."""

@@ -62,8 +62,7 @@ class Reassign(Fault):
             self._await(field, self._before.isr)
 
     def _assigned(self, field: Field) -> list[int]:
-        described = field.observer.worker.call(ObserverRole.describe_topic(self._topic))
-        return described.assignment[self._partition]
+        return field.observer.replicas(self._topic, self._partition)
 
     def _request(self, field: Field, replicas: list[int]) -> None:
         field.observer.worker.call(ObserverRole.reassign(self._topic, self._partition, replicas))

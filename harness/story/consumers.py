@@ -241,6 +241,13 @@ class Groups:
         call = ObserverRole.read_offsets(group, topic, list(partitions), is_stable=is_stable)
         return self._observer.worker.call(call)
 
+    def offsets_partition(self, group: str) -> int:
+        """Return the partition of `__consumer_offsets` that has a group's commits.
+
+        Its leader is the group's coordinator. Faults on partitions are for it, too.
+        """
+        return self._observer.worker.call(ObserverRole.offsets_partition(group))
+
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
         return self._observer.worker.call(ObserverRole.committed(group))

@@ -1,6 +1,7 @@
 """Single requests to single brokers, at any version that the broker supports."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
@@ -9,7 +10,7 @@ from contract.errors import WorkerError
 from contract.protocol import API_KEYS
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
 from harness.clients.observer import Observer
-from harness.clients.observer_worker import ObserverRole, WireResult
+from harness.clients.observer_worker import Ask, ObserverRole, WireResult
 from harness.wire.request import Broker
 from harness.wire.requests import (
     NO_ID,
@@ -22,6 +23,7 @@ from harness.wire.requests import (
 
 _CALL_SECONDS = 60
 _ANSWERED_SECONDS = 10.0
+_INTERVAL_MS = 10
 
 
 class Wire:
@@ -94,20 +96,22 @@ class Wire:
             principal: of `Topology.principals`; None: the super user of the other listeners.
             timeout_seconds: for the connection and for each read of a response.
         """
-        listener = Broker(
-            self._observer.kafka.host(broker).address,
-            self._port if principal is None else SECURED_PORT,
-            None if principal is None else Login(principal=principal, password=PASSWORD),
-        )
         return self._observer.worker.call(
             ObserverRole.call_broker(
                 broker,
-                listener,
+                self._listener(broker, principal),
                 list(requests),
                 topic_names=self._topic_names,
                 timeout_seconds=timeout_seconds,
             ),
             timeout_seconds=_CALL_SECONDS,
+        )
+
+    def _listener(self, broker: int, principal: str | None) -> Broker:
+        return Broker(
+            self._observer.kafka.host(broker).address,
+            self._port if principal is None else SECURED_PORT,
+            None if principal is None else Login(principal=principal, password=PASSWORD),
         )
 
     def call_each_version(
@@ -132,6 +136,30 @@ class Wire:
         requests = [request(version=one, **fields) for one in versions if one >= since]
         self.call(broker, requests, principal=principal)
 
+    @contextmanager
+    def asking(self, asks: Mapping[str, Ask]) -> Iterator["Responses"]:
+        """Repeat requests every 10 ms until the end of a `with` block; each response is recorded.
+
+        The observer's worker repeats them, while the block injects faults and waits for states.
+
+        Args:
+            asks: by names for `Responses`.
+        """
+        worker = self._observer.worker
+        worker.call(
+            ObserverRole.ask_repeatedly(
+                dict(asks),
+                {one.broker: self._listener(one.broker, None) for one in asks.values()},
+                topic_names=self._topic_names,
+                interval_ms=_INTERVAL_MS,
+                timeout_seconds=_ANSWERED_SECONDS,
+            )
+        )
+        try:
+            yield Responses(self._observer)
+        finally:
+            worker.call(ObserverRole.end_asking())
+
     def offsets_for_times(
         self, client: Client, *, topic: str, partition: int, timestamps_ms: list[int]
     ) -> None:
@@ -154,3 +182,27 @@ class Wire:
         found = [] if result.response is None else result.response["results"]
         if [one["errorCode"] for one in found] != [0]:
             raise WorkerError(f"broker {broker} created no access control entry: {result}")
+
+
+class Responses:
+    """The responses to requests that are repeated."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Use the observer's worker, which repeats them."""
+        self._observer = observer
+
+    def await_response(
+        self, name: str, reached: Callable[[WireResult], bool], *, what: str
+    ) -> WireResult:
+        """Wait until the last response to a request fulfils a condition, and return it.
+
+        One that was the last for a moment only may be missed.
+
+        Raises:
+            WaitTimeoutError: none did; the message has the last one.
+        """
+        return self._observer.await_value(
+            lambda: self._observer.worker.call(ObserverRole.last_response(name)),
+            reached,
+            what=what,
+        )
