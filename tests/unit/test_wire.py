@@ -10,7 +10,9 @@ from cluster.kafka.config import directory_id, format_options, server_properties
 from cluster.kafka.topology import Topology
 from contract.events import QuorumSampled, WireAnswer
 from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
+from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
+from harness.clients.observer_worker import Asking, WireResult
 from harness.decode.histories import read_histories
 from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
@@ -297,3 +299,17 @@ def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:
 )
 def test_two_voters_lead_in_turn(led: dict[int, int], turns: Turns | None) -> None:
     assert turns_in(led) == turns
+
+
+def test_a_request_is_repeated_until_its_end() -> None:
+    sent: list[WireResult] = []
+
+    def send() -> WireResult:
+        sent.append(WireResult(response={}, failure=None, began_micros=len(sent)))
+        return sent[-1]
+
+    asking = Asking(send, interval_ms=1)
+    wait_until(lambda: len(sent) > 2, what="three requests", timeout_seconds=10)
+    asking.end()
+    assert asking.last is sent[-1]
+    assert [one.began_micros for one in sent] == list(range(len(sent)))
