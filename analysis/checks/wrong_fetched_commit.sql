@@ -6,7 +6,8 @@ explanation: The kind of a finding is the rule's name in docs/protocol.md. While
   ends, both its commits and those before are possible, and the response may be unstable or not.
   An older commit than the last, or none, around a change of the coordinator is left to
   `stale_fetched_commit`, as is one that was never committed.
-undecided: the coordinator returned an error of its own state or of authorization.
+undecided: the coordinator returned an error of its own state, other than after its predecessor had
+  stored the last commit of the group, or one of authorization.
 evaluates: every partition of an OffsetFetch with a response whose topic id, if it has one, is
   known.
 source: KIP-320, OffsetFetch; KIP-447, OffsetFetch; `OffsetMetadataManager.fetchOffsets`.
@@ -16,12 +17,23 @@ rules: true
 with fetches as (
   select *, is_stable and coalesce(is_open, false) as must_wait,
     is_stable and is_open is not null as may_wait,
-    error_code in (14, 15, 16, 29, 30) as is_not_read,
+    error_code in (7, 14, 15, 16, 29, 30) as is_not_read,
     {{ commit_error_in_words() }} as error
   from commit_requests
   join requested_topics using ({{ commit_call }})
   join due_fetched_commits using ({{ commit_call }})
   where asked_id = '' or is_present
+),
+-- A broker that had not stored the last commit of the group was no coordinator yet, or a new one.
+new_coordinators as (
+  select f.worker, f.seq, f.topic, f.partition, f.asked_id
+  from fetches as f
+  join commit_effects as e using (group)
+  join leader_epochs as l on l.topic = {{ offsets_topic }} and l.partition = e.offsets_partition
+    and l.epoch = e.log_epoch
+  where f.error_code in (7, 14, 15, 16) and e.sure_micros <= f.began_micros
+  group by f.worker, f.seq, f.topic, f.partition, f.asked_id, f.broker
+  having max_by(l.broker, e.sure_micros) != f.broker
 ),
 read as (
   select *,
@@ -29,6 +41,7 @@ read as (
     if(error_code = 0, {{ commit_epoch_in_words("offset", "epoch") }}, error) as got_epoch
   from fetches
   left anti join stale_fetches using ({{ commit_call }})
+  left anti join new_coordinators using ({{ commit_call }})
   where error_code != 88 and not must_wait
 ),
 responses as (

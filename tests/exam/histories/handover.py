@@ -144,9 +144,10 @@ def _found(expected: str) -> dict[str, str]:
             {"offset": -1},
         ),
         "It returns 100.": (NOTHING, {"offset": 100}),
-        "It is loading, and says so.": (
-            {"stale_fetched_commit": NONE, "wrong_fetched_commit": UNDECIDED},
-            {"offset": -1, "error": LOADING},
+        "It is loading, and says so.": (NOTHING, {"offset": -1, "error": LOADING}),
+        "It waits for stable offsets in vain, and says so.": (
+            NOTHING,
+            {"offset": -1, "error": TIMED_OUT, "stable": True},
         ),
         "It returns 70, which no client committed.": (
             {"stale_fetched_commit": NONE, "wrong_fetched_commit": VIOLATION},
@@ -159,6 +160,18 @@ def new_coordinator_returns(
 ) -> None:
     _taken_over(h, 50, 100)
     _returned(h, offset, stable=stable, error=error)
+
+
+@asks(
+    "The coordinator that acknowledged 100 is loading, and says so.",
+    source="Errors.COORDINATOR_LOAD_IN_PROGRESS: a coordinator that is loading can't process "
+    "requests",
+    expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": UNDECIDED},
+)
+def coordinator_is_loading_again(h: History) -> None:
+    _coordinated(h)
+    _acknowledged(h, 100, at=38.0)
+    _returned(h, -1, broker=1, error=LOADING)
 
 
 @asks(
