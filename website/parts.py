@@ -8,7 +8,7 @@ from typing import Any
 from bench import analysis_speed, mutants_page
 from bench.figures import rendered
 from bench.torture import page as torture
-from studies import protocol, reproduction
+from studies import handover, protocol, reproduction
 from studies.arbiter import page as arbiter
 from studies.hunt import page as hunt
 from tests.exam.tamperings import page as tamperings
@@ -26,6 +26,7 @@ _MEASURED: dict[str, Callable[[], str]] = {
     "arbiter": arbiter.part,
     "arbiter_runs": arbiter.part_of_runs,
     "benchmarks": analysis_speed.part,
+    "handover": handover.part,
     "hunt": hunt.part,
     "mutants": mutants_page.part,
     "reliability": torture.part,
