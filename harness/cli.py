@@ -12,7 +12,7 @@ from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
 from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
-from harness.commands.reports import explain, open_page
+from harness.commands.reports import explain, open_page, report
 from harness.commands.requirements import doctor
 from harness.commands.run import analyze, list_scenarios, run
 
@@ -37,6 +37,7 @@ app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)
 app.command(name="open")(open_page)
 app.command(name="explain")(explain)
+app.command(name="report")(report)
 app.command(name="generate")(generate)
 app.command(name="playground")(playground)
 app.command(name="fault")(fault)

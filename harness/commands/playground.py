@@ -41,6 +41,8 @@ _console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
 _STOP_SECONDS = 90
 _LOG_TAIL_BYTES = 3000
+_IN_THIS_FOLDER = 'cd "$0" 2>/dev/null; exec "$@"'
+"""With a folder and a command: nsenter begins in the root of the sandbox, which may lack it."""
 
 Results = Annotated[Path, folder_option("Results folder; the playground is below it.")]
 
@@ -109,7 +111,10 @@ def shell(
     command: Annotated[list[str] | None, typer.Argument(help="The command; bash if none.")] = None,
     results: Results = RESULTS,
 ) -> None:
-    """Open a shell on a node of the playground, or run a command there."""
+    """Open a shell on a node of the playground, or run a command there.
+
+    On the embedded pool it begins in the current folder, which is read-only.
+    """
     found = find(results)
     for server in found.servers:
         if node in (server.node, str(server.id)):
@@ -178,7 +183,8 @@ def _into(found: Playground, results: Path) -> list[str]:
         if process.cmdline()[1:4] != python(PROGRAM)[1:]:
             continue
         namespaces = ("--user", "--mount", "--pid", "--net")
-        return ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]
+        enter = ["nsenter", f"--target={process.pid}", *namespaces, "--preserve-credentials"]
+        return [*enter, "sh", "-c", _IN_THIS_FOLDER, str(Path.cwd())]
     raise NodeError("the playground's sandbox has ended")
 
 

@@ -1,8 +1,9 @@
-"""`fencepost open` and `explain`: the pages of a report, and the events behind a finding."""
+"""`fencepost open`, `explain` and `report`: pages, events behind a finding, and its report."""
 
 import os
 import sys
 import webbrowser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -79,6 +80,22 @@ def explain(
     names = [run] if finding is None else [run, finding]
     command = python("analysis.report.explain", *options, "--", *names)
     raise typer.Exit(run_child(command, what="the explanation"))
+
+
+def report(
+    finding: Annotated[
+        str | None, typer.Argument(help="A file of docs/reports; lists them if not given.")
+    ] = None,
+) -> None:
+    """Print what a maintainer of a client or of Kafka needs to know of a finding, as Markdown.
+
+    Raises:
+        UsageError: this is no checkout, which alone has the reports.
+    """
+    if find_spec("studies") is None:
+        raise UsageError("only a checkout of the repository has the reports: docs/reports")
+    words = ["list"] if finding is None else ["page", "--", finding]
+    raise typer.Exit(run_child(python("studies.reports", *words), what="the report"))
 
 
 def last_page(results: Path) -> Path:
