@@ -211,11 +211,14 @@ def page(name: str) -> str:
         UsageError: there is no such finding.
     """
     found = finding(name)
+    counted = kept(_figures(name), Kept)
+    ran = {row.program for row in counted.rows}
     return (
         rendered(
             _TEMPLATE,
             found=found,
-            counted=kept(_figures(name), Kept),
+            counted=counted,
+            not_run=[file for file in (*found.programs, found.test) if file not in ran],
             programs={program: _text(program) for program in found.programs},
             test=_text(found.test),
             language=found.test.rpartition(".")[2],
