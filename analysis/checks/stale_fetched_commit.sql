@@ -25,7 +25,7 @@ source: >-
 needs: [committed_offsets, leaderships]
 evaluated: >-
   select (select count(*) from commit_requests where api = 'OFFSET_FETCH' and error_code = 0)
-    + (select count(*) from offset_reads where error is null and partition >= 0) as evaluated
+    + (select count(*) from offset_reads where error is null) as evaluated
 optional: [commit_requests, offset_reads]
 exercised: coordinator_changes
 cases:

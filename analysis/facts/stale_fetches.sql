@@ -45,7 +45,7 @@ with fetches as (
   select worker, seq, topic, partition, '', group, null, coalesce(is_stable, false), began_micros,
     at_micros, coalesce(offset, -1), nullif(epoch, -1), null, false
   from offset_reads
-  where error is null and partition >= 0
+  where error is null
 ),
 -- What stands: the last commit that was acknowledged, and for single requests the last sure one.
 acknowledged as (
@@ -170,7 +170,7 @@ uncommitted as (
 )
 select {{ commit_call }}, group, broker, is_stable, began_micros, at_micros, offset, epoch,
   offsets_partition, due_offset, due_epoch, due_micros, is_acknowledged, own_high as led_epoch,
-  led_micros, coalesce(broker is not null and own_high < low, false) as is_deposed,
+  led_micros, coalesce(own_high < low, false) as is_deposed,
   coalesce(has_deposed, broker is not null and own_low < low, false) as may_be_deposed,
   false as is_compactable
 from older

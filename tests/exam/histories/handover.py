@@ -208,6 +208,79 @@ def older_commit_with_another_epoch(h: History) -> None:
 
 
 @asks(
+    "The new coordinator returns 50 at a version that has no leader epoch.",
+    source="KIP-320, OffsetFetch: the leader epoch since version 5; " + TRACKING,
+    expects=_found(f"{VIOLATION}: unstable"),
+)
+def older_commit_at_an_old_version(h: History) -> None:
+    _taken_over(h, 50, 100)
+    _returned(h, 50)
+    h.rows["wire_calls"][-1].update(version=4, epoch=-1)
+
+
+@asks(
+    "A group commits 50, 100 and 50 again; the new coordinator returns 50.",
+    source=TRACKING,
+    expects=NOTHING,
+)
+def earlier_offset_is_committed_again(h: History) -> None:
+    _taken_over(h, 50, 100, 50)
+    _returned(h, 50)
+
+
+MANY = {
+    ("g", "t", 0): (50, 100),
+    ("g", "t", 1): (30, 40),
+    ("g", "u", 0): (10, 20),
+    ("h", "t", 0): (60, 70),
+}
+
+
+def _many(h: History, **returned: int) -> None:
+    """Two groups, topics and partitions have commits, which one request each asks for."""
+    h.topic("u")
+    _coordinated(h, (2, 40.0))
+    for number, ((group, topic, partition), offsets) in enumerate(MANY.items()):
+        of = {"group": h.own(group), "topic": h.own(topic), "partition": partition}
+        for offset, at in zip(offsets, (10.0 + number, 30.0 + number), strict=True):
+            _acknowledged(h, offset, at=at)
+            h.rows["wire_calls"][-1].update(of)
+            h.rows["committed_offsets"][-1].update(of)
+        _returned(h, returned.get(f"{group}_{topic}_{partition}", offsets[-1]))
+        h.rows["wire_calls"][-1].update(of, seq=1000 + (group == "h"))
+
+
+@asks(
+    "The new coordinator returns the last commits of two groups, of two partitions and topics.",
+    source=TRACKING,
+    expects=NOTHING,
+)
+def commits_of_several_groups_and_partitions(h: History) -> None:
+    _many(h)
+
+
+@asks_each(
+    "Of the commits of two groups, of two partitions and topics, the new coordinator returns",
+    source=TRACKING,
+    check="stale_fetched_commit",
+    cases={
+        f"{offset} instead of {due}.": (
+            _found(f"{VIOLATION}: unstable: offset {due} had been acknowledged before"),
+            {"name": name, "offset": offset},
+        )
+        for name, offset, due in (
+            ("g_t_0", 50, 100),
+            ("g_t_1", 30, 40),
+            ("g_u_0", 10, 20),
+            ("h_t_0", 60, 70),
+        )
+    },
+)
+def older_commit_of_one_of_several(h: History, *, name: str, offset: int) -> None:
+    _many(h, **{name: offset})
+
+
+@asks(
     "The new coordinator returns 50 with other metadata than it was committed with.",
     source="OffsetMetadataManager.fetchOffsets: the last commit, with its metadata",
     expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": VIOLATION},
@@ -617,6 +690,18 @@ def commit_is_returned_before_it_is_lost(h: History) -> None:
     _alone(h, 130, unclean=True)
     _kept(h, 130, at=39.5, brokers=(1,))
     next(row for row in h.rows["wire_calls"] if row["asked_offset"] == 130)["error_code"] = 0
+
+
+@asks(
+    "A commit that no client reports is on the deposed coordinator only, which had returned it.",
+    source=TRACKING + "; what only a deposed coordinator has was never committed",
+    expects=_found(f"{VIOLATION}: uncommitted"),
+)
+def commit_without_a_report_was_never_committed(h: History) -> None:
+    _coordinated(h, (2, 40.0), isr=(2,))
+    _acknowledged(h, 50, at=28.0)
+    _kept(h, 130, at=39.5, brokers=(1,))
+    _returned(h, 130, at=39.8, broker=1)
 
 
 @asks(
