@@ -24,8 +24,10 @@ columns: |
 */
 {% set stood_micros = 30 * micros_per_second %}
 {% set apart_micros = 5 * micros_per_second %}
+-- One commit has a row for each partition, with the time at which it began in common.
 with acts as (
-  select distinct group, member, committed_micros as at_micros, 1 as is_commit
+  select distinct group, member, coalesce(began_micros, committed_micros) as at_micros,
+    1 as is_commit
   from commits
   union all
   select distinct group, member, at_micros, 0 from deliveries

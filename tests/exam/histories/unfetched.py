@@ -136,12 +136,16 @@ def position_is_reset_meanwhile(h: History) -> None:
     h.reset("out_of_range", 0, 10, at=34.5, partition=1, member="1")
 
 
-@asks(
-    "A member commits after each delivery of another partition, each three seconds, and no more.",
+@asks_each(
+    "A member commits after each delivery of another partition, each three seconds, and no more:",
     source="max.poll.records: an application that takes its time is given other records first",
-    expects={"stuck_consumer": NONE},
+    check="stuck_consumer",
+    cases={
+        "that partition.": (NONE, {"partitions": (0,)}),
+        "both partitions, of which the client reports each.": (NONE, {"partitions": (0, 1)}),
+    },
 )
-def application_is_slow(h: History) -> None:
+def application_is_slow(h: History, *, partitions: tuple[int, ...]) -> None:
     h.topic(partitions=2)
     h.group()
     plain(h, 99)
@@ -149,7 +153,11 @@ def application_is_slow(h: History) -> None:
     joined(h, 0, at=5.0, partitions=(0, 1))
     for number in range(20):
         h.polled(5 * number, 5 * number + 4, at=6.0 + 3 * number)
-        h.commit(5 * number + 5, 0, at=8.5 + 3 * number, brokers=(1, 2), generation=1)
+        for partition in partitions:
+            offset = 0 if partition else 5 * number + 5
+            h.commit(offset, 0, at=8.5 + 3 * number, partition=partition, generation=1)
+            row = h.rows["commits"][-1]
+            row["committed_micros"] = row["began_micros"] + 1000 + partition
 
 
 @asks(
