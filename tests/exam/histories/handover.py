@@ -72,9 +72,9 @@ def new_coordinator_returns(
     expects={"stale_fetched_commit": NONE, "wrong_fetched_commit": UNDECIDED},
 )
 def coordinator_is_loading_again(h: History) -> None:
-    _coordinated(h)
-    _acknowledged(h, 100, at=38.0)
-    _returned(h, -1, broker=1, error=LOADING)
+    coordinated(h)
+    acknowledged(h, 100, at=38.0)
+    returned(h, -1, broker=1, error=LOADING)
 
 
 @asks(
