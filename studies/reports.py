@@ -30,6 +30,7 @@ from contract.program import run_program
 from contract.regular_files import replace_file
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
+from studies.handover import Story
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
@@ -37,6 +38,7 @@ LINES_MAX = 40
 """Of a program."""
 LOG_LINES = 10
 _TEMPLATE = Path(__file__).with_name("report.md.j2")
+_HANDOVER = "coordinator_handover"
 _FENCEPOST, _PYTHON = ".venv/bin/fencepost", ".venv/bin/python"
 _RESULT = re.compile(
     r"^(?P<client>\S+ \d+\.\S+): (?P<count>\d+) of (?P<of>\d+) (?P<what>.+)$", re.MULTILINE
@@ -87,6 +89,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         log: a pattern of the lines of the program's output that show the cause.
         source: places that explain it.
         related: reports of others.
+        scenario: one whose kept stories are counted too.
         unknown: what no run and no document shows.
         test: a file of docs/reports, for `test_of` of the project itself.
     """
@@ -101,6 +104,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     test: str
     test_of: str
     test_says: str
+    scenario: str = ""
 
     @property
     def programs(self) -> list[str]:
@@ -211,7 +215,7 @@ def page(name: str) -> str:
         UsageError: there is no such finding.
     """
     found = finding(name)
-    counted = kept(_figures(name), Kept)
+    counted = counted_of(name)
     ran = {row.program for row in counted.rows}
     return (
         rendered(
@@ -225,6 +229,36 @@ def page(name: str) -> str:
         )
         + "\n"
     )
+
+
+def counted_of(name: str) -> Kept:
+    """Return what was counted of a finding, also by the scenario that asks for it."""
+    own = kept(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
+    rows = _of_handover() if finding(name).scenario == _HANDOVER else []
+    return msgspec.structs.replace(own, rows=[*own.rows, *rows])
+
+
+def _of_handover() -> list[Row]:
+    """Return the stories of docs/handover.md in which the successor lacked the high watermark."""
+    alike: dict[tuple[str, bool, str, bool], list[Story]] = {}
+    for story in kept("handover", list[Story]):
+        if story.is_reached:
+            key = (story.kafka, story.is_new, story.how, story.is_control)
+            alike.setdefault(key, []).append(story)
+    return [
+        Row(
+            program=f"{_HANDOVER}, {how}, {'control' if is_control else 'followers cut'}",
+            client="the new coordinator" if is_new else "the old coordinator",
+            kafka=kafka,
+            sha256="",
+            stories=len(of),
+            shown=sum(story.is_stale for story in of),
+            count=sum(story.older for story in of),
+            of=sum(story.plain_responses for story in of),
+            what="responses without an error that had the older commit",
+        )
+        for (kafka, is_new, how, is_control), of in sorted(alike.items())
+    ]
 
 
 def _text(file: str) -> str:
