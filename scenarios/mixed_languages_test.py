@@ -1,0 +1,267 @@
+"""Do a Java client's commits stop a member of the same group in another language from committing?
+
+Cluster: 3 brokers; topic `orders` of 2 partitions on brokers 1 and 2. The story is about orders-0;
+         orders-1 gets new records before each reading: what is committed there shows that a commit
+         was sent.
+Load:    groups of two members. The first one is Java's; it reads, commits in one style, and is
+         closed. The second one is opened after it, is to read to the log end, commits and ends,
+         again and again: of librdkafka by commit(), commit(message), commit(offsets),
+         store_offsets() and commit(), and auto-commit; of kafka-python and of Java by commit(),
+         commit(offsets) and auto-commit. It is closed (`ends`: closed), or its process is killed
+         (killed), after the auto-commit of its other partition.
+Fault:   `newer_epoch`: 100 records are written under epoch 0, then another replica is elected. Java
+         commits (50, epoch 1), its metadata's epoch, as options 2 and 3 of KAFKA-19902 would; in
+         groups `record` it commits (50, epoch 0). Before the last reading, records are written
+         under epoch 1.
+         `truncation`: 100 records are on both replicas, and 100 on one; Java commits (200, without
+         an epoch), in groups `record` (200, epoch 0). The other replica is elected, and 50 records
+         are written; before the last reading 250 more.
+Expect:  newer_epoch   librdkafka's commit() stores nothing until a record of epoch 1 was read, and
+         each member reads 50 records again: it leaves a position out that is not above the stored
+         commit, by epoch first. So does auto-commit if the process is killed; an orderly close
+         stores. commit(message), commit(offsets), kafka-python and Java store 100 at once.
+         truncation    librdkafka's commit() stores nothing, as 150 is below 200. The next member
+         begins at 200, and 50 records are skipped; so with auto-commit if the process is killed.
+         All else store 150. In groups `record` all store, in both. kafka-python, which was
+         delivered nothing since it was opened, commits its position without an epoch.
+Source:  librdkafka `rd_kafka_fetch_pos_cmp`, `rd_kafka_topic_partition_list_set_offsets` (commit()
+         and auto-commit), `rd_kafka_assignment_serve_removals` (close); KAFKA-19902,
+         librdkafka#1372, #4384.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from ducktape.mark import matrix
+
+from cluster.kafka.topology import Topology
+from contract.checks import Check
+from contract.clients import Client
+from contract.consequence import Consequence
+from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from contract.run_folder import Expectation, GroupPlan, MemberPlan, TopicPlan
+from contract.stages import Stage
+from harness.faults.client import KillClient
+from harness.faults.elect import Elect
+from harness.faults.kill import Kill
+from harness.faults.reassign import Reassign
+from harness.faults.targets import FollowerOf, LeaderOf
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+
+NEWER_EPOCH, TRUNCATION = "newer_epoch", "truncation"
+CLOSED, KILLED = "closed", "killed"
+WRITTEN, LATER, CONTROL = 100, 50, 10
+AFTER_TRUNCATION, APPENDED = 50, 250
+READ_FIRST = {NEWER_EPOCH: 50, TRUNCATION: 200}
+FIRST_STYLE = {NEWER_EPOCH: CommitEpoch.METADATA, TRUNCATION: CommitEpoch.NONE}
+READINGS = {NEWER_EPOCH: 4, TRUNCATION: 1}
+"""How often the second members read, before what is written for the last reading."""
+SETTINGS: dict[Client, dict[str, str | int]] = {
+    Client.LIBRDKAFKA: {"auto.commit.interval.ms": 1000, "session.timeout.ms": 6000},
+}
+
+_PLAIN = (CommitEpoch.RECORD, Manner.SYNC)
+_OFFSETS = (CommitEpoch.APPLICATION, Manner.SYNC)
+_AUTO = (CommitEpoch.RECORD, Manner.AUTO)
+CALLS = {
+    "commit": _PLAIN,
+    "offsets": _OFFSETS,
+    "message": (CommitEpoch.APPLICATION, Manner.MESSAGE),
+    "stored": (CommitEpoch.RECORD, Manner.STORED),
+    "auto": _AUTO,
+}
+"""The style and the manner of each of the second members' calls."""
+OF_LIBRDKAFKA_ALONE = ("message", "stored")
+
+
+def _groups(hazard: str) -> Iterator[GroupPlan]:
+    """The groups of one hazard."""
+    for ends in (CLOSED, KILLED):
+        for call in CALLS:
+            yield _group(Client.LIBRDKAFKA, call, ends=ends, first=FIRST_STYLE[hazard])
+        for call in ("commit", "auto"):
+            yield _group(Client.LIBRDKAFKA, call, ends=ends, first=CommitEpoch.RECORD)
+    for client in (Client.KAFKA_PYTHON, Client.JAVA):
+        for call in CALLS:
+            if call not in OF_LIBRDKAFKA_ALONE:
+                yield _group(client, call, ends=CLOSED, first=FIRST_STYLE[hazard])
+
+
+def _group(client: Client, call: str, *, ends: str, first: CommitEpoch) -> GroupPlan:
+    style, manner = CALLS[call]
+    return GroupPlan(
+        group=f"{client}.{call}.{ends}.{first}",
+        client=client,
+        topic="orders",
+        commit_epoch=style,
+        manner=manner,
+        reset=ResetPolicy.EARLIEST,
+        labels={"call": call, "ends": ends, "first": first},
+        members=2,
+        settings=SETTINGS.get(client, {}),
+        others={
+            1: MemberPlan(
+                client=Client.JAVA,
+                commit_epoch=first,
+                manner=Manner.SYNC,
+                settings={"max.poll.records": 50},
+            )
+        },
+    )
+
+
+GROUPS = {hazard: tuple(_groups(hazard)) for hazard in FIRST_STYLE}
+
+
+def _withheld(hazard: str) -> list[GroupPlan]:
+    """The groups of which librdkafka leaves a position out of a commit."""
+    return [
+        group
+        for group in GROUPS[hazard]
+        if group.client == Client.LIBRDKAFKA
+        and group.labels["first"] != CommitEpoch.RECORD
+        and group.labels["call"] in ("commit", "stored", "auto")
+    ]
+
+
+def _skipping(hazard: str) -> list[GroupPlan]:
+    """Those of them that skip records: a close stores what auto-commit left out."""
+    return [
+        group
+        for group in _withheld(hazard)
+        if hazard == TRUNCATION and (group.labels["call"], group.labels["ends"]) != ("auto", CLOSED)
+    ]
+
+
+def _expected(hazard: str) -> list[Expectation]:
+    """What must be found; kafka-python commits no epoch where it was delivered nothing."""
+    python = [
+        group
+        for group in GROUPS[hazard]
+        if group.client == Client.KAFKA_PYTHON and group.labels["call"] != "offsets"
+    ]
+    found = {
+        Check.WITHHELD_COMMIT: _withheld(hazard),
+        Check.SKIPPED_RECORD: _skipping(hazard),
+        Check.COMMITTED_EPOCH_MISSING: python if hazard == NEWER_EPOCH else [],
+    }
+    return [
+        Expectation(check=check, groups=[group.group for group in groups])
+        for check, groups in found.items()
+        if groups
+    ]
+
+
+class MixedLanguagesScenario(Scenario):
+    """One election for all groups of a hazard: a story."""
+
+    topology = Topology(brokers=3, combined=(3,))
+    groups = GROUPS[NEWER_EPOCH]
+    spares: ClassVar = {Client.LIBRDKAFKA: max(READINGS.values())}
+    must_judge = (
+        Check.WITHHELD_COMMIT,
+        Check.SKIPPED_RECORD,
+        Check.COMMIT_MISMATCH,
+        Check.FAULT_LANDED,
+        Check.HISTORY_COMPLETE,
+    )
+    answer = (
+        "{withheld_commit.groups verdict=violation?Yes|No}: in "
+        "{withheld_commit.groups verdict=violation:group} ({withheld_commit.client "
+        "verdict=violation}) {withheld_commit.rows verdict=violation:commit} stored nothing; "
+        "{skipped_record.records:record} were skipped by {skipped_record.groups:group}."
+    )
+    follows = Consequence(
+        sentence=(
+            "Who commits epochs above those of the records, or offsets without epochs, in a group "
+            "that librdkafka joins later, should expect that its commit() stores nothing "
+            "({withheld_commit.groups verdict=violation:group} here): commit(offsets) and "
+            "commit(message) store what they are given."
+        ),
+        document="librdkafka: rd_kafka_fetch_pos_cmp; KIP-320",
+    )
+
+    @matrix(hazard=[NEWER_EPOCH, TRUNCATION])
+    def test_mixed_languages(self, hazard: str) -> None:
+        groups = self.random.sample(GROUPS[hazard], len(GROUPS[hazard]))
+        topic = TopicPlan(
+            topic="orders",
+            partitions=2,
+            replication=2,
+            min_insync=1,
+            unclean_election=hazard == TRUNCATION,
+        )
+        with self.running(topics=[topic], groups=groups, expects=_expected(hazard)) as run:
+            run.create(assignment=[1, 2])
+            run.phases.enter(Stage.WARM_UP, "records are written under epoch 0")
+            run.produce("orders", count=WRITTEN, producer="first")
+            if hazard == NEWER_EPOCH:
+                run.inject(Reassign("orders", 0, replicas=[2, 1]))
+                run.inject(Elect("orders", 0, unclean=False))
+                self.java_commits(run, groups, hazard)
+                self.read_on(run, groups, readings=READINGS[hazard])
+                run.produce("orders", count=LATER, producer="later")
+            else:
+                follower = run.inject(Kill(FollowerOf("orders", 0)))
+                run.await_isr("orders", 0, [1])
+                run.produce("orders", count=WRITTEN, producer="lost")
+                self.java_commits(run, groups, hazard)
+                run.inject(Kill(LeaderOf("orders", 0)))
+                follower.heal()
+                run.await_leader("orders", 0, 2)
+                run.await_leader("orders", 1, 2)
+                run.produce("orders", count=AFTER_TRUNCATION, producer="after")
+                self.read_on(run, groups, readings=READINGS[hazard])
+                run.produce("orders", count=APPENDED, producer="appended")
+            self.read_on(run, groups, readings=1, first=READINGS[hazard] + 1, are_closed=True)
+            run.settle()
+
+    def java_commits(self, run: Run, groups: list[GroupPlan], hazard: str) -> None:
+        """Let the first members read some records of orders-0, commit, and close."""
+        run.phases.enter(Stage.HELD, f"Java reads {READ_FIRST[hazard]} records and commits")
+        members = run.open(groups, incarnation=1, number=1, is_subscribed=False)
+        run.calls.assign(members)
+        run.calls.take(members, READ_FIRST[hazard])
+        run.commit(groups, incarnation=1, number=1)
+        run.close(members)
+
+    def read_on(
+        self,
+        run: Run,
+        groups: list[GroupPlan],
+        *,
+        readings: int,
+        first: int = 1,
+        are_closed: bool = False,
+    ) -> None:
+        """Let the second members read to the log end, commit and end, a number of times."""
+        for reading in range(first, first + readings):
+            run.phases.enter(Stage.HELD, f"reading {reading} of the second members")
+            run.produce("orders", count=CONTROL, producer=f"control-{reading}", partition=1)
+            incarnation = reading + 1
+            members = run.open(groups, incarnation=incarnation, number=2)
+            run.consume(members)
+            run.commit(groups, incarnation=incarnation, number=2)
+            self.await_control(run, groups)
+            # librdkafka hands its log over in a poll.
+            run.consume(members)
+            run.calls.committed(members)
+            killed = [] if are_closed else [one for one in members if f".{KILLED}." in one]
+            run.close([one for one in members if one not in killed])
+            if killed:
+                self.kill_librdkafka(run, groups)
+
+    def await_control(self, run: Run, groups: list[GroupPlan]) -> None:
+        """Wait until librdkafka's auto-commit has stored the log end of orders-1."""
+        (end,) = [at for one, at in run.log_ends(run.plan.topics[0]).items() if one == 1]
+        for group in groups:
+            if group.client == Client.LIBRDKAFKA and group.manner == Manner.AUTO:
+                run.groups.await_committed_above(group.group, {"orders-1": end - 1})
+
+    def kill_librdkafka(self, run: Run, groups: list[GroupPlan]) -> None:
+        """Kill the process of all open members of librdkafka, and start another."""
+        (group, *_) = [one for one in groups if one.client == Client.LIBRDKAFKA]
+        worker = run.consumers.workers_of(group)[1]
+        run.inject(KillClient(worker.worker))
+        run.consumers.replace(worker, bootstrap=run.kafka.bootstrap, kafka=run.kafka.version)
