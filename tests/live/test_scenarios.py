@@ -106,6 +106,18 @@ def test_each_client_goes_on_as_reported_after_a_truncation(verdict_of: Verdicts
     assert commits == {(200, 0)}
 
 
+@pytest.mark.parametrize("hazard", ["newer_epoch", "truncation"])
+def test_each_client_commits_as_reported_behind_another(tmp_path: Path, hazard: str) -> None:
+    """All that librdkafka withholds, and nothing else; see docs/mixed-languages.md."""
+    options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(tmp_path))
+    parameters = json.dumps({"hazard": hazard})
+    code, said = finished("run", "mixed_languages", "--parameters", parameters, *options)
+    assert code == 0, said
+    (page,) = (tmp_path / "latest").rglob("verdict.json")
+    withheld = json.loads(page.read_text())["checks"]["withheld_commit"]
+    assert withheld["verdict"] == "violated"
+
+
 def test_a_damaged_run_never_passes_and_accuses_nobody(
     session: tuple[Path, int, str], tmp_path: Path
 ) -> None:
