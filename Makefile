@@ -48,6 +48,7 @@ arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (
 handover: $(READY) ## What a coordinator returns that has just taken over (at most 20 minutes): [ENDS=1]; keeps the figures of docs/handover.md
 	$(FENCEPOST) nightly --suite handover$(if $(ENDS),_ends) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
 	.venv/bin/python -m studies.handover "$$(ls -d $(call quoted,$(RESULTS))/nightly/handover$(if $(ENDS),_ends)-* | tail -n 1)"
+	.venv/bin/python -m studies.reports write
 
 tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
 	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
