@@ -61,6 +61,13 @@ def test_each_file_of_the_folder_belongs_to_a_finding() -> None:
 
 
 @pytest.mark.parametrize("name", FINDINGS)
+def test_what_stands_behind_a_hash_is_no_comment(name: str) -> None:
+    """Numbers of issues begin with one."""
+    text = (FOLDER / f"{name}.yml").read_text()
+    assert re.findall(r'^- [^"\n]* #.*$', text, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize("name", FINDINGS)
 def test_faults_of_the_steps_can_be_injected(name: str) -> None:
     steps = finding(name).steps
     commands = [step.fencepost for step in steps if step.fencepost]
