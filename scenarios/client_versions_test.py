@@ -12,7 +12,8 @@ Expect:  each group reads to the log ends. kafka-python 3.0.5 does not after the
          stays marked as about to be revoked, and is not fetched. 3.0.9 removes the mark.
          librdkafka is in none of the reports. A kafka-python member that has read nothing since
          the rebalance may commit without an epoch, as in `rolling_bounce`.
-Source:  KIP-320, KIP-429; dpkp/kafka-python #3106, #3107, #3131, #3132, and the clients' source.
+Source:  KIP-320, KIP-429; dpkp/kafka-python #3106, #3107, #3131, #3132; runs and the
+         clients' source: docs/client-versions.md.
 """
 
 from ducktape.mark import matrix
