@@ -13,6 +13,14 @@ _UNITS = (1_000, 1_000_000)
 _MICROS = 1_000
 """From here on a number is a time, and one more is no other bound: it is doubled."""
 _THINGS = ("topic", "partition", "group")
+DETERMINED = {
+    ("member",): ("group",),  # its name begins with that of its group
+    ("offsets_partition", "offsets_offset"): ("group", "topic", "partition"),  # of one commit
+}
+"""By columns, in all tables and facts that have them: others that are equal where these are.
+
+Left out of a key, they make no other one.
+"""
 _SWAPPED = [
     (exp.LT, exp.LTE),
     (exp.GT, exp.GTE),
@@ -219,7 +227,7 @@ def _join(node: exp.Expression) -> Changed:
         yield _with(node, side="LEFT", kind=None)
     if on is not None and not isinstance(on, exp.And):
         yield _with(node, on=exp.true())
-    for column in using if len(using) > 1 else ():
+    for column in _left_out(using):
         made = _with(node, using=[one.copy() for one in using if one is not column])
         if kind not in {"SEMI", "ANTI"}:
             # The column would have two sources.
@@ -228,6 +236,14 @@ def _join(node: exp.Expression) -> Changed:
                 "this", exp.select(others).from_(node.this.copy()).subquery(node.alias_or_name)
             )
         yield made
+
+
+def _left_out(keys: list[exp.Expression]) -> Changed:
+    """Each column of a key without which it is another one."""
+    for key in keys if len(keys) > 1 else ():
+        others = {one.name for one in keys if one is not key}
+        if not any(key.name in of and others >= {*by} for by, of in DETERMINED.items()):
+            yield key
 
 
 def _select(node: exp.Expression) -> Changed:
@@ -256,7 +272,7 @@ def _ordered(node: exp.Expression) -> Changed:
 def _window(node: exp.Expression) -> Changed:
     """One column of PARTITION BY less, if its values are things that are judged apart."""
     keys = node.args.get("partition_by") or []
-    for key in keys if len(keys) > 1 else ():
+    for key in _left_out(keys):
         if key.name in _THINGS:
             yield _with(node, partition_by=[one.copy() for one in keys if one is not key])
 

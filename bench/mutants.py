@@ -1,15 +1,15 @@
 """Changes of the checks' statements that the exam notices: `python -m bench.mutants [CHECK ...]`.
 
 Changes each statement in one place at a time (`bench.changes`), and each condition of a case, and
-judges the exam's histories by it on DuckDB. Keeps the figures of docs/mutants.md; those of named
-checks it prints, and what was not noticed. With `--facts` it also changes each fact in a few
-places, drawn with a fixed seed, and computes all that reads it again. Exits 1 if
-bench/survivors.yml names what has not survived.
+judges the exam's histories by it on DuckDB; then each macro (`bench.macros`), in all checks that
+use it. Keeps the figures of docs/mutants.md; those of named checks and macros it prints, and what
+was not noticed. With `--facts` it also changes each fact in a few places, drawn with a fixed seed,
+and computes all that reads it again. Exits 1 if bench/survivors.yml names what has not survived.
 """
 
 import random
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,12 +28,22 @@ from rich.progress import Progress
 from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.prepared import prepared
 from analysis.statements.cases import FINDING_COLUMNS
-from analysis.statements.files import expanded, facts
+from analysis.statements.files import facts, parts_of
 from analysis.statements.registry import CHECKS, CheckDefinition
 from analysis.statements.trace import Row, Trace
 from bench.changes import Change, changes, changes_of_condition, in_one_spelling
 from bench.figures import keep
 from bench.folders import own_folder
+from bench.macros import (
+    Bodies,
+    Template,
+    Use,
+    changes_of_macro,
+    changes_of_template,
+    complete,
+    forms,
+    template,
+)
 from bench.mutants_page import (
     NAME,
     OF_EACH_FACT,
@@ -142,7 +152,7 @@ class Exam:
         judged = import_module("tests.exam.agreement").Judged(findings=rows)
         try:
             said = self._together.said({check: judged})
-        except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        except (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError):
             return []  # a finding belongs to no history, or has no verdict or evidence
         return [
             self._exam.is_right(one.expects[check], said.get(one.name, {}).get(check, "none"))
@@ -179,20 +189,71 @@ def _limited(trace: Trace) -> Iterator[None]:
 
 
 def changes_of(definition: CheckDefinition) -> Iterator[Change]:
-    """Yield each change of a check: of its statement, and of the conditions of its cases."""
+    """Yield each change of a check: of its statement, and of the conditions of its cases.
+
+    The texts of macros are changed apart.
+    """
+    yield from changes_of_template(_findings_of(definition), only_steps=True)
     whole = with_its_rows(definition)
-    yield from changes(whole.findings, only_steps=True)
     header = whole.header
     for number, case in enumerate(header.cases):
         for name in filter(partial(getattr, case), _CONDITIONS):
-            condition = expanded(getattr(case, name), whole.source.path)
-            for change in changes_of_condition(condition):
+            condition = template(getattr(case, name))
+            for change in changes_of_condition(condition.text):
+                text = complete(replace(condition, text=change.text))
                 cases = list(header.cases)
-                cases[number] = msgspec.structs.replace(case, **{name: change.text})
+                cases[number] = msgspec.structs.replace(case, **{name: text})
                 of_cases = msgspec.structs.replace(header, cases=cases)
                 text = replace(whole, header=of_cases).findings
                 step = f"case {number + 1}, {name}"
                 yield replace(change, step=step, text=text)
+
+
+def _findings_of(definition: CheckDefinition) -> Template:
+    """The statement of findings, in which each use of a macro in its steps is a word."""
+    whole = with_its_rows(definition)
+    own = template(definition.source.statement)
+    return replace(own, text=_with_steps(whole, own.text))
+
+
+def _with_steps(whole: CheckDefinition, text: str) -> str:
+    """The statement of findings with another one of the check's own."""
+    before, after = (parts_of(replace(whole.source, text=one)) for one in (whole.source.text, text))
+    steps, own = (one.strip() for one in before)
+    made = whole.findings.replace(f"(\n{own}\n)", f"(\n{after[1]}\n)", 1)
+    return made.replace(steps, after[0].strip(), 1) if steps else made
+
+
+def _with_macros(definition: CheckDefinition, bodies: Bodies) -> str:
+    """The statement of findings with other texts of macros."""
+    whole = with_its_rows(definition)
+    cases = [
+        msgspec.structs.replace(
+            case,
+            **{name: complete(template(getattr(case, name)), bodies) for name in _CONDITIONS},
+        )
+        for case in whole.header.cases
+    ]
+    whole = replace(whole, header=msgspec.structs.replace(whole.header, cases=cases))
+    return _with_steps(whole, complete(template(whole.source.statement), bodies))
+
+
+@cache
+def _forms_of(check: Check) -> frozenset[Use]:
+    """What a check uses of macros."""
+    header = CHECKS[check].header
+    conditions = [getattr(case, name) for case in header.cases for name in _CONDITIONS]
+    texts = [CHECKS[check].source.statement, *conditions]
+    return frozenset(form for text in texts for form in forms(template(text)))
+
+
+def macros() -> dict[str, list[Use]]:
+    """The forms of each macro that a check uses."""
+    every = {form for check in CHECKS for form in _forms_of(check)}
+    named: dict[str, list[Use]] = defaultdict(list)
+    for form in sorted(every, key=str):
+        named[form.macro].append(form)
+    return named
 
 
 def with_its_rows(definition: CheckDefinition) -> CheckDefinition:
@@ -200,28 +261,59 @@ def with_its_rows(definition: CheckDefinition) -> CheckDefinition:
     return replace(definition, header=msgspec.structs.replace(definition.header, is_by_rules=False))
 
 
-def judge_check(check: Check, exam: Exam) -> Judged:
+class Before:
+    """What a check finds in the exam, unchanged."""
+
+    def __init__(self, check: Check, exam: Exam) -> None:
+        """Judge it once."""
+        self._check, self._asked = check, exam.asked(check)
+        text = with_its_rows(CHECKS[check]).findings
+        self._found = [one.found(check, text) for one in self._asked]
+
+    def outcome(self, changed: str) -> Outcome:
+        """What a change does, by the changed statement of findings."""
+        outcomes = [Outcome.NONE]
+        for one, before in zip(self._asked, self._found, strict=True):
+            outcomes.append(one.outcome(self._check, changed, before))
+            if outcomes[-1] is Outcome.VERDICT:
+                break
+        return _most(outcomes)
+
+
+def _most(outcomes: Iterable[Outcome]) -> Outcome:
+    return min(outcomes, key=list(Outcome).index)
+
+
+def judge_check(check: Check, before: Before) -> Judged:
     """Judge each change of a check.
 
     Raises:
         RuntimeError: the statement finds something else in the spelling of its changes.
     """
-    judged, text = Judged(), with_its_rows(CHECKS[check]).findings
-    asked = exam.asked(check)
-    found = [one.found(check, text) for one in asked]
-
-    def outcome(changed: str) -> Outcome:
-        outcomes = [Outcome.NONE]
-        for one, before in zip(asked, found, strict=True):
-            outcomes.append(one.outcome(check, changed, before))
-            if outcomes[-1] is Outcome.VERDICT:
-                break
-        return min(outcomes, key=list(Outcome).index)
-
-    if outcome(in_one_spelling(text)) is not Outcome.NONE:
+    judged, unchanged = Judged(), _findings_of(CHECKS[check])
+    text = complete(replace(unchanged, text=in_one_spelling(unchanged.text)))
+    if before.outcome(text) is not Outcome.NONE:
         raise RuntimeError(f"sqlglot changes what {check} finds")
     for change in changes_of(CHECKS[check]):
-        judged.outcomes.append((change, outcome(change.text)))
+        judged.outcomes.append((change, before.outcome(change.text)))
+    return judged
+
+
+def judge_macro(name: str, before: Callable[[Check], Before]) -> Judged:
+    """Judge each change of a macro, by all checks that use it; facts keep the macro as it is."""
+    judged = Judged()
+    for form in macros()[name]:
+        users = [check for check in CHECKS if form in _forms_of(check)]
+        for change, changed in changes_of_macro(form):
+            outcomes = [Outcome.NONE]
+            for check in users:
+                text = _with_macros(CHECKS[check], {form: changed})
+                outcomes.append(before(check).outcome(text))
+                if outcomes[-1] is Outcome.VERDICT:
+                    users.remove(check)
+                    users.insert(0, check)  # it may notice the next one too
+                    break
+            judged.outcomes.append((change, _most(outcomes)))
     return judged
 
 
@@ -245,7 +337,7 @@ def judge_fact(name: str, exam: Exam, found: Mapping[Check, Found]) -> Judged:
                 outcomes.append(asked.outcome(check, text, before))
                 if outcomes[-1] is Outcome.VERDICT:
                     break
-        judged.outcomes.append((change, min(outcomes, key=list(Outcome).index)))
+        judged.outcomes.append((change, _most(outcomes)))
     return judged
 
 
@@ -261,21 +353,28 @@ def _read(text: str) -> frozenset[str]:
 
 
 def main() -> None:
-    """Keep the figures, or print those of the named checks.
+    """Keep the figures, or print those of the named checks and macros.
 
     Raises:
-        SystemExit: no check has this name; or a reason is of a change that is noticed, or of none.
+        SystemExit: no check or macro has this name; or a reason is of a change that is noticed, or
+            of none.
     """
     names = [name for name in sys.argv[1:] if name != "--facts"]
-    if unknown := set(names) - set(map(str, CHECKS)):
-        sys.exit(f"error: no check is called {', '.join(sorted(unknown))}")
-    checks = [Check(name) for name in names] or list(CHECKS)
+    if unknown := set(names) - set(map(str, CHECKS)) - macros().keys():
+        sys.exit(f"error: no check or macro is called {', '.join(sorted(unknown))}")
+    checks = [check for check in CHECKS if not names or check in names]
     of_facts: dict[str, Judged] = {}
     with own_folder("mutants") as place, Progress(console=Console(stderr=True)) as progress:
         exam = Exam(place)
+        before = cache(partial(Before, exam=exam))
         of_checks = {
-            str(check): judge_check(check, exam)
+            str(check): judge_check(check, before(check))
             for check in progress.track(checks, description="checks")
+        }
+        of_macros = {
+            name: judge_macro(name, before)
+            for name in progress.track(sorted(macros()), description="macros")
+            if not names or name in names
         }
         if "--facts" in sys.argv:
             found = {
@@ -286,12 +385,13 @@ def main() -> None:
             stated = [name for name, fact in facts().items() if fact.text]
             for name in progress.track(stated, description="facts"):
                 of_facts[name] = judge_fact(name, exam, found)
+    every = of_checks | of_macros | of_facts
     unused: list[Reason] = []
-    for name, judged in (of_checks | of_facts).items():
+    for name, judged in every.items():
         unused += judged.excuse(one for one in reasons() if one.of == name)
-    figures = Mutants(counted(of_checks), counted(of_facts))
+    figures = Mutants(counted(of_checks), counted(of_macros), counted(of_facts))
     if names:
-        print(part(figures), *survivors({**of_checks, **of_facts}), sep="\n")
+        print(part(figures), *survivors(every), sep="\n")
     else:
         print(f"wrote {keep(NAME, figures)}")
     for one in unused:

@@ -39,7 +39,7 @@ class Reason(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Why a change is none: an entry of bench/survivors.yml.
 
     Attributes:
-        of: the check or fact.
+        of: the check, macro or fact.
         before: the changed words, as the page has them.
         after: the same, changed.
         reason: one sentence.
@@ -53,7 +53,7 @@ class Reason(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 @dataclass
 class Judged:
-    """The outcomes of the changes of one check or fact."""
+    """The outcomes of the changes of one check, macro or fact."""
 
     outcomes: list[tuple[Change, Outcome]] = field(default_factory=list)
 
@@ -79,7 +79,7 @@ def reasons() -> list[Reason]:
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """How many changes of a check or fact there were, and what they did to the findings."""
+    """How many changes of a check, macro or fact there were, and what they did to the findings."""
 
     of: str
     changes: int
@@ -97,14 +97,15 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Mutants(msgspec.Struct, frozen=True):
-    """The counts of each check, and of each fact if some were changed."""
+    """The counts of each check and macro, and of each fact if some were changed."""
 
     checks: list[Counts]
+    macros: list[Counts]
     facts: list[Counts]
 
 
 def counted(judged: Mapping[str, Judged]) -> list[Counts]:
-    """The counts of each check or fact."""
+    """The counts of each check, macro or fact."""
     rows = []
     for name, one in judged.items():
         counts = one.counts()
@@ -133,8 +134,8 @@ def part(figures: Mutants | None = None) -> str:
 
 
 def survivors(judged: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield lines with the changes that were not noticed, by check or fact."""
-    yield "By check (or fact), and step of its statement: the words before and after."
+    """Yield lines with the changes that were not noticed, by check, macro or fact."""
+    yield "By check (macro, fact), and step of its statement: the words before and after."
     for name, one in judged.items():
         left = [pair for pair in one.outcomes if pair[1] in _SURVIVED]
         if left:

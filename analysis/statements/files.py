@@ -39,11 +39,13 @@ class Source:
         path: of the file.
         header: the YAML.
         text: the statement, with its macros expanded.
+        statement: as it is written.
     """
 
     path: Path
     header: str
     text: str
+    statement: str = ""
 
     @property
     def name(self) -> str:
@@ -77,7 +79,7 @@ def read(path: Path) -> Source:
     parts = _FILE.match(path.read_text(encoding="utf-8"))
     if parts is None:
         raise StatementError(f"{path}: it does not begin with a header: /*, YAML, */")
-    return Source(path, parts[1], expanded(parts[2], path))
+    return Source(path, parts[1], expanded(parts[2], path), parts[2])
 
 
 @cache

@@ -4,8 +4,9 @@ import pytest
 from sqlglot import parse_one
 
 from analysis.statements.registry import CHECKS
-from bench.changes import Change, changes, changes_of_condition, in_one_spelling
-from bench.mutants import changes_of
+from bench.changes import DETERMINED, Change, changes, changes_of_condition, in_one_spelling
+from bench.macros import changes_of_macro, changes_of_template, complete, template
+from bench.mutants import changes_of, macros
 from bench.mutants_page import (
     Counts,
     Judged,
@@ -19,6 +20,7 @@ from bench.mutants_page import (
     together,
 )
 from contract.checks import Check
+from tests.exam.exam import questions
 
 
 def changed(text: str) -> list[str]:
@@ -69,6 +71,10 @@ def changed(text: str) -> list[str]:
                 "1 FROM t JOIN (SELECT * EXCEPT (b) FROM u) AS u USING (a)",
             ],
         ),
+        (
+            "1 from t semi join u using (group, member)",
+            ["1 FROM t ANTI JOIN u USING (group, member)", "1 FROM t SEMI JOIN u USING (group)"],
+        ),
         ("1 order by a desc", ["1 ORDER BY a ASC NULLS LAST"]),
         (
             "lag(a) over (partition by topic, b)",
@@ -78,6 +84,15 @@ def changed(text: str) -> list[str]:
 )
 def test_a_statement_is_changed_in_each_place(text: str, expected: list[str]) -> None:
     assert sorted(changed(text)) == sorted(expected)
+
+
+def test_columns_are_determined_by_others_in_the_whole_exam() -> None:
+    for question in questions():
+        for rows in question.history().rows.values():
+            for by, of in DETERMINED.items():
+                if rows and rows[0].keys() >= {*by, *of}:
+                    known = {tuple(row[one] for one in (*by, *of)) for row in rows}
+                    assert len(known) == len({one[: len(by)] for one in known})
 
 
 def test_a_window_begins_and_ends_elsewhere() -> None:
@@ -123,10 +138,42 @@ def test_a_check_whose_rows_are_kept_is_changed_in_its_own_steps() -> None:
     assert "compared" in {change.step for change in changes_of(CHECKS[Check.WRONG_EPOCH_ERROR])}
 
 
+def test_a_statement_is_complete_again_with_its_macros() -> None:
+    for source in (check.source for check in CHECKS.values()):
+        assert complete(template(source.statement)).split() == source.text.split()
+
+
+def test_a_macro_is_changed_in_all_its_uses() -> None:
+    used = template(
+        "{{ is_overwritten('epoch', '1', 'a') }} or {{ is_overwritten('2', 'b', 'c') }}"
+    )
+    (form,) = {use.form for use in used.uses.values()}
+    (changed,) = (body for change, body in changes_of_macro(form) if "<=" in change.after)
+    text = complete(used, {form: changed})
+    assert "one.start_high <= 1" in text
+    assert "one.start_high <= b" in text
+
+
+def test_arguments_of_a_macro_are_changed_and_rows_that_it_leaves_out() -> None:
+    used = template("select * from {{ of_present_topic('(select * from t where a)', 'at') }} as r")
+    made = {(one.before, one.after): one.text for one in changes_of_template(used)}
+    assert [after for _, after in made] == [
+        "of_present_topic(rows=* FROM t WHERE TRUE))",
+        "(select * from t where a)",
+    ]
+    text = made["of_present_topic(…)", "(select * from t where a)"]
+    assert text == "select * from (select * from t where a) as r"
+
+
+def test_every_macro_that_a_check_uses_is_judged_by_it() -> None:
+    assert "spans" in macros()
+    assert {form.macro for forms in macros().values() for form in forms} == macros().keys()
+
+
 def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
     outcomes = [Outcome.VERDICT, Outcome.PLACE, Outcome.ERROR, Outcome.WORDS, Outcome.NONE]
     judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
-    reported = part(Mutants(counted({"lost_record": judged}), []))
+    reported = part(Mutants(counted({"lost_record": judged}), [], []))
     assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in reported
     reported = "\n".join(survivors({"lost_record": judged}))
     assert "- s: `anot noticed` → `bnot noticed`" in reported
@@ -146,6 +193,6 @@ def test_a_survivor_with_a_reason_does_not_count() -> None:
     assert together([counts, counts]) == Counts("all", 4, 2, 0, 0, 0, equivalent=2)
 
 
-def test_every_reason_is_of_a_check_and_in_one_sentence() -> None:
-    assert {one.of for one in reasons()} <= set(map(str, CHECKS))
+def test_every_reason_is_of_a_check_or_macro_and_in_one_sentence() -> None:
+    assert {one.of for one in reasons()} <= set(map(str, CHECKS)) | macros().keys()
     assert [one for one in reasons() if not one.reason.endswith(".")] == []
