@@ -7,6 +7,10 @@ from itertools import takewhile
 from sqlglot import exp, parse_one
 from sqlglot.dialects.dialect import Dialect
 
+from analysis.statements.files import facts
+from analysis.statements.plan import PLANNED
+from contract.tables import TABLES
+
 _WORDS_AROUND, _WORDS_MAX = 4, 40
 _UNITS = (1_000, 1_000_000)
 """Factors, which are no bounds."""
@@ -223,7 +227,7 @@ def _join(node: exp.Expression) -> Changed:
         yield _with(node, kind={"SEMI": "ANTI", "ANTI": "SEMI"}[kind])
     elif side in {"LEFT", "FULL"}:
         yield _with(node, side=None if side == "LEFT" else "LEFT", kind=None)
-    elif on is not None or using:
+    elif (on is not None or using) and not _is_refused_without(node):
         yield _with(node, side="LEFT", kind=None)
     if on is not None and not isinstance(on, exp.And):
         yield _with(node, on=exp.true())
@@ -236,6 +240,46 @@ def _join(node: exp.Expression) -> Changed:
                 "this", exp.select(others).from_(node.this.copy()).subquery(node.alias_or_name)
             )
         yield made
+
+
+def _is_refused_without(join: exp.Expression) -> bool:
+    """Whether a condition that follows refuses a row that the join has no match for."""
+    select = join.parent
+    own = _columns_of(join.this) - {one.name for one in join.args.get("using") or []}
+    where = select.args.get("where") if select else None
+    conditions = list(where.this.flatten()) if where and isinstance(where.this, exp.And) else []
+    if where and not conditions:
+        conditions = [where.this]
+    return any(
+        column.table == join.alias_or_name or (not column.table and column.name in own)
+        for condition in conditions
+        for column in _known_columns(condition)
+    )
+
+
+def _known_columns(condition: exp.Expression) -> Iterator[exp.Column]:
+    """Yield the columns without which a condition does not hold."""
+    if isinstance(condition, exp.Not) and isinstance(condition.this, exp.Is):
+        condition = condition.this  # x IS NOT NULL
+    elif not isinstance(condition, (*_COMPARISONS, exp.Column, exp.RegexpLike)):
+        return
+    for column in condition.find_all(exp.Column):
+        around = column.parent
+        while column is not condition and isinstance(around, _ARITHMETIC):
+            around = around.parent
+        if column is condition or around is condition:
+            yield column
+
+
+def _columns_of(table: exp.Expression) -> set[str]:
+    """The columns that a table, a fact or a step is known to have."""
+    if not isinstance(table, exp.Table):
+        return set()
+    for step in table.root().find_all(exp.CTE):
+        if step.alias == table.name:
+            return set(step.this.named_selects)
+    declared = {**TABLES, **PLANNED, **{name: one.schema for name, one in facts().items()}}
+    return set(declared[table.name].names) if table.name in declared else set()
 
 
 def _left_out(keys: list[exp.Expression]) -> Changed:

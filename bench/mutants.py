@@ -100,9 +100,10 @@ class Asked(NamedTuple):
             return Outcome.ERROR
         if _counted(rows, FINDING_COLUMNS) == _counted(before.rows, FINDING_COLUMNS):
             return Outcome.NONE
-        if _counted(rows, _JUDGED) == _counted(before.rows, _JUDGED):
-            return Outcome.WORDS
-        return Outcome.PLACE if self.met(check, rows) == before.met else Outcome.VERDICT
+        if self.met(check, rows) != before.met:
+            return Outcome.VERDICT
+        same = _counted(rows, _JUDGED) == _counted(before.rows, _JUDGED)
+        return Outcome.WORDS if same else Outcome.PLACE
 
     def _rows(self, check: Check, text: str) -> list[Row]:
         with _limited(self.trace):

@@ -64,7 +64,7 @@ given as (
 read as (
   select {{ position }},
     max_by(leader_epoch, polled_micros) filter (where not is_of_former) as read_epoch,
-    max_by(leader_epoch, polled_micros) filter (where is_of_former) as former_epoch
+    max_by(leader_epoch, polled_micros) as last_epoch
   from {{ with_former_topic("given", "polled_micros") }}
   group by all
 ),
@@ -85,7 +85,7 @@ select *,
     or {{ may_be_overwritten("known_epoch", "from_offset", "at_micros + :clock_micros") }}
     as is_unsure,
   case
-    when read_epoch is null and former_epoch = from_epoch
+    when read_epoch is null and last_epoch = from_epoch
       and not exists(timeline, one -> one.leader_epoch = from_epoch) then 'former topic'
     when read_epoch is null then 'unread'
     when from_epoch < read_epoch and forked_at <= to_offset

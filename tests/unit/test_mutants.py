@@ -75,6 +75,22 @@ def changed(text: str) -> list[str]:
             "1 from t semi join u using (group, member)",
             ["1 FROM t ANTI JOIN u USING (group, member)", "1 FROM t SEMI JOIN u USING (group)"],
         ),
+        (
+            "1 from t join u on a where b",
+            [
+                "1 FROM t LEFT JOIN u ON a WHERE b",
+                "1 FROM t JOIN u ON TRUE WHERE b",
+                "1 FROM t JOIN u ON a WHERE TRUE",
+            ],
+        ),
+        (
+            "1 from t join u on a where u.b",
+            ["1 FROM t JOIN u ON TRUE WHERE u.b", "1 FROM t JOIN u ON a WHERE TRUE"],
+        ),
+        (
+            "1 from t join sends on a where acks",
+            ["1 FROM t JOIN sends ON TRUE WHERE acks", "1 FROM t JOIN sends ON a WHERE TRUE"],
+        ),
         ("1 order by a desc", ["1 ORDER BY a ASC NULLS LAST"]),
         (
             "lag(a) over (partition by topic, b)",

@@ -171,10 +171,13 @@ def end_of_the_second_topic(h: History) -> None:
     copies(h, (1, 2), (0, 99, 0), sequences={0: NEW}, high_watermark=100)
 
 
-def _truncation_reported(h: History, epoch: int, *, has_read: bool = False) -> None:
+def _truncation_reported(
+    h: History, epoch: int, *, has_read: bool = False, position_epoch: int | None = None
+) -> None:
     """A group has read 100 records of a topic, the second half of an epoch; then of a new one.
 
     has_read: it read the new topic's records up to its position, 100, as well.
+    position_epoch: that its position has; else the epoch that it read.
     """
     written(h, 50)
     if epoch:
@@ -182,7 +185,7 @@ def _truncation_reported(h: History, epoch: int, *, has_read: bool = False) -> N
     h.sent(50, 99, at=3.5)
     h.group()
     started(h, 0, at=5, fresh=True)
-    h.polled(0, 49, at=5.5)
+    h.polled(0, 99, at=5.5)
     h.polled(50, 99, at=5.6, epoch=epoch)
     h.changed("caught_up", at=6, position=100)
     h.changed("closed", at=8)
@@ -190,7 +193,7 @@ def _truncation_reported(h: History, epoch: int, *, has_read: bool = False) -> N
     started(h, 0 if has_read else 100, at=30, member="2")
     if has_read:
         h.polled(0, 99, at=30.5, member="2", sequence=NEW)
-    h.reset("truncation", 100, 50, at=31, epoch=epoch)
+    h.reset("truncation", 100, 50, at=31, epoch=epoch if position_epoch is None else position_epoch)
     h.polled(50, 149, at=32, member="2", sequence=NEW + 50)
     h.changed("caught_up", at=33, position=150, member="2")
     h.changed("closed", at=34, member="2")
@@ -222,6 +225,24 @@ def epoch_of_both_topics(h: History) -> None:
 )
 def truncation_told_of_the_new_topic(h: History) -> None:
     _truncation_reported(h, 0, has_read=True)
+
+
+@asks(
+    "The same, of an epoch that only the old topic has.",
+    source="KIP-320: a position's epoch is that of the record before it, which is of the new topic",
+    expects={"false_truncation": VIOLATION},
+)
+def old_epoch_though_the_new_topic_was_read(h: History) -> None:
+    _truncation_reported(h, 1, has_read=True)
+
+
+@asks(
+    "A position has an epoch that no record of the old topic or the new one had.",
+    source="KIP-320: the epoch is that of the record before the position, which nothing shows here",
+    expects={"false_truncation": f"{UNDECIDED}: unread"},
+)
+def epoch_of_no_topic(h: History) -> None:
+    _truncation_reported(h, 1, position_epoch=7)
 
 
 @asks(
