@@ -6,6 +6,7 @@ from tests.exam.commit_verbs import COMMIT
 from tests.exam.histories.spans import END, LOGS, PLACES, sent, several
 from tests.exam.history import VIOLATION, History, asks
 from tests.exam.scenes import copies
+from tests.exam.transaction_verbs import Batch, replicas
 
 T0, T1, U = LOGS
 NEW = 100
@@ -113,3 +114,76 @@ def members_are_led_back_in_several_partitions(h: History) -> None:
     h.polled(11, at=39.0, sequence=sequence(U, 11), epoch=-1, group="m", **U)
     led_back(12, 4, at=42.0, group="m", **U)
     led_back(8, 4, at=42.0, group="n", **U)
+
+
+def stalled(
+    h: History,
+    position: int | None,
+    *places: dict[str, Any],
+    at: float,
+    seq: int,
+    group: str = "g",
+    member: str = "1",
+) -> None:
+    """A member reports in one event that it did not reach the end of its partitions."""
+    for where in places:
+        h.changed("stalled", at=at, position=position, group=group, member=member, **where)
+        h.rows["group_events"][-1]["seq"] = seq
+
+
+@asks(
+    "Members stall in several partitions at once: as faults begin and end, at positions that "
+    "administrators set for them and for others, and at transactions that are open.",
+    source="docs/findings.md, stuck_consumer; KIP-320: a client waits for metadata of the epoch "
+    "that it has; KIP-98: read_committed ends at the last stable offset",
+    expects={
+        "stuck_consumer": f"{VIOLATION}: no fault: the member stopped at 9; the log ends at 16",
+    },
+)
+def members_stall_in_several_partitions(h: History) -> None:
+    several(h)
+    for group, topic in (("c", "t"), ("d", "t"), ("c", "u")):
+        h.group(group, topic, isolation="read_committed")
+    sent(h)
+    for number, where in enumerate(LOGS):
+        h.sampled(1, at=9.0, end=END, **where)
+        batches = (
+            Batch(0, 11, sequence=number * END),
+            Batch(12, END - 1, pid=1 + number, sequence=number * END + 12, at=8.0),
+        )
+        replicas(h, *batches, **where)
+    h.led(2, 3, at=20.0, isr=(1, 2), **T0)
+    for where in (T1, U):
+        h.led(2, 9, at=41.5, isr=(1, 2), **where)
+    h.led(1, 7, at=80.0, isr=(1, 2), **T0)
+    # Of one group, or one partition; and with an epoch that a leader had, or later, or elsewhere.
+    for offset, epoch, at in ((8, 0, 25.0), (8, 5, 26.0), (8, 7, 27.0), (10, 9, 40.1)):
+        set_by_administrator(h, offset, epoch, at=at, group="g", where=T0)
+    for offset, epoch, at in ((8, 3, 26.0), (12, 9, 27.0)):
+        set_by_administrator(h, offset, epoch, at=at, group="k", where=T0)
+    stalled(h, 8, T0, T1, U, at=40.0, seq=1001)
+    stalled(h, 8, T0, at=40.0, seq=1001, group="k")
+    stalled(h, 9, T0, at=40.0, seq=1002, member="2")
+    stalled(h, 10, T0, at=40.0, seq=1003, member="3")
+    stalled(h, 8, T0, at=41.0, seq=1004)
+    stalled(h, None, T0, at=42.0, seq=1005)
+    # An epoch 9 is set, and led, at the moment of the report.
+    set_by_administrator(h, 11, 9, at=43.002, group="k", where=T0)
+    stalled(h, 11, T0, at=43.0, seq=1006, group="k")
+    set_by_administrator(h, 11, 12, at=43.0, group="g", where=T1)
+    h.led(1, 12, at=44.0, isr=(1, 2), **T1)
+    stalled(h, 11, T1, at=44.0, seq=1007)
+    for member, position, at in (("1", 12, 50.0), ("2", 13, 50.0), ("1", 12, 52.0)):
+        seq = 1008 + len(h.rows["group_events"])
+        stalled(h, position, T0, T1, U, at=at, seq=seq, group="c", member=member)
+        stalled(h, position, T0, at=at, seq=seq, group="d", member=member)
+    for injected, healed in ((10.0, 11.0), (55.0, 56.0)):
+        h.fault("pause", h.on_broker(1), injected=injected, healed=healed)
+    h.fault("bounce", h.on_broker(1), injected=60.0, proved=62.0)
+    nowhere = {"topic": "", "partition": -1}
+    for at in (55.0, 56.0, 57.0, 62.0, 92.0, 92.1, 102.0):
+        stalled(h, 6, T0, at=at, seq=round(10 * at), member="4")
+        stalled(h, None, nowhere, at=at, seq=round(10 * at), member="5")
+    for at in (107.0, 107.1):
+        stalled(h, None, nowhere, at=at, seq=round(10 * at), member="5")
+    h.seconds = 120.0
