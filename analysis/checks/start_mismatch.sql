@@ -84,7 +84,7 @@ aborted as (
   join all_offsets as o
     on (o.group, o.topic, o.partition, o.offset) = (a.group, a.topic, a.partition, a.start)
   join deliveries as d on (d.group, d.topic, d.partition) = (a.group, a.topic, a.partition)
-  where marker = 'abort' and not is_tombstone and o.committed_micros <= from_micros
+  where marker = 'abort' and o.committed_micros <= from_micros
     and last_offset >= committed_offset and d.first_offset < start and at_micros <= from_micros
 ),
 starts_apart as (
@@ -95,7 +95,7 @@ starts_apart as (
   left join resets_before using (group, topic, partition, member, from_seq)
   left join gaps using (group, topic, partition, member, from_seq)
   left join aborted using (group, topic, partition, member, from_seq)
-  where start < committed_offset or reset_cause is not null or records > 0 or is_aborted
+  where start < committed_offset or reset_cause is not null or records is not null or is_aborted
 ),
 sought as (
   select * from sought_positions where first_offset != position

@@ -31,7 +31,8 @@ from tests.exam.history import (
 from tests.exam.world import World
 
 Said = dict[str, dict[str, str]]
-"""By history, then by check: a line for each of the worst findings, `verdict: kind: cause`.
+"""By history, then by check: a line for each of the worst findings, `verdict: kind: words`, which
+are the cause and the evidence.
 
 A check without findings is left out.
 """
@@ -76,7 +77,8 @@ class Exam:
             if one.lacks:
                 assert check not in asked_for, f"the exam can't ask {check}: {one.lacks}"
             for row in one.findings:
-                reported = (row["verdict"], row["kind"], row["cause"])
+                words = f"{row['cause']} {row['evidence']}"
+                reported = (row["verdict"], row["kind"], words)
                 place = self._world.place_of(row)
                 assert place, f"a finding that belongs to no history: {row}"
                 found[place.name, check].append(reported)

@@ -51,7 +51,7 @@ class Question:
             question about the harness the module of `contract/`, the page or the decision.
         expects: by the name of a check: NONE, VIOLATION, PERMITTED, UNDECIDED, NOT_VIOLATION (the
             worst finding that it makes in this history), or NOT_EVALUABLE (alone only). After a
-            verdict, `: kind` or `: kind: words of the cause` asks for one such finding.
+            verdict, `: kind` or `: kind: words of the cause or evidence` asks for one such finding.
         alone: judged in a trace of its own: what it asks depends on a table that others fill, or on
             the whole run. Each costs seconds.
     """
