@@ -18,7 +18,7 @@ _MICROS = 1_000
 """From here on a number is a time, and one more is no other bound: it is doubled."""
 _THINGS = ("topic", "partition", "group")
 DETERMINED = {
-    ("member",): ("group",),  # its name begins with that of its group
+    ("member",): ("group",),  # a client's; the name of its group is in it
     ("offsets_partition", "offsets_offset"): ("group", "topic", "partition"),  # of one commit
 }
 """By columns, in all tables and facts that have them: others that are equal where these are.

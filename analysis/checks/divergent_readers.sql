@@ -67,10 +67,10 @@ others as (
   select s.*, d.group as other
   from passed_slices as s
   join sliced_polls as d
-    on (d.topic, d.partition, d.offset) = (s.topic, s.partition, s.offset) and d.group != s.group
+    on (d.topic, d.partition, d.offset) = (s.topic, s.partition, s.offset)
   join planned_groups as own on own.group = s.group
   join planned_groups as its on its.group = d.group and its.isolation = own.isolation
-  where {{ is_on_branch }}
+  where {{ is_on_branch() }}
 ),
 -- What came later in the same poll, in the wrong order, was given to both.
 given_to_one as (

@@ -38,7 +38,7 @@ judged as (
   from skipped
   left join committed_readers as c using (group, topic)
   left join transactional_writes using (topic, partition, value)
-  where {{ is_on_branch }}
+  where {{ is_on_branch() }}
 ),
 required as (
   select * from judged where ended_as not in ('aborted', 'failed')
