@@ -259,9 +259,12 @@ def _is_refused_without(join: exp.Expression) -> bool:
 
 def _known_columns(condition: exp.Expression) -> Iterator[exp.Column]:
     """Yield the columns without which a condition does not hold."""
-    if isinstance(condition, exp.Not) and isinstance(condition.this, exp.Is):
-        condition = condition.this  # x IS NOT NULL
-    elif not isinstance(condition, (*_COMPARISONS, exp.Column, exp.RegexpLike)):
+    if isinstance(condition, exp.Not):
+        condition = condition.this
+        known: tuple[type[exp.Expression], ...] = (exp.Is,)  # x IS NOT NULL
+    else:
+        known = ()
+    if not isinstance(condition, (*_COMPARISONS, exp.Column, exp.RegexpLike, *known)):
         return
     for column in condition.find_all(exp.Column):
         around = column.parent

@@ -32,8 +32,8 @@ with reported as (
 -- What a leader reported before its server logged an advance proves nothing about it: the high
 -- watermark may have advanced in between.
 advances as (
-  select c.topic, c.partition, c.broker, epoch, log_start_offset, at_micros as advanced_micros
-  from log_start_changes as c join leader_epochs using (topic, partition, broker)
+  select topic, partition, c.broker, epoch, log_start_offset, at_micros as advanced_micros
+  from log_start_changes as c join leader_epochs using (topic, partition)
   where at_micros >= from_micros and (until_micros is null or at_micros < until_micros)
 ),
 lower as (
@@ -61,7 +61,7 @@ seen as (
 steps as (
   select topic, partition, retention_ms, log_start_offset as offset, min(at_micros) as at
   from reported join planned_topics using (topic)
-  where log_start_offset > 0 and not deletes and retention_ms is not null
+  where log_start_offset > 0 and not deletes
   group by all
 ),
 timed as (

@@ -15,7 +15,7 @@ from tests.exam.histories.spans import (
 from tests.exam.history import PERMITTED, VIOLATION, History, asks
 from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replica, replicas, stored_in_transaction
-from tests.exam.verbs import joined
+from tests.exam.verbs import cluster, joined
 
 T0, T1, U = LOGS
 NEW = 100
@@ -340,3 +340,73 @@ def members_begin_at_aborted_commits_among_others(h: History) -> None:
     for where, group in (*PLACES, *((T0, group) for group in ("m", "n", "q", "r"))):
         first = sequence(where, 0)
         h.polled(0, END - 1, at=60.0, sequence=first, member="6", group=group, **where)
+
+
+@asks(
+    "Leaders of several partitions report where their logs begin, some of which were deleted too "
+    "early, too far, or have gone back; so do a follower and a topic that was created again.",
+    source="KIP-107; UnifiedLog.deleteRetentionMsBreachedSegments; docs/findings.md, "
+    "retention_overreach",
+    expects={
+        "retention_overreach": f"{VIOLATION}: above the high watermark: log start 12 is above "
+        "high watermark 9",
+    },
+)
+def logs_begin_elsewhere_in_others(h: History) -> None:
+    for topic, of_topic in {
+        "kept": {"partitions": 4, "retention_ms": 60_000},
+        "ordered": {"partitions": 2, "deletes": True},
+        "short": {"deletes": True, "retention_ms": 60_000},
+        "endless": {"partitions": 2},
+        "again": {"partitions": 2},
+    }.items():
+        h.topic(topic, **of_topic)
+        for partition in range(of_topic.get("partitions", 1)):
+            cluster(h, topic=topic, partition=partition)
+
+    def starts(at: float, start: int, end: int, place: dict[str, Any], epoch: int = 0) -> None:
+        h.sampled(1, at=at, start=start, end=end, epoch=epoch, **place)
+
+    def place(topic: str, partition: int = 0) -> dict[str, Any]:
+        return {"topic": topic, "partition": partition}
+
+    # The youngest record is the last one below the start, or is of another partition.
+    for partition, written in ((0, (5.0, 8.0)), (1, (8.0, 8.0)), (2, (5.0, 60.0)), (3, (5.0, 5.0))):
+        for offset, at in ((0, written[0]), (3, written[1]), (4, 60.0)):
+            sent_at = {"sequence": partition * END + offset, **place("kept", partition)}
+            h.sent(offset, 2 if offset == 0 else None, at=at, **sent_at)
+    for at in (10.0, 80.0):
+        starts(at, 4, END, place("kept", 0))
+    starts(10.5, 1, END, place("kept", 1))
+    starts(70.0, 4, END, place("kept", 2))
+    starts(70.0, 4, END, place("kept", 3))
+    h.sent(0, 3, at=8.0, sequence=9 * END, **place("short"))
+    starts(10.0, 4, END, place("short"))
+    # Above the high watermark, which is 0, not known, or reported too early to say so.
+    starts(10.0, 3, 0, place("ordered", 1))
+    h.log_started(1, 12, at=20.0, **place("ordered"))
+    for at, end, asked in ((20.003, 11, 19.998), (23.0, 10, None), (25.0, 9, 24.9), (26.0, -1, 25.9)):
+        starts(at, 8, end, place("ordered"))
+        h.rows["samples"][-1]["asked_micros"] = asked and h.at(asked)
+    h.led(1, 1, at=30.0, isr=(1, 2), **place("ordered"))
+    starts(35.0, 9, 9, place("ordered"), 1)
+    h.log_started(1, 2, at=30.0, **place("ordered", 1))
+    h.led(1, 1, at=30.0, isr=(1, 2), **place("ordered", 1))
+    starts(35.0, 1, 0, place("ordered", 1), 1)
+    h.led(1, 2, at=40.0, isr=(1, 2), **place("ordered"))
+    starts(45.0, 6, END, place("ordered"), 2)
+    h.led(1, 3, at=50.0, isr=(1, 2), **place("ordered"))
+    for at, start in ((55.0, 7), (56.0, 12)):
+        starts(at, start, END, place("ordered"), 3)
+    h.log_started(1, 14, at=60.0, **place("ordered"))
+    starts(63.0, 12, 13, place("ordered"), 3)
+    h.rows["samples"][-1]["asked_micros"] = None
+    starts(10.0, 1, END, place("endless"))
+    for at, start in ((10.0, 3), (20.0, 8)):
+        starts(at, start, END, place("endless", 1))
+    # Of a topic that was created again with fewer partitions, and of a follower.
+    starts(10.0, 8, END, place("again"))
+    h.led(1, 0, at=20.0, isr=(1, 2), topic_id="second", **place("again"))
+    starts(30.0, 0, END, place("again"))
+    h.sampled(2, at=10.0, start=5, end=END, leader=1, **place("again", 1))
+    copies(h, (1, 2), (0, END - 1, 0), **place("again"))
