@@ -61,7 +61,7 @@ logs as (
 -- `servers`: the voters whose logs reach the high watermark.
 reaching as (
   select leader, metadata_epoch, high_watermark, at, voters,
-    sort_array(collect_set(if(log_end >= high_watermark, server, null))) as servers
+    sort_array(collect_list(if(log_end >= high_watermark, server, null))) as servers
   from logs
   group by all
 ),
@@ -70,7 +70,7 @@ removed as (
   select * from cut_metadata_batches
   left anti join (select {{ batch }} from metadata_batches) as there using ({{ batch }})
 )
-select leader, metadata_epoch, high_watermark, at, sort_array(collect_set(server)) as servers,
+select leader, metadata_epoch, high_watermark, at, sort_array(collect_list(server)) as servers,
   'overwritten' as kind, format_string('epoch %s just below it', found_epoch) as got
 from logs left join first_entries using (metadata_epoch)
 where log_end >= high_watermark and (found_epoch > metadata_epoch

@@ -204,8 +204,7 @@ def members_stall_in_several_partitions(h: History) -> None:
     source="docs/findings.md, reset; contract/tables_of_servers.py: size_bytes, "
     "max_timestamp_micros",
     expects={
-        "reset": f"{PERMITTED}: out_of_range: "
-        '"records":-6,"bytes":600,"seconds":2.0,"skipped":3',
+        "reset": f'{PERMITTED}: out_of_range: "records":-6,"bytes":600,"seconds":2.0,"skipped":3',
     },
 )
 def resets_pass_records_between_others(h: History) -> None:
@@ -330,7 +329,9 @@ def members_begin_at_aborted_commits_among_others(h: History) -> None:
         for offset in aborted:
             stored_in_transaction(h, offset, 0, at=31.0, marker="abort", **of_group)
         h.changed("opened", at=39.5, member="2", group=group)
-        assigned(h, where, position=aborted[0] if where == T1 else 12, at=40.0, seq=3001, group=group)
+        assigned(
+            h, where, position=aborted[0] if where == T1 else 12, at=40.0, seq=3001, group=group
+        )
     h.polled(0, 9, at=40.0, group="q")
     # Of other members: aborted at the moment of the assignment, later, and in the one before.
     for member, offset, at in (("3", 14, 40.0), ("4", 13, 45.0), ("5", 12, 31.0)):
@@ -385,7 +386,12 @@ def logs_begin_elsewhere_in_others(h: History) -> None:
     # Above the high watermark, which is 0, not known, or reported too early to say so.
     starts(10.0, 3, 0, place("ordered", 1))
     h.log_started(1, 12, at=20.0, **place("ordered"))
-    for at, end, asked in ((20.003, 11, 19.998), (23.0, 10, None), (25.0, 9, 24.9), (26.0, -1, 25.9)):
+    for at, end, asked in (
+        (20.003, 11, 19.998),
+        (23.0, 10, None),
+        (25.0, 9, 24.9),
+        (26.0, -1, 25.9),
+    ):
         starts(at, 8, end, place("ordered"))
         h.rows["samples"][-1]["asked_micros"] = asked and h.at(asked)
     h.led(1, 1, at=30.0, isr=(1, 2), **place("ordered"))

@@ -363,3 +363,92 @@ def metadata_is_truncated_too_far_first(h: History) -> None:
     held(h, 1, 6, 7)
     truncated(h, 1, 4, at=11.0)
     truncated(h, 1, 6, at=11.2)
+
+
+@asks(
+    "Two servers held entries that they lack at the end, one of them twice; they truncate before, "
+    "between and after, too little and too much, and a topic is truncated too.",
+    source="KIP-595, Fetch: a log is truncated to the end of the largest common epoch, in rounds",
+    expects={
+        "metadata_truncation": f"{VIOLATION}: too little: the metadata log of server 2 held epoch "
+        "7 from offset 6 to 8, where it has epochs [4,5] at the end: truncated to 8 in 1 rounds",
+    },
+)
+def servers_truncate_metadata_among_others(h: History) -> None:
+    divided(h)
+    for server in (1, 2):
+        held(h, server, 6, 7, 8, epoch=3)
+    held(h, 3, 10, 11, epoch=3)
+    batch(h, "metadata_batches", 1, 20, 2, leader=None, at_micros=h.at(20.5))
+    for table, epochs in (
+        ("cut_metadata_batches", {6: 7, 7: 8, 8: 8}),
+        ("metadata_batches", {5: 3, 6: 4, 7: 5, 8: 5, 9: 6}),
+    ):
+        for row in h.rows[table]:
+            if row["server"] == h.broker(2):
+                row["metadata_epoch"] = epochs.get(row["base_offset"], 1)
+    for server, to, at in (
+        (1, 2, 8.0),
+        (1, 6, 11.0),
+        (1, 4, 30.0),
+        (1, 20, 31.0),
+        (2, 8, 11.0),
+        (3, 9, 11.0),
+    ):
+        truncated(h, server, to, at=at)
+    h.truncated(1, 3, at=12.0)
+    held(h, 1, 20, 21, epoch=4)
+    for row in h.rows["cut_metadata_batches"][-2:]:
+        row["taken_micros"] = h.at(30.0)
+
+
+@asks(
+    "High watermarks of several leaders: of a log that ends just there, of voters that had not "
+    "read so far or have no log, of one without its first entry; and a server lacks batches that "
+    "differ from those of the logs in one thing each.",
+    source=RAFT + "; contract/tables_of_servers.py: what a batch is",
+    expects={
+        "metadata_lost": f"{VIOLATION}: truncated: truncated, 5 batches that no log has",
+    },
+)
+def metadata_is_lost_among_others(h: History) -> None:
+    divided(h)
+    for server, to in ((4, 12), (5, 12), (6, 11), (7, 11), (8, 11), (9, 1)):
+        logs(h, of=(server,), to=min(to, 10))
+        for offset in range(10, to):
+            batch(h, "metadata_batches", server, offset, 2, leader=None, at_micros=h.at(20.5))
+
+    def sample(epoch: int, high_watermark: int, *voters: int, at: float, server: int = 4) -> None:
+        reported(h, server, epoch, high_watermark, (), at=at)
+        h.rows["quorum_samples"][-1]["voters"] = [h.broker(one) for one in voters]
+
+    # Half of the voters reach it; later the leader reported less, of others.
+    sample(2, 12, 4, 5, 6, 7, at=21.0)
+    sample(2, 11, 6, at=22.0)
+    # Nobody reaches it, by one; a single voter does, of three; and there are no logs at all.
+    sample(3, 0, 9, 11, 12, at=21.0)
+    sample(4, 1, 9, 11, 12, at=21.0)
+    sample(5, 5, 13, 14, 15, at=21.0)
+    # The first entry of epoch 6 is in no log; voter 9 had not read so far.
+    sample(6, 11, 6, 7, 8, at=25.0, server=6)
+    batch(h, "metadata_batches", 4, 12, 6, leader=None, at_micros=h.at(26.0))
+    batch(h, "cut_metadata_batches", 6, 15, 6, leader=None, taken_micros=h.at(10.0))
+    sample(7, 11, 6, 7, 8, 9, at=25.0, server=7)
+    first = {"leader": h.broker(7), "taken_micros": h.at(10.0)}
+    batch(h, "cut_metadata_batches", 7, 8, 7, **first)
+    # Below the high watermark: each differs from an entry in one thing; and a newer epoch.
+    for at, high_watermark in ((9.0, 7), (10.0, 8), (11.0, 40)):
+        reported(h, 8, 1, high_watermark, (), at=at)
+    for change in (
+        {"base_offset": 1},
+        {"last_offset": 3},
+        {"metadata_epoch": of_its_own(h, 0)},
+        {"size_bytes": 101},
+        {"checksum": 1},
+        {"metadata_epoch": of_its_own(h, 9), "base_offset": 7, "last_offset": 7},
+        {"base_offset": 30, "last_offset": 30},
+    ):
+        offset = {"last_offset": 1, "metadata_epoch": 4, "size_bytes": 5, "checksum": 0}
+        at = next((offset[name] for name in change if name in offset), 2)
+        batch(h, "cut_metadata_batches", 8, at, 1, leader=None, taken_micros=h.at(10.0))
+        h.rows["cut_metadata_batches"][-1].update(change)
