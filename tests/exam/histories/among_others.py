@@ -14,7 +14,7 @@ from tests.exam.histories.spans import (
 )
 from tests.exam.history import PERMITTED, VIOLATION, History, asks
 from tests.exam.scenes import copies
-from tests.exam.transaction_verbs import Batch, replica, replicas, stored_in_transaction
+from tests.exam.transaction_verbs import Batch, replica, replicas, started, stored_in_transaction
 from tests.exam.verbs import cluster, joined
 
 T0, T1, U = LOGS
@@ -343,6 +343,20 @@ def members_begin_at_aborted_commits_among_others(h: History) -> None:
         h.polled(0, END - 1, at=60.0, sequence=first, member="6", group=group, **where)
 
 
+def with_bounds(h: History) -> None:
+    """Topics whose records go by time, by order, by both, or never."""
+    for topic, of_topic in {
+        "kept": {"partitions": 4, "retention_ms": 60_000},
+        "ordered": {"partitions": 2, "deletes": True},
+        "short": {"deletes": True, "retention_ms": 60_000},
+        "endless": {"partitions": 2},
+        "again": {"partitions": 2},
+    }.items():
+        h.topic(topic, **of_topic)
+        for partition in range(of_topic.get("partitions", 1)):
+            cluster(h, topic=topic, partition=partition)
+
+
 @asks(
     "Leaders of several partitions report where their logs begin, some of which were deleted too "
     "early, too far, or have gone back; so do a follower and a topic that was created again.",
@@ -354,16 +368,7 @@ def members_begin_at_aborted_commits_among_others(h: History) -> None:
     },
 )
 def logs_begin_elsewhere_in_others(h: History) -> None:
-    for topic, of_topic in {
-        "kept": {"partitions": 4, "retention_ms": 60_000},
-        "ordered": {"partitions": 2, "deletes": True},
-        "short": {"deletes": True, "retention_ms": 60_000},
-        "endless": {"partitions": 2},
-        "again": {"partitions": 2},
-    }.items():
-        h.topic(topic, **of_topic)
-        for partition in range(of_topic.get("partitions", 1)):
-            cluster(h, topic=topic, partition=partition)
+    with_bounds(h)
 
     def starts(at: float, start: int, end: int, place: dict[str, Any], epoch: int = 0) -> None:
         h.sampled(1, at=at, start=start, end=end, epoch=epoch, **place)
@@ -416,3 +421,57 @@ def logs_begin_elsewhere_in_others(h: History) -> None:
     starts(30.0, 0, END, place("again"))
     h.sampled(2, at=10.0, start=5, end=END, leader=1, **place("again", 1))
     copies(h, (1, 2), (0, END - 1, 0), **place("again"))
+
+
+@asks(
+    "Batches of old producer epochs and gaps in sequence numbers are between those of other "
+    "partitions, replicas and producer ids, and sends of old epochs between those of others.",
+    source="KIP-98: ProducerAppendInfo.checkProducerEpoch, checkSequence; a sequence number after "
+    "2^31 - 1 is 0",
+    expects={
+        "zombie_producer_accepted": f"{VIOLATION}: appended: "
+        '"producer_epoch":0,"newer_epoch":2,"batches":2',
+    },
+)
+def old_producer_epochs_are_among_others(h: History) -> None:
+    several(h)
+    for where in (T1, U):
+        h.led(1, 0, at=0.6, isr=(1, 2, 3), replicas=(1, 2, 3), **where)
+    batches = [(0, 3, 0), (4, 5, 2), (6, 7, 0), (8, 8, 1), (9, 10, 0)]
+    made = [Batch(first, last, pid=1, pid_epoch=epoch) for first, last, epoch in batches]
+    for broker, epoch in ((1, 3), (2, 4)):
+        # After a loss, the replicas differ in the last batch.
+        replica(h, broker, *made, Batch(11, 11, pid=1, pid_epoch=epoch), **T0)
+    replica(h, 3, Batch(0, 3, pid=1, pid_epoch=7), Batch(4, 10, pid=1, pid_epoch=6), **T0)
+    spans = (
+        Batch(0, 0, pid=1, pid_epoch=9),
+        Batch(1, 1, pid=2, pid_epoch=1),
+        Batch(2, 2, pid=2, pid_epoch=0),
+        # Gaps of one number, and of the most that are one, and of one more: less than before.
+        Batch(3, 3, pid=3, base_sequence=0),
+        Batch(4, 4, pid=3, base_sequence=2),
+        Batch(5, 5, pid=4, base_sequence=0),
+        Batch(6, 6, pid=4, base_sequence=2**30),
+        Batch(7, 7, pid=5, base_sequence=0),
+        Batch(8, 8, pid=5, base_sequence=2**30 + 1),
+    )
+    for broker in (1, 2, 3):
+        replica(h, broker, *spans, **T1)
+        replica(h, broker, Batch(0, 0), **U)
+    for row in h.rows["replica_batches"]:
+        if row["producer_id"] == h.place.producer_id(2):
+            row["producer_id"] = 0
+    for transactional_id, old, new, worker in (("x", "p", "p2", "w"), ("y", "q", "q2", "w2")):
+        ids = {"transactional_id": transactional_id, "pid": 10 + ord(old)}
+        started(h, at=5.0, producer=old, **ids)
+        started(h, at=20.0, pid_epoch=1, producer=new, **ids)
+        for row in h.rows["transactions"][-2:]:
+            row["worker"] = h.own(worker)
+    # Half a millisecond after a report of the same worker, and of another one.
+    soon = {"at": 20.01, "intended_at": 20.0005, "transaction": 0}
+    h.sent(30, sequence=130, partition=1, **soon)
+    h.sent(31, sequence=131, producer="q", **soon)
+    for offset, at in ((20, 30.0), (25, 31.0)):
+        h.sent(offset, offset + 1, at=at, sequence=100 + offset, transaction=0)
+    lost = {"outcome": "unknown", "error": "TimeoutException", "transaction": 0}
+    h.sent(None, at=40.0, sequence=140, **lost)
