@@ -8,8 +8,8 @@
     from (
       select *, sum(_apart) over (partition by {{ keys }} order by offset) as _span
       from (
-        select *, if(coalesce(offset > lag(last_offset) over (
-            partition by {{ keys }} order by offset) + 1, true), 1, 0) as _apart
+        select *, if(offset <= lag(last_offset) over (
+            partition by {{ keys }} order by offset) + 1, 0, 1) as _apart
         from {{ rows }}))
     group by {{ keys }}, _span)
 {%- endmacro %}
