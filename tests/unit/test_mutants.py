@@ -106,10 +106,9 @@ def test_columns_are_determined_by_others_in_the_whole_exam() -> None:
     for question in questions():
         for rows in question.history().rows.values():
             for by, of in DETERMINED.items():
-                if rows and rows[0].keys() >= {*by, *of}:
-                    named = [row for row in rows if all(row[one] not in (None, "") for one in by)]
-                    known = {tuple(row[one] for one in (*by, *of)) for row in named}
-                    assert len(known) == len({one[: len(by)] for one in known})
+                named = [row for row in rows if all(map(row.get, by)) and row.keys() >= {*of}]
+                known = {tuple(row[one] for one in (*by, *of)) for row in named}
+                assert len(known) == len({one[: len(by)] for one in known})
 
 
 def test_a_window_begins_and_ends_elsewhere() -> None:
