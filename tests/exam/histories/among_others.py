@@ -475,3 +475,131 @@ def old_producer_epochs_are_among_others(h: History) -> None:
         h.sent(offset, offset + 1, at=at, sequence=100 + offset, transaction=0)
     lost = {"outcome": "unknown", "error": "TimeoutException", "transaction": 0}
     h.sent(None, at=40.0, sequence=140, **lost)
+
+
+@asks(
+    "Replicas of several partitions hold different batches: below a high watermark that only their "
+    "leader reported, where nothing shows one, outside the ISR, and of a former topic.",
+    source="KIP-101; docs/findings.md, log_divergence: the bound below which offsets are committed",
+    expects={"log_divergence": f"{VIOLATION}: differs: 4 batches of epochs [0]"},
+)
+def replicas_differ_among_others(h: History) -> None:
+    for topic, partitions in (("t", 4), ("again", 2)):
+        h.topic(topic, partitions=partitions)
+
+    def place(partition: int, topic: str = "t") -> dict[str, Any]:
+        return {"topic": topic, "partition": partition}
+
+    three = {"replicas": (1, 2, 3)}
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), **three, **place(0))
+    h.led(1, 0, at=0.5, isr=(1, 2), replicas=(2, 1), **place(1))
+    h.led(1, 0, at=0.5, isr=(1, 2), replicas=(2, 3, 1), **place(2))
+    h.led(1, 0, at=0.5, isr=(1, 2), replicas=(1, 2), **place(3))
+    for partition in (0, 1):
+        h.led(1, 0, at=0.5, isr=(1, 2), replicas=(3, 2, 1), **place(partition, "again"))
+    again = {"replicas": (3, 2, 1), "topic_id": "second", **place(0, "again")}
+    h.led(1, 0, at=20.0, isr=(1, 2), **again)
+    for one in (place(0), place(3), place(0, "again")):
+        h.sampled(1, at=30.0, end=8, isr=(1, 2), **one)
+    first = (0, 3, 0)
+
+    def holds(
+        *brokers: int, spans: Any, at: int = 0, high: int | None = None, **where: Any
+    ) -> None:
+        copies(h, brokers, first, *spans, sequences={4: at}, high_watermark=high, **where)
+
+    # Broker 3 has what the others lack, below the leader's high watermark.
+    holds(1, 2, spans=((4, 5, 0), (6, 7, 0)), high=4, **place(0))
+    holds(3, spans=((4, 4, 0), (5, 5, 0), (6, 6, 0), (7, 7, 0)), at=50, high=4, **place(0))
+    # Nothing shows that the first batches were committed; outside the ISR, nothing was.
+    copies(h, (1,), (0, 3, 0), sequences={0: 60}, **place(1))
+    copies(h, (2,), (0, 3, 0), sequences={0: 70}, **place(1))
+    copies(h, (1, 2), (0, 3, 0), high_watermark=4, **place(2))
+    copies(h, (3,), (0, 3, 0), sequences={0: 80}, **place(2))
+    holds(1, spans=((4, 7, 0),), high=8, **place(3))
+    holds(2, spans=((4, 7, 0),), at=55, high=8, **place(3))
+    # Of the topic that was created again: of the former one is what broker 3 has.
+    holds(1, spans=((4, 7, 0),), high=8, **place(0, "again"))
+    holds(2, spans=((4, 7, 0),), at=90, high=8, **place(0, "again"))
+    copies(h, (3,), (0, 7, 0), sequences={0: 95}, high_watermark=8, **place(0, "again"))
+
+
+def of_three_epochs(h: History) -> None:
+    """The logs go on under epoch 1 from offset 8 and under epoch 2 from 12; nothing is lost."""
+    for number, where in enumerate(LOGS):
+        for epoch, (begins, at) in enumerate(((0, 1.0), (8, 20.0), (12, 25.0))):
+            h.led(1, epoch, at=at, isr=(1, 2), starts=begins, **where)
+            h.sampled(1, at=at + 1, end=END, epoch=epoch, **where)
+        spans = ((0, 7, 0), (8, 11, 1), (12, END - 1, 2))
+        sequences = {first: number * END + first for first, _, _ in spans}
+        copies(h, (1, 2), *spans, sequences=sequences, high_watermark=END, **where)
+
+
+@asks(
+    "Members of several groups and partitions are told that the log diverges, after they read the "
+    "record before their position under several epochs, or committed the position with several.",
+    source="KIP-320: a position has the epoch of the record before it, or that of the commit; "
+    "LeaderEpochFileCache.endOffsetFor",
+    expects={
+        "divergence_mismatch": f"{VIOLATION}: elsewhere: the exception has divergent offset 8, "
+        "but epoch 1 ends at 12",
+    },
+)
+def positions_have_epochs_from_several_sources(h: History) -> None:
+    several(h)
+    for group in ("l", "m", "n", "o", "q"):
+        h.group(group)
+    of_three_epochs(h)
+
+    def told(
+        offset: int, *places: dict[str, Any], group: str, at: float = 40.0, **columns: Any
+    ) -> None:
+        """The next record of these partitions is 10."""
+        made = {"member": "1", "divergent_epoch": 0, "seq": 5001} | columns
+        seq = made.pop("seq")
+        for where in places:
+            h.changed(
+                "failed",
+                at=at,
+                position=10,
+                exception="LogTruncationException",
+                message="Detected log truncation with diverging offset",
+                divergent_offset=offset,
+                group=group,
+                **made,
+                **where,
+            )
+            h.rows["group_events"][-1]["seq"] = seq
+
+    def read(group: str, epoch: int, at: float, where: dict[str, Any] = T0, seq: int = 0) -> None:
+        h.polled(9, at=at, epoch=epoch, sequence=sequence(where, 9), group=group, **where)
+        h.rows["polls"][-1]["seq"] = seq or 4000 + round(10 * at)
+
+    # Read under epoch 0 and then 1, and last without an epoch; of several partitions at once.
+    for where, group in (*PLACES, (T0, "l")):
+        for epoch, at in ((0, 15.0), (1, 30.0), (-1, 35.0)):
+            read(group, epoch, at, where)
+        h.commit(10, 0, at=16.0, group=group, **where)
+    told(8, T0, T1, U, group="g")
+    told(8, T0, group="g", seq=5002, at=41.0)
+    told(8, T0, group="g", member="2")
+    told(8, T0, group="k")
+    # Its own report is older or newer than the last poll, which has the same time.
+    read("l", 2, 40.0, seq=6000)
+    told(END, T0, group="l")
+    read("m", 0, 15.0)
+    read("m", 1, 40.0)
+    told(8, T0, group="m", member="2")
+    # The exception has an epoch itself.
+    told(12, T0, group="l", seq=5003, at=41.0, position_epoch=0)
+    read("n", 0, 15.0)
+    told(12, T0, group="n", position_epoch=1, divergent_epoch=1)
+    # Only commits have one.
+    for group, commits_of_group in {
+        "o": ((0, 20.0), (1, 30.0), (-1, 35.0)),
+        "q": ((0, 20.0), (1, 40.0)),
+    }.items():
+        for epoch, at in commits_of_group:
+            h.commit(10, epoch, at=at, group=group, **T0)
+        told(8, T0, group=group)
+    told(12, T0, group="q", seq=5004, at=38.0, divergent_epoch=1)
