@@ -433,8 +433,6 @@ def metadata_is_lost_among_others(h: History) -> None:
     batch(h, "metadata_batches", 4, 12, 6, leader=None, at_micros=h.at(26.0))
     batch(h, "cut_metadata_batches", 6, 15, 6, leader=None, taken_micros=h.at(10.0))
     sample(7, 11, 6, 7, 8, 9, at=25.0, server=7)
-    first = {"leader": h.broker(7), "taken_micros": h.at(10.0)}
-    batch(h, "cut_metadata_batches", 7, 8, 7, **first)
     # Below the high watermark: each differs from an entry in one thing; and a newer epoch.
     for at, high_watermark in ((9.0, 7), (10.0, 8), (11.0, 40)):
         reported(h, 8, 1, high_watermark, (), at=at)
