@@ -259,18 +259,17 @@ def _is_refused_without(join: exp.Expression) -> bool:
 
 def _known_columns(condition: exp.Expression) -> Iterator[exp.Column]:
     """Yield the columns without which a condition does not hold."""
-    if isinstance(condition, exp.Not):
-        condition = condition.this
-        known: tuple[type[exp.Expression], ...] = (exp.Is,)  # x IS NOT NULL
-    else:
-        known = ()
-    if not isinstance(condition, (*_COMPARISONS, exp.Column, exp.RegexpLike, *known)):
+    inner: exp.Expression = condition.this if isinstance(condition, exp.Not) else condition
+    is_not_null = inner is not condition and isinstance(inner, exp.Is)
+    if is_not_null and not isinstance(inner.expression, exp.Null):
         return
-    for column in condition.find_all(exp.Column):
+    if not (is_not_null or isinstance(inner, (*_COMPARISONS, exp.Column, exp.RegexpLike))):
+        return
+    for column in inner.find_all(exp.Column):
         around = column.parent
-        while column is not condition and isinstance(around, _ARITHMETIC):
+        while column is not inner and isinstance(around, _ARITHMETIC):
             around = around.parent
-        if column is condition or around is condition:
+        if column is inner or around is inner:
             yield column
 
 
