@@ -1,7 +1,7 @@
 """Statements in which each use of a macro is one word, so that macros are changed apart.
 
 A macro of `analysis/macros` is one text, which several statements use. What is wrong in it is wrong
-in all of them: so it is changed in all of them at once, and not in each statement anew. In a word's
+in all of them: so it is changed in all of them at once, not in each statement again. In a word's
 place stands the macro with its arguments: `_use_with_permit_1`, and in the macro's own text
 `_arg_offset` for an argument.
 """
