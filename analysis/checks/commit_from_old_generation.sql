@@ -11,7 +11,9 @@ source: >-
   KIP-848; `ConsumerGroup.validateOffsetCommit`: the coordinator must answer ILLEGAL_GENERATION,
   UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
 needs: [group_events, commits, committed_offsets]
-evaluated: select count(*) as evaluated from judged
+evaluated: >-
+  select count(*) as evaluated
+  from answered left semi join shared_partitions using (group, topic, partition)
 exercised: commits_of_shared_partitions
 cases:
 - violation: in turn
@@ -35,37 +37,28 @@ with answered as (
   from commits
   where outcome = 'ok'
 ),
--- took_micros: of the owner's first commit since.
+-- taken: by the owner's first commit since.
 owners as (
   select a.group, a.topic, a.partition, a.member as owner, a.generation as owner_generation,
     from_micros as owned_micros, left_micros as given_micros,
-    min(committed_micros) filter (where committed_micros > from_micros) as took_micros,
-    min_by(offset, committed_micros) filter (where committed_micros > from_micros) as owner_offset
+    min(struct(committed_micros as at_micros, offset))
+      filter (where committed_micros > from_micros) as taken
   from assignments as a left join answered using (group, topic, partition, member)
   group by all
-),
-shared as (
-  select group, topic, partition
-  from owners
-  group by group, topic, partition
-  having count(distinct owner) > 1
-),
-judged as (
-  select * from answered left semi join shared using (group, topic, partition)
 ),
 own as (
   select group, topic, partition, member, from_seq, from_micros from assignments
 ),
 of_assignment as (
-  select judged.*, max(from_micros) as own_micros
-  from judged join own using (group, topic, partition, member)
+  select answered.*, max(from_micros) as own_micros
+  from answered join own using (group, topic, partition, member)
   where from_seq <= seq
   group by all
 ),
 against_owners as (
   select *,
     coalesce(owned_micros > own_micros + :clock_micros
-      and took_micros + :clock_micros < began_micros, false) as is_in_turn,
+      and taken.at_micros + :clock_micros < began_micros, false) as is_in_turn,
     if(generation >= 0 and owner_generation >= 0, owner_generation > generation,
       owned_micros > own_micros and coalesce(given_micros > committed_micros, true)) as is_newer
   from of_assignment join owners using (group, topic, partition)
@@ -75,12 +68,12 @@ against_owners as (
 overtaken as (
   select o.group, o.topic, o.partition, o.member, o.seq, o.generation, o.offset, o.committed_epoch,
     o.began_micros, o.committed_micros, o.is_in_turn, o.owned_micros, o.owner,
-    if(o.is_in_turn, o.owner_offset, null) as owner_offset,
+    if(o.is_in_turn, o.taken.offset, null) as owner_offset,
     count_if(w.committed_micros > o.owned_micros) as committed_by_owner
   from against_owners as o
   join all_offsets as s on (s.group, s.topic, s.partition, s.offset)
     = (o.group, o.topic, o.partition, o.offset)
-  left join judged as w on (w.group, w.topic, w.partition, w.offset, w.member)
+  left join answered as w on (w.group, w.topic, w.partition, w.offset, w.member)
     = (o.group, o.topic, o.partition, o.offset, o.owner)
   where (o.is_in_turn or o.is_newer) and s.committed_micros > o.owned_micros + :clock_micros
     and s.committed_micros <= o.committed_micros + :clock_micros

@@ -31,7 +31,7 @@ place:
 */
 with raised as (
   select * from {{ of_present_topic("group_events", "at_micros") }}
-  where change = 'failed' and divergent_offset is not null
+  where divergent_offset is not null
 ),
 known as (
   select * except (known_epoch), if(known_epoch >= 0, known_epoch, divergent_epoch) as known_epoch

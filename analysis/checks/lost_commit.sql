@@ -43,10 +43,8 @@ acknowledged as (
   select * from {{ of_present_topic("answered", "committed_micros") }}
 ),
 stored as (
-  select asked.group, asked.topic, asked.partition, member, seq, asked.offset,
-    max(survives) as survives,
-    max(struct(offsets_partition, offsets_offset)) filter (where not survives) as out_of_sync_at,
-    max(brokers) filter (where not survives) as brokers
+  select asked.group, asked.topic, asked.partition, member, seq, max(survives) as survives,
+    max(struct(offsets_partition, offsets_offset)) as out_of_sync_at, max(brokers) as brokers
   from asked_commits as asked join all_offsets as o using (group, topic, partition, offset)
   where o.committed_micros between asked_first and asked_last
   group by all
@@ -57,7 +55,7 @@ with_other_offset as (
 lost as (
   select a.*, out_of_sync_at, brokers, oldest_micros, oldest_high, last_micros, last_low, last_at
   from acknowledged as a
-  left join stored using (group, topic, partition, member, seq, offset)
+  left join stored using (group, topic, partition, member, seq)
   left join stored_bounds using (group, topic, partition)
   left anti join with_other_offset using (group, topic, partition, member, seq)
   where not coalesce(survives, false)

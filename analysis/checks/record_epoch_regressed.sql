@@ -39,7 +39,6 @@ suspects as (
   select distinct group, topic, partition
   from read join read as older using (group, topic, partition)
   where older.epoch < read.epoch and older.offset_max > read.offset_min
-    and older.last_micros + :jump_micros >= read.first_micros
 ),
 ranges as (
   select group, topic, partition, member, seq, polled_micros as at_micros, leader_epoch,

@@ -17,7 +17,7 @@ columns: |
   at bigint: micros, when the wait began
   ended bigint: micros, when the record was delivered, or the partition lost or paused
   answered_micros bigint: when the record was acknowledged
-  is_for_all boolean: whether its send waited for the whole ISR, or may have
+  is_for_all boolean: whether its send waited for the whole ISR
 */
 with long as (
   select * from poll_pauses where ended - since >= {{ 2 * micros_per_second }}

@@ -87,5 +87,5 @@ select format_string('%s outages, the longest %.1f s on %s-%s; %,d operations wa
 from findings
 having count(*) > 0
 {% endset %}
-{# Of a send: whether it waits for the whole ISR; where its acks are not known, it may. #}
-{% set is_for_all = "coalesce(acks, 'all') not in ('0', '1')" %}
+{# Of a send: whether it waits for the whole ISR. #}
+{% set is_for_all = "acks not in ('0', '1')" %}
