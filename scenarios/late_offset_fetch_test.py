@@ -1,4 +1,4 @@
-"""Does a consumer read where it was told to if the response about its commits is late, or an error?
+"""Where does a consumer begin to read if the response of its OffsetFetch is late, or an error?
 
 Cluster: 1 broker, whose clients reach it through a proxy; one topic of one partition.
 Load:    a group of each client reads 50 records and commits 50; 50 records follow.
@@ -57,10 +57,9 @@ class LateOffsetFetchScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{stuck_consumer.groups + start_mismatch.groups verdict=violation + "
-        "skipped_record.groups?No|Yes}: of {polls.groups:group}, {stuck_consumer.groups} stood "
-        "still ({stuck_consumer.client}), {start_mismatch.groups verdict=violation} began "
-        "elsewhere and {skipped_record.groups} skipped records ({skipped_record.client})."
+        "Of {group_events.groups change=assigned:group}, {stuck_consumer.groups} stood still "
+        "({stuck_consumer.client}), {start_mismatch.groups verdict=violation} began elsewhere than "
+        "assigned and {skipped_record.groups} skipped records."
     )
     follows = Consequence(
         sentence=(
