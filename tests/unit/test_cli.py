@@ -130,7 +130,10 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (
             ("nightly", "--suite", "nonsense"),
             64,
-            "there are: arbiter, commit_epoch, hunt, nightly, protocol, reproduction, smoke",
+            (
+                "there are: arbiter, commit_epoch, handover, handover_ends, hunt, nightly, "
+                "protocol, reproduction, smoke"
+            ),
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),

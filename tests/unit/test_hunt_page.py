@@ -86,7 +86,7 @@ def test_what_could_not_be_judged_counts_for_nothing() -> None:
 
 def test_no_story_has_no_bound() -> None:
     assert "**0 of 0 resumptions from a committed offset** reset" in said()
-    assert "at most 1e+02 %" in said()
+    assert "at most 100 %" in said()
 
 
 def test_an_open_reset_is_said() -> None:
