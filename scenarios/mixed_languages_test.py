@@ -179,7 +179,7 @@ class MixedLanguagesScenario(Scenario):
             "({withheld_commit.groups verdict=violation:group} here): commit(offsets) and "
             "commit(message) store what they are given."
         ),
-        document="librdkafka: rd_kafka_fetch_pos_cmp; KIP-320",
+        document="KIP-320; librdkafka: rd_kafka_fetch_pos_cmp",
     )
 
     @matrix(hazard=[NEWER_EPOCH, TRUNCATION])

@@ -45,7 +45,7 @@ first_entries as (
 followed as (
   select *,
     -- The offset that a majority of the voters, of which the leader is one, has reached.
-    element_at(sort_array(log_ends, false), cast(size(log_ends) div 2 as int) + 1) as majority,
+    try_element_at(sort_array(log_ends, false), cast(size(log_ends) div 2 as int) + 1) as majority,
     lag(high_watermark) over in_epoch as watermark_before,
     lag(voters) over in_epoch as voters_before,
     lag(array_min(log_ends)) over in_epoch as least_before

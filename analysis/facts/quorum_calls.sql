@@ -53,7 +53,7 @@ proofs as (
   union all
   select voter, leader_epoch, fetching.at_micros
   from fetching join quorum_leaders on metadata_epoch = leader_epoch
-  where element_at(log_ends, cast(array_position(voters, voter) as int)) > start
+  where try_element_at(log_ends, cast(array_position(voters, voter) as int)) > start
   union all
   select broker, epoch, at_micros from calls where epoch >= 0
 ),

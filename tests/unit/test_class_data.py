@@ -183,7 +183,7 @@ def test_servers_on_this_machine_start_with_the_archive(
     monkeypatch.setattr(node, "spawn", lambda argv, **_: spawned.append(argv[-1]))
     service: Any = KafkaService.__new__(KafkaService)
     service.topology, service._classes = Topology(brokers=1), {1: ClassPath(locked="9.9.9")}  # noqa: SLF001 - without ducktape
-    service._hosts, service._processes = {1: node}, {}  # noqa: SLF001 - same
+    service._hosts, service._processes, service.proxy = {1: node}, {}, None  # noqa: SLF001 - same
     service.start_server(1, fresh=True)
     kafka = class_data(f"kafka-{jar.parent.name}", [jar])
     assert kafka is not None
