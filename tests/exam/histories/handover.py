@@ -427,18 +427,22 @@ def topic_was_created_again(h: History) -> None:
     returned(h, -1)
 
 
-@asks(
+@asks_each(
     "An unclean election of the offsets partition came since the commit.",
     source="unclean.leader.election.enable on __consumer_offsets",
-    expects=found(f"{PERMITTED}: unstable"),
+    check="stale_fetched_commit",
+    cases={
+        "It returns an older commit.": (found(f"{PERMITTED}: unstable"), {"stable": False}),
+        "It returns an older one as stable.": (found(f"{PERMITTED}: stable"), {"stable": True}),
+    },
 )
-def election_of_the_coordinator_is_unclean(h: History) -> None:
+def election_of_the_coordinator_is_unclean(h: History, *, stable: bool) -> None:
     coordinated(h)
     acknowledged(h, 50, at=28.0)
     acknowledged(h, 100, at=38.0)
     h.led(1, 0, at=38.5, isr=(1,), topic=OFFSETS, partition=h.index)
     h.led(2, 1, at=40.0, isr=(2,), topic=OFFSETS, partition=h.index)
-    returned(h, 50)
+    returned(h, 50, stable=stable)
     h.led(1, 2, at=45.0, isr=(1, 2), topic=OFFSETS, partition=h.index)
 
 
