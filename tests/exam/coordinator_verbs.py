@@ -10,7 +10,7 @@ TRACKING = (
     "Kafka's documentation, Distribution, Consumer Offset Tracking: a commit is acknowledged once"
     " the replicas have it, and a coordinator returns the last one, or an error while it loads"
 )
-DEPOSED = "decision 46: deposed"
+DEPOSED = "decision 45: deposed"
 TIMED_OUT = 7
 NOTHING = {"stale_fetched_commit": NONE, "wrong_fetched_commit": NONE}
 
