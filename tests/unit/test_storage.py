@@ -23,6 +23,7 @@ from analysis.tasks import Share, judge_here
 from contract import locks
 from contract.errors import StorageError, WaitTimeoutError
 from contract.locks import alone_in
+from contract.manifest import DECODED_AGAIN
 from contract.program import run_program
 from contract.run_folder import RunFolder
 from harness.commands.run import decode_again
@@ -71,7 +72,7 @@ def collected(tmp_path: Path) -> RunFolder:
     folder.history.mkdir()
     (folder.history / "w.jsonl").write_text(EVENTS)
     assert decode_again(folder)
-    assert len(list(folder.tables.iterdir())) == 18
+    assert len(list(folder.tables.iterdir())) == len(DECODED_AGAIN)
     return folder
 
 
@@ -203,7 +204,7 @@ def test_four_analyses_at_once_come_to_one_verdict(collected: RunFolder) -> None
         found = list(pool.map(judged, [collected] * 4))
     assert {one.error for one in found} == {None}
     assert len({str(one.verdict.doubts) for one in found if one.verdict is not None}) == 1
-    assert len(list(collected.tables.iterdir())) == 18
+    assert len(list(collected.tables.iterdir())) == len(DECODED_AGAIN)
     assert not list(collected.path.glob(".*"))
 
 
