@@ -102,6 +102,7 @@ def test_no_socket_of_a_run_is_open_to_other_machines(tmp_path: Path, project: s
     assert "ports" not in read_compose(COMPOSE)["services"]["node"]
 
 
+@pytest.mark.long
 def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
     recipe = json.dumps({"recipe": "controllers"})
     options = ("--cluster", "docker", "--results", str(tmp_path), "--parameters", recipe)

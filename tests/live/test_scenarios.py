@@ -106,7 +106,9 @@ def test_each_client_goes_on_as_reported_after_a_truncation(verdict_of: Verdicts
     assert commits == {(200, 0)}
 
 
-@pytest.mark.parametrize("hazard", ["newer_epoch", "truncation"])
+@pytest.mark.parametrize(
+    "hazard", ["newer_epoch", pytest.param("truncation", marks=pytest.mark.long)]
+)
 def test_each_client_commits_as_reported_behind_another(tmp_path: Path, hazard: str) -> None:
     """All that librdkafka withholds, and nothing else; see docs/mixed-languages.md."""
     options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(tmp_path))
@@ -160,6 +162,7 @@ def started(folder: Path, pool: PoolKind) -> subprocess.Popen[str]:
     return harness
 
 
+@pytest.mark.long
 def test_versions_of_a_client_are_told_apart_by_the_verdict(tmp_path: Path) -> None:
     event = json.dumps({"event": "election"})
     options = ("--cluster", POOL.value, "--results", str(tmp_path), "--parameters", event)
