@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cluster.kafka.distribution import CACHE_VARIABLE, cache_folder
+from cluster.kafka.lock import locked_versions
 from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
 from contract.locks import HeldFolder, alone_in, remove_unheld
@@ -70,8 +71,7 @@ def lock_file(named: str) -> Path:
 
 def locked(client: Client) -> list[str]:
     """Return the versions of a client that have a lock file, oldest first."""
-    versions = [path.stem.removeprefix(f"{client}-") for path in LOCKS.glob(f"{client}-*.lock")]
-    return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
+    return locked_versions(LOCKS, client)
 
 
 def require_locked(named: str) -> Path:

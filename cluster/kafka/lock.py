@@ -72,9 +72,9 @@ class Lock:
         return reported
 
 
-def locked_versions(folder: Path = LOCKS) -> list[str]:
-    """The Kafka versions that have a lock file, oldest first."""
-    versions = [path.stem.removeprefix("kafka-") for path in folder.glob("kafka-*.lock")]
+def locked_versions(folder: Path = LOCKS, of: str = "kafka") -> list[str]:
+    """The versions of Kafka, or of a client, that have a lock file, oldest first."""
+    versions = [path.stem.removeprefix(f"{of}-") for path in folder.glob(f"{of}-*.lock")]
     return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
 
 
