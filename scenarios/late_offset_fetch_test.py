@@ -25,6 +25,7 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.commit_rules import OFFSET_FETCH
 from contract.consequence import Consequence
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
@@ -33,7 +34,6 @@ from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 
-OFFSET_FETCH = "OFFSET_FETCH"
 COMMITTED, MORE, EXPLICIT = 50, 50, 10
 FAILED = "failed"
 READ_SECONDS = 35
