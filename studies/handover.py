@@ -123,7 +123,7 @@ def _setting(story: Story) -> tuple[int, int, int, int]:
 def answers(stories: Iterable[Story]) -> list[dict[str, str]]:
     """A row for each mechanism, version and coordinator: how many stories had what."""
     rows = []
-    for (how, kafka, is_new), of in _grouped(stories, _who):
+    for (how, kafka, is_new), of in grouped(stories, _who):
         cut = [one for one in of if one.is_reached and not one.is_control]
         rows.append(
             {
@@ -155,7 +155,7 @@ def controls(stories: Iterable[Story]) -> list[dict[str, str]]:
             "window": _span(one.window_ms for one in of),
             "stable": _of([one for one in of if one.stable_stale], of),
         }
-        for (how, kafka, is_new, wait_ms), of in _grouped(
+        for (how, kafka, is_new, wait_ms), of in grouped(
             uncut, lambda one: (*_who(one), one.wait_ms)
         )
     ]
@@ -180,15 +180,16 @@ def ends(stories: Iterable[Story]) -> list[dict[str, str]]:
                 if one.window_ms is not None and one.healed_ms is not None and until != _ITSELF
             ),
         }
-        for (min_insync, lag_ms, session_ms, until), of in _grouped(
+        for (min_insync, lag_ms, session_ms, until), of in grouped(
             cut, lambda one: (*_setting(one)[:3], one.until)
         )
     ]
 
 
-def _grouped(
+def grouped(
     stories: Iterable[Story], key: Callable[[Story], tuple[Any, ...]]
 ) -> list[tuple[tuple[Any, ...], list[Story]]]:
+    """The stories of each key, in the order of the keys."""
     found = defaultdict(list)
     for story in stories:
         found[key(story)].append(story)

@@ -30,7 +30,7 @@ from contract.program import run_program
 from contract.regular_files import replace_file
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
-from studies.handover import Story
+from studies.handover import Story, grouped
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
@@ -233,18 +233,19 @@ def page(name: str) -> str:
 
 def counted_of(name: str) -> Kept:
     """Return what was counted of a finding, also by the scenario that asks for it."""
-    own = kept(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
+    own = _own(name)
     rows = _of_handover() if finding(name).scenario == _HANDOVER else []
     return msgspec.structs.replace(own, rows=[*own.rows, *rows])
 
 
+def _own(name: str) -> Kept:
+    """Return what its own steps and test counted."""
+    return kept(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
+
+
 def _of_handover() -> list[Row]:
     """Return the stories of docs/handover.md in which the successor lacked the high watermark."""
-    alike: dict[tuple[str, bool, str, bool], list[Story]] = {}
-    for story in kept("handover", list[Story]):
-        if story.is_reached:
-            key = (story.kafka, story.is_new, story.how, story.is_control)
-            alike.setdefault(key, []).append(story)
+    stories = [story for story in kept("handover", list[Story]) if story.is_reached]
     return [
         Row(
             program=f"{_HANDOVER}, {how}, {'control' if is_control else 'followers cut'}",
@@ -257,7 +258,9 @@ def _of_handover() -> list[Row]:
             of=sum(story.plain_responses for story in of),
             what="responses without an error that had the older commit",
         )
-        for (kafka, is_new, how, is_control), of in sorted(alike.items())
+        for (kafka, is_new, how, is_control), of in grouped(
+            stories, lambda one: (one.kafka, one.is_new, one.how, one.is_control)
+        )
     ]
 
 
@@ -339,8 +342,7 @@ def keep_story(name: str, found: Finding, output: str, *, kafka: str, seconds: i
     Raises:
         NodeError: a program ended without its last line.
     """
-    file = _figures(name)
-    figures = kept(file, Kept) if is_kept(file) else Kept()
+    figures = _own(name)
     programs = [found.test] if kafka == found.test_of else found.programs
     rows = _rows(programs, output, kafka=kafka)
     figures = msgspec.structs.replace(figures, rows=_added(figures.rows, rows))
@@ -352,7 +354,7 @@ def keep_story(name: str, found: Finding, output: str, *, kafka: str, seconds: i
             output=[line for line in lines if not _OF_LOG.match(line)],
             log=[line for line in lines if re.search(found.log, line)][:LOG_LINES],
         )
-    keep(file, figures)
+    keep(_figures(name), figures)
 
 
 def _rows(programs: list[str], output: str, *, kafka: str) -> list[Row]:
