@@ -10,9 +10,9 @@ explanation: >-
   fault that takes an instant, such as an election or a rebalance, is over when it is proved.
 permitted: a fault held at the timeout; or one that takes an instant was over for no more than 30
   s, or 45 s for a member without a partition; or a transaction was open at the member's position,
-  and the group has `isolation.level=read_committed` (`hanging_transaction` evaluates how long a
-  transaction stays open); or an administrator had set the position with an epoch that no leader
-  had.
+  or had ended and has no marker in the log, and the group has `isolation.level=read_committed`
+  (`hanging_transaction` evaluates both transactions); or an administrator had set the position
+  with an epoch that no leader had.
 undecided: no leader reported a high watermark, and nothing else proves that the record was below
   it.
 evaluates: each read to the log end, which ends as caught_up, stalled or failed; and each partition
@@ -42,6 +42,9 @@ cases:
 - permitted: at an epoch of an administrator
   cause: the member stopped at {position}, which an administrator had set with epoch {set_epoch};
     no leader had that epoch
+- permitted: at a transaction without a marker
+  cause: the member stopped at {position}; the transaction that began at {open_at} has no marker in
+    the log, though {closed_by}{lost_by}; the log ends at {log_end}
 - permitted: at an open transaction
   cause: the member stopped at {position}; the transaction that began at {open_at} was open; the
     log ends at {log_end}
@@ -52,7 +55,7 @@ cases:
 - violation: no fault
   cause: the member stopped at {position}; the log ends at {log_end}
   undecided_if: not is_required
-evidence: member, position, log_end, open_at, set_epoch, seconds
+evidence: member, position, log_end, open_at, closed_by, set_epoch, seconds
 place:
   offset_first: position
   at: at_micros
@@ -109,17 +112,19 @@ stalls as (
 ),
 unfetched as (
   select member, group, topic, partition, position, max(at_micros) as at_micros, log_end,
-    cast(null as bigint) as open_at, cast(null as int) as set_epoch, true as is_required,
+    cast(null as bigint) as open_at, cast(null as string) as closed_by,
+    cast(null as string) as lost_by, cast(null as int) as set_epoch, true as is_required,
     if(is_first, 'never fetched', 'no longer fetched') as kind, max(raised) as raised,
     (max(at_micros) - since_micros) / {{ micros_per_second }} as seconds
   from stalls
   where not is_reported and is_required and open_at is null and set_epoch is null
   group by member, group, topic, partition, position, log_end, is_first, since_micros
 )
-select member, group, topic, partition, position, at_micros, log_end, open_at, set_epoch,
-  is_required,
+select member, group, topic, partition, position, at_micros, log_end, open_at, closed_by,
+  coalesce(concat(' (', permit.words, ')'), '') as lost_by, set_epoch, is_required,
   case
     when is_held then 'while a fault held'
+    when closed_by is not null then 'at a transaction without a marker'
     when open_at is not null then 'at an open transaction'
     when set_epoch is not null then 'at an epoch of an administrator'
     when is_recent then 'soon after a fault'

@@ -12,7 +12,11 @@ columns: |
   position bigint
   at_micros bigint: as asked_micros there
   open_at bigint: where that transaction began
-optional: [replica_batches]
+  closed_by string: in words, what shows that it had ended before, though the log has no marker;
+    null where nothing shows it
+  permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: by what its marker may
+    have been lost before
+optional: [replica_batches, unended_writes]
 */
 with stalls as (
   select distinct group, topic, partition, position, asked_micros as at_micros
@@ -53,11 +57,21 @@ next_delivered as (
   from stalls join delivered using (topic, partition)
   where last_offset >= position
   group by all
+),
+open as (
+  select group, topic, partition, position, at_micros, min(first_offset) as open_at
+  from stalls
+  join spans using (topic, partition)
+  left join next_delivered using (group, topic, partition, position, at_micros)
+  where coalesce(ended_micros > at_micros - :clock_micros, true)
+    and first_offset <= greatest(position, next_offset)
+  group by all
+),
+closed as (
+  select topic, partition, offset_first as open_at, closed_micros, closed_by, permit
+  from unended_writes
 )
-select group, topic, partition, position, at_micros, min(first_offset) as open_at
-from stalls
-join spans using (topic, partition)
-left join next_delivered using (group, topic, partition, position, at_micros)
-where coalesce(ended_micros > at_micros - :clock_micros, true)
-  and first_offset <= greatest(position, next_offset)
-group by all
+select group, topic, partition, position, at_micros, open_at,
+  if(closed_micros + :clock_micros < at_micros, closed_by, null) as closed_by,
+  if(permit.at_micros <= at_micros, permit, null) as permit
+from open left join closed using (topic, partition, open_at)

@@ -1,5 +1,7 @@
 """Markers of transactions that an election removed after a group had passed and committed them."""
 
+from typing import Any
+
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
@@ -10,7 +12,7 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.transaction_verbs import Batch, described, replicas, started, step
 from tests.exam.verbs import begun, cluster, joined, watched
 
 LOSES = (
@@ -230,6 +232,82 @@ def committed_transaction_is_never_visible(
     _holds(h, isolation=isolation, position=position)
 
 
+WITHOUT = f"{PERMITTED}: at a transaction without a marker"
+
+
+def _stands(h: History, *, at: float = 80.0, isolation: str = "read_committed") -> None:
+    """Who reads committed values stands at the beginning."""
+    h.group("held", isolation=isolation)
+    joined(h, 0, at=26.0, group="held")
+    h.changed("stalled", at=at, position=0, group="held", generation=1)
+
+
+@asks_each(
+    "A read_committed member stands at a transaction without a marker:",
+    source=NEVER + "; TransactionCoordinator: CompleteCommit once the markers are written",
+    check="stuck_consumer",
+    cases={
+        "an unclean election removed it after the producer's commit.": (
+            f"{WITHOUT}: its producer had committed it (unclean election by configuration",
+            {},
+        ),
+        "after the producer's abort.": (
+            f"{WITHOUT}: its producer had aborted it",
+            {"marker": "abort"},
+        ),
+        "a clean election removed it.": (
+            f"{WITHOUT}: its producer had committed it; the log ends",
+            {"unclean": False},
+        ),
+    },
+)
+def member_stands_where_a_marker_was_lost(h: History, **given: Any) -> None:
+    _lost(h, read=False, **given)
+    _stands(h)
+
+
+@asks_each(
+    "The producer got no response to its commit. Of the transaction, whose marker is missing, the"
+    " coordinator reports",
+    source="KIP-664; DescribeTransactions: the state of the transactional.id",
+    check="stuck_consumer",
+    cases={
+        "CompleteCommit, before a member stands at it.": (
+            {
+                "stuck_consumer": f"{WITHOUT}: its coordinator reported the state CompleteCommit"
+                " (unclean election",
+                "hanging_transaction": PERMITTED,
+            },
+            {"state": "CompleteCommit"},
+        ),
+        "Ongoing.": (f"{PERMITTED}: at an open transaction", {"state": "Ongoing"}),
+        "CompleteCommit, but after the member had stood there.": (
+            f"{PERMITTED}: at an open transaction",
+            {"state": "CompleteCommit", "stood": 62.0},
+        ),
+    },
+)
+def coordinator_tells_of_a_transaction(h: History, *, state: str, stood: float = 80.0) -> None:
+    _lost(h, read=False, outcome="unknown")
+    described(h, state, at=65.0)
+    _stands(h, at=stood)
+
+
+@asks(
+    "Another producer of the transactional.id is initialized; a member stands at what it left.",
+    source="KIP-98, InitProducerId: an open transaction of the transactional.id is ended first",
+    expects={
+        "stuck_consumer": f"{WITHOUT}: another producer of its transactional.id had been init"
+    },
+)
+def another_producer_was_initialized(h: History) -> None:
+    _lost(h, read=False, outcome="unknown")
+    step(
+        h, "initialize", "initialized", at=40.0, transaction=None, producer="r", pid=1, pid_epoch=1
+    )
+    _stands(h)
+
+
 @asks(
     "A clean election removes the marker of a committed transaction, and a group stands before it.",
     source="Kafka's documentation, Replication: a clean election loses no committed record; "
@@ -307,6 +385,7 @@ def _lost(
     read: bool = True,
     then_clean: bool = False,
     isolation: str = "read_committed",
+    outcome: str = "ok",
 ) -> None:
     """Offsets 0 to 4 are a transaction and 5 its marker, which broker 2 lacks.
 
@@ -321,7 +400,8 @@ def _lost(
     isr = (1,) if unclean else (1, 2)
     if unclean:
         h.led(1, 0, at=9.0, isr=isr)
-    step(h, marker, "committed" if marker == "commit" else "aborted", at=committed)
+    ended = "committed" if marker == "commit" else "aborted"
+    step(h, marker, ended, at=committed, outcome=outcome)
     if reported:
         watched(h, 1, 6, times=(14.0, 18.0), isr=isr)
     name = h.on_broker(1)
