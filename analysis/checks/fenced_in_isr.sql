@@ -10,6 +10,7 @@ undecided: the metadata log has no earlier registration of the broker.
 evaluates: every change of a partition with a leader, at the end of its metadata batch.
 source: KIP-841.
 needs: [leaderships, broker_states]
+optional: [metadata_batches]
 evaluated: select count(*) as evaluated from changed
 exercised: fencings
 cases:
@@ -24,15 +25,21 @@ evidence: broker, broker_epoch, isr, leader, leader_epoch, metadata_offset, fenc
 place:
   at: at_micros
 */
--- A batch is what was appended with one timestamp, in one piece of the log.
+-- A batch, or what was appended with one timestamp in one piece of a log whose batches are not known.
 with moments as (
   select metadata_offset, at_micros from leaderships
   union
   select metadata_offset, at_micros from broker_states
 ),
+placed as (
+  select metadata_offset, coalesce(max(base_offset), m.at_micros) as begins
+  from moments as m
+  left join metadata_batches on metadata_offset between base_offset and last_offset
+  group by metadata_offset, m.at_micros
+),
 marked as (
-  select *, coalesce(at_micros != lag(at_micros) over (order by metadata_offset), true) as is_new
-  from moments
+  select *, coalesce(begins != lag(begins) over (order by metadata_offset), true) as is_new
+  from placed
 ),
 numbered as (
   select *, sum(if(is_new, 1, 0)) over (order by metadata_offset) as batch from marked

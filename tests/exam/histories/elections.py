@@ -18,6 +18,33 @@ def fenced_broker_joins_the_isr(h: History) -> None:
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 
 
+@asks_each(
+    "A fenced broker is added to an ISR, and in the same millisecond it is unfenced,",
+    source="KIP-841: a fenced broker is not eligible for an ISR; the records of a batch are applied"
+    " together",
+    check="fenced_in_isr",
+    cases={
+        "by one batch.": (NONE, {"records": (2,)}),
+        "by the next batch.": (f"{VIOLATION}: fenced", {"records": (1, 1)}),
+    },
+)
+def fenced_broker_is_unfenced_in_a_millisecond(h: History, *, records: tuple[int, ...]) -> None:
+    written(h)
+    h.registered(2, at=9, is_fenced=True)
+    h.led(1, 0, at=9, isr=[1])
+    h.led(1, 0, at=15, isr=[1, 2])
+    h.registered(2, at=15, is_fenced=False, broker_epoch=2)
+    base = h.rows["leaderships"][-1]["metadata_offset"]
+    for count in records:
+        h.add(
+            "metadata_batches", server=h.broker(1), base_offset=base,
+            last_offset=base + count - 1, metadata_epoch=h.index, size_bytes=100, checksum=base,
+            leader=None, at_micros=h.at(15),
+        )  # fmt: skip
+        base += count
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+
+
 @asks(
     "A broker in a controlled shutdown is added to an ISR.",
     source="KIP-841: a broker that shuts down is not eligible for an ISR either",
