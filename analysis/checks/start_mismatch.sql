@@ -9,6 +9,8 @@ explanation: The first position is that of the first delivery, or the member's o
   been in force then, so that a start there is right, too. After the application has set a position
   (`seek`, or `assign` with an offset), the next delivery begins there; ahead of it only if no record
   that the member was to be delivered lies between. Resets count that the client logged.
+  Where a coordinator had returned the commit at which the member began to somebody who asked, though
+  a newer one stood (`stale_fetched_commit`), the cause says so.
 permitted: the member was reset after its previous assignment, or after the application had set the
   position, and before that delivery.
 evaluates: every assignment with a commit before it, and every position that an application set and
@@ -16,6 +18,7 @@ evaluates: every assignment with a commit before it, and every position that an 
 source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
   `rd_kafka_assign`.'
 needs: [group_events, committed_offsets, polls]
+optional: [stale_fetches]
 evaluated: >-
   select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
     as evaluated
@@ -35,7 +38,7 @@ cases:
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the member began at {start}, but the group had committed {committed_offset}; a reset
-    moved the position
+    moved the position{returned}
 - violation: ahead
   when: start > committed_offset and is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
@@ -46,9 +49,9 @@ cases:
     transaction had committed that position
 - violation: ahead
   when: start > committed_offset
-  cause: the member began at {start}, but the group had committed {committed_offset}
+  cause: the member began at {start}, but the group had committed {committed_offset}{returned}
 - violation: behind
-  cause: the member began at {start}, but the group had committed {committed_offset}
+  cause: the member began at {start}, but the group had committed {committed_offset}{returned}
 evidence: member, start, committed_offset, committed_epoch, sought_offset, reset_cause, records
 place:
   offset_first: least(start, coalesce(sought_offset, committed_offset))
@@ -87,11 +90,30 @@ aborted as (
   where marker = 'abort' and o.committed_micros <= from_micros
     and last_offset >= committed_offset and d.first_offset < start and at_micros <= from_micros
 ),
+-- What a coordinator had returned instead of the commit, last before the member began.
+stale as (
+  select group, topic, partition, due_offset as committed_offset, offset as returned_offset, broker,
+    at_micros as returned_micros
+  from stale_fetches
+),
+returned as (
+  select group, topic, partition, member, from_seq,
+    max_by(concat('; ', coalesce(concat('broker ', cast(broker as string)), 'the coordinator'),
+      ' had returned ', if(returned_offset < 0, 'no commit', 'that offset'), ' when asked ',
+      format_string('%.1f s before', (began_micros - returned_micros) / {{ micros_per_second }})),
+      returned_micros) as returned
+  from (select *, coalesce(first_micros, from_micros) as began_micros from apart)
+  join stale using (group, topic, partition, committed_offset)
+  where returned_offset in (start, -1) and returned_micros <= began_micros
+  group by all
+),
 starts_apart as (
   select group, topic, partition, member, start, committed_offset, committed_epoch,
     cast(null as bigint) as sought_offset, reset_cause, coalesce(records, 0) as records,
-    coalesce(is_aborted, false) as is_aborted, first_micros, from_micros, false as is_at_commit
+    coalesce(is_aborted, false) as is_aborted, coalesce(returned, '') as returned, first_micros,
+    from_micros, false as is_at_commit
   from apart
+  left join returned using (group, topic, partition, member, from_seq)
   left join resets_before using (group, topic, partition, member, from_seq)
   left join gaps using (group, topic, partition, member, from_seq)
   left join aborted using (group, topic, partition, member, from_seq)
@@ -132,7 +154,7 @@ last_commits as (
 sought_apart as (
   select group, topic, partition, member, first_offset as start, committed_offset, committed_epoch,
     position as sought_offset, reset_cause, coalesce(records, 0) as records, false as is_aborted,
-    first_micros, sought_micros as from_micros,
+    '' as returned, first_micros, sought_micros as from_micros,
     coalesce(committed_offset = first_offset, false) as is_at_commit
   from sought
   left join resets_since using (group, topic, partition, member, sought_micros)
