@@ -1,6 +1,6 @@
 /*
 about: |
-  Rows of `committed_offsets`, without those of groups that only single requests commit for.
+  Rows of `committed_offsets`, without those of groups that only administrators commit for.
 
   A group of the plan has clients. Its commits are theirs, but for those of administrators.
 subject: client_offsets
@@ -8,31 +8,28 @@ optional: [commits, wire_calls]
 like: committed_offsets
 columns: |
   actor string: member: its client reported the commit; transaction; administrator: a single
-    request of the run; null: no source reports it
+    request of the run, or a call of Admin; null: no source reports it
   by_member string: that reported it
   by_seq bigint: of the report in its history
 */
 with requests as (
-  select * from wire_calls
-  where api in ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT') and group is not null
+  select distinct group
+  from wire_calls
+  where api in ('OFFSET_COMMIT', 'TXN_OFFSET_COMMIT', 'alterConsumerGroupOffsets')
+    and group is not null
 ),
 unplanned as (
-  select distinct group from requests left anti join planned_groups using (group)
+  select * from requests left anti join planned_groups using (group)
 ),
 stored as (
   select * from committed_offsets left anti join unplanned using (group)
 ),
 asked as (
-  select group, topic, partition, offset, committed_epoch, member as by_member, seq as by_seq,
-    {{ asked_first("committed_micros") }} as asked_first,
-    {{ asked_last("committed_micros") }} as asked_last
-  from commits
+  select group, topic, partition, offset, epoch as committed_epoch, member as by_member,
+    seq as by_seq,
+    {{ asked_first("at_micros") }} as asked_first, {{ asked_last("at_micros") }} as asked_last
+  from requested_commits
   where outcome in ('ok', 'unknown')
-  union all
-  select group, topic, partition, asked_offset, coalesce(asked_epoch, -1), null, null,
-    {{ asked_first("at_micros") }}, {{ asked_last("at_micros") }}
-  from requests
-  where error_code = 0
 ),
 reported as (
   select {{ commit_key }}, true as is_reported,

@@ -14,22 +14,14 @@ columns: |
   partition int
   place bigint: as in `commit_effects`
   asked_by string: the worker that asked
-  is_request boolean: whether by a single request
+  is_request boolean: whether by a single request, or by Admin
   acked_micros bigint: by that worker's clock; null if it was not acknowledged
 */
 with asked as (
-  select worker, seq, group, topic, partition, asked_offset as offset,
-    coalesce(metadata, '') as metadata, cast(null as int) as epoch, true as is_request,
-    if(error_code = 0, at_micros, null) as acked_micros,
+  select worker, seq, group, topic, partition, offset, epoch, metadata,
+    member is null as is_request, if(outcome = 'ok', at_micros, null) as acked_micros,
     {{ asked_first("at_micros") }} as asked_first, {{ asked_last("at_micros") }} as asked_last
-  from wire_calls
-  where api = 'OFFSET_COMMIT' and version > 0 and topic is not null
-  union all
-  select worker, seq, group, topic, partition, offset, null, committed_epoch, false,
-    if(outcome = 'ok', committed_micros, null),
-    {{ asked_first("committed_micros") }}, {{ asked_last("committed_micros") }}
-  from commits
-  where offset is not null and outcome != 'nothing'
+  from requested_commits
 ),
 fetched as (
   select group from wire_calls where api = 'OFFSET_FETCH'
@@ -47,7 +39,7 @@ matched as (
     min(place) over (partition by worker, seq, group, topic, partition) as first_place
   from asked join stored using (group, topic, partition, offset)
   where committed_micros between asked_first and asked_last
-    and coalesce(metadata = stored_metadata, true) and coalesce(epoch = committed_epoch, true)
+    and coalesce(metadata = stored_metadata, true) and (is_request or epoch = committed_epoch)
 )
 select group, topic, partition, place, worker as asked_by, is_request,
   min(acked_micros) filter (where place = first_place) as acked_micros

@@ -131,20 +131,14 @@ deposed as (
     and (e.until_micros + {{ deposed_micros }} >= began_micros or injected_micros is not null)
 ),
 -- Commits that were asked for and not acknowledged.
-refused as (
-  select group, topic, partition, offset, committed_epoch as asked_epoch,
-    cast(null as string) as asked_metadata, outcome = 'ok' as is_ok, began_micros as asked_micros
-  from commits
-  where offset is not null and began_micros is not null
-  union all
-  select group, topic, partition, asked_offset, cast(null as int), coalesce(metadata, ''),
-    coalesce(error_code = 0, false), began_micros
-  from wire_calls
-  where api = 'OFFSET_COMMIT' and version > 0 and topic is not null
+requested as (
+  select group, topic, partition, offset, epoch as asked_epoch, metadata as asked_metadata, outcome,
+    began_micros as asked_micros
+  from requested_commits
 ),
 asked as (
-  select {{ commit_call }}, max(is_ok) as is_ok, max(asked_micros) as asked_micros
-  from compared as c join refused using (group, topic, partition, offset)
+  select {{ commit_call }}, max(outcome = 'ok') as is_ok, max(asked_micros) as asked_micros
+  from compared as c join requested using (group, topic, partition, offset)
   where asked_micros <= at_micros + :clock_micros and c.place is null
     and coalesce(epoch = asked_epoch, true) and coalesce(metadata = asked_metadata, true)
   group by all

@@ -1,5 +1,6 @@
 """Operations of Kafka's admin client (`org.apache.kafka.clients.admin.Admin`)."""
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -8,9 +9,12 @@ from typing import Any
 import jpype
 import msgspec
 
+from contract.clients import Client
+from contract.commit_rules import ALTER_OFFSETS
 from contract.errors import WorkerError
-from contract.events import NO_EPOCH, OffsetRead, TransactionChanged
+from contract.events import NO_EPOCH, OffsetRead, TransactionChanged, WireAnswer, WireCalled
 from contract.outcomes import Outcome, TransactionChange, TransactionStep
+from contract.protocol import NO_API_KEY, NO_BROKER
 from contract.tables import OFFSETS_TOPIC
 from contract.waiting import wait_until
 from harness.clients.command import command
@@ -34,6 +38,7 @@ EXTRA_MEMBER = "fencepost-extra-member"
 _STABLE = "Stable"
 _CONSUMER = "Consumer"
 _POLL_MS = 100
+_NO_ERROR = 0
 
 
 class NewTopic(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,6 +248,63 @@ class AdminRole(Role):
         for one in listed:
             self._history.write(OffsetRead, **told, **msgspec.structs.asdict(one))
         return listed
+
+    @command
+    def alter_offsets(
+        self, group: str, topic: str, offsets: dict[int, int], *, epoch: int = NO_EPOCH
+    ) -> None:
+        """Set committed offsets of a group without members (`Admin.alterConsumerGroupOffsets`).
+
+        The call is also written to the history as a `WireCalled`. Without a response nothing says
+        which of them are stored.
+
+        Raises:
+            WorkerError: the cluster refused.
+        """
+        optional = java_class("java.util.Optional")
+        committed = java_class("org.apache.kafka.clients.consumer.OffsetAndMetadata")
+        at_epoch = (
+            optional.empty()
+            if epoch == NO_EPOCH
+            else optional.of(java_class("java.lang.Integer")(epoch))
+        )
+        asked = java_class("java.util.HashMap")()
+        for number, offset in offsets.items():
+            asked.put(_partition(topic, number), committed(offset, at_epoch, ""))
+        began_micros = time.time_ns() // 1000
+        failure = None
+        try:
+            self._ask(
+                f"set the committed offsets of {group}",
+                lambda admin: admin.alterConsumerGroupOffsets(group, asked).all(),
+            )
+        except RefusedError as refused:
+            failure = str(refused)
+            raise
+        finally:
+            self._history.write(
+                WireCalled,
+                broker=NO_BROKER,
+                api=ALTER_OFFSETS,
+                api_key=NO_API_KEY,
+                version=0,
+                request=json.dumps({"groupId": group, "topic": topic, "offsets": offsets}),
+                failure=failure,
+                began_micros=began_micros,
+                answers=[
+                    WireAnswer(
+                        topic=topic,
+                        partition=number,
+                        asked_offset=offset,
+                        asked_epoch=epoch,
+                        error_code=_NO_ERROR if failure is None else None,
+                        group=group,
+                        metadata="",
+                    )
+                    for number, offset in offsets.items()
+                ],
+                client=str(Client.JAVA),
+            )
 
     @command
     def elect(self, topic: str, partition: int, *, unclean: bool, bootstrap: str) -> None:
