@@ -260,14 +260,27 @@ def _error(error: BaseException) -> KafkaError:
 
 
 def _refused(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Open a consumer with each setting, which connects to nothing without a server's address."""
-    found = {}
-    for name, value in settings.items():
-        try:
-            Consumer({"group.id": "settings", name: value}).close()
-        except KafkaException as error:
-            found[name] = f"librdkafka refuses {name}={value}: {_error(error).str().strip()}"
-    return found
+    """Open a consumer with the settings, which connects to nothing without a server's address.
+
+    One may need another: `max.poll.interval.ms` below the default of `session.timeout.ms`. If they
+    are refused together, each that is refused alone has its reason, or else all have that of all.
+    """
+    whole = _refusal(settings)
+    if not whole:
+        return {}
+    alone = {name: _refusal({name: value}) for name, value in settings.items()}
+    found = {name: reason for name, reason in alone.items() if reason}
+    return found or dict.fromkeys(settings, whole)
+
+
+def _refusal(settings: Mapping[str, Any]) -> str:
+    """Why librdkafka refuses settings; empty if it does not."""
+    try:
+        Consumer({"group.id": "settings", **settings}).close()
+    except KafkaException as error:
+        given = ", ".join(f"{name}={value}" for name, value in settings.items())
+        return f"librdkafka refuses {given}: {_error(error).str().strip()}"
+    return ""
 
 
 def _factory(log: logging.Handler) -> MemberFactory:

@@ -193,6 +193,18 @@ def test_a_setting_that_a_client_does_not_take_is_refused(
     assert setting in str(refused.value)
 
 
+@pytest.mark.parametrize("session_ms", [6000, 6001])
+def test_settings_of_librdkafka_are_tried_together(tmp_path: Path, session_ms: int) -> None:
+    settings = {"max.poll.interval.ms": 6000, "session.timeout.ms": session_ms}
+    groups = [other(client="librdkafka", settings=settings)]
+    plan = msgspec.structs.replace(PLAN, groups=groups)
+    if session_ms == 6000:
+        checked(plan, written(tmp_path, STORY))
+    else:
+        with pytest.raises(UsageError, match="must be >= `session"):
+            checked(plan, written(tmp_path, STORY))
+
+
 def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None:
     plan = msgspec.structs.replace(
         PLAN, groups=[other(labels={"end": "above"})], answer="{polls.rows end=above client=java}"
