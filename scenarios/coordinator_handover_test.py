@@ -27,7 +27,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.commit_rules import COMMIT, OFFSET_FETCH
+from contract.commit_rules import COMMIT, FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
 from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from contract.stages import Stage
@@ -64,7 +64,6 @@ PLAIN, STABLE, HIGH_WATERMARK = "plain", "stable", "high watermark"
 NO_ERROR, TIMED_OUT, NOT_COORDINATOR = 0, 7, 16
 WITHOUT_EPOCH = 3
 """A version of ListOffsets whose response has no epoch."""
-FIRST_WITH_NEW_COORDINATOR = (4,)
 
 
 class CoordinatorHandoverScenario(Scenario):

@@ -19,6 +19,7 @@ from bench import figures
 from bench.figures import rendered
 from bench.traces import load
 from contract.builds import version_numbers
+from contract.commit_rules import FIRST_WITH_NEW_COORDINATOR
 from contract.errors import FencepostError, UsageError
 from contract.run_folder import RunFolder, find_runs
 
@@ -26,7 +27,6 @@ SCENARIO = "coordinator_handover"
 _NAME = "handover"
 _TEMPLATE = Path(__file__).with_name("handover.md.j2")
 _STATEMENT = Path(__file__).with_name("handover.sql")
-_FIRST_WITH_NEW = (4,)
 _SETTINGS = {
     "min_insync": "min.insync.replicas",
     "lag_ms": "replica.lag.time.max.ms",
@@ -92,7 +92,8 @@ def stories_of(run: RunFolder) -> Iterator[Story]:
         "kafka": described.kafka,
         "seed": described.seed,
         "how": run.plan().parameters["how"],
-        "is_new": _IS_NEW in settings or version_numbers(described.kafka) >= _FIRST_WITH_NEW,
+        "is_new": _IS_NEW in settings
+        or version_numbers(described.kafka) >= FIRST_WITH_NEW_COORDINATOR,
         **{name: int(settings[setting]) for name, setting in _SETTINGS.items()},
     }
     with TemporaryDirectory() as spill:

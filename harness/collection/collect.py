@@ -94,10 +94,10 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     found: list[dict[str, Any]] = []
     omitted: list[dict[str, Any]] = []
     for log in sorted(folder.clients.glob("*.log")):
-        client = clients.get(log.stem)
-        found += resets(lines_of(log), worker=log.stem, policies=policies, client=client)
+        client, whole = clients.get(log.stem), list(lines_of(log))
+        found += resets(whole, worker=log.stem, policies=policies, client=client)
         if client == Client.LIBRDKAFKA:
-            omitted += librdkafka.omitted_commits(lines_of(log), worker=log.stem)
+            omitted += librdkafka.omitted_commits(whole, worker=log.stem)
     write_table(tables, "resets", found, run=run)
     write_table(tables, "omitted_commits", omitted, run=run)
 
