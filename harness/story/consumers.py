@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from contract.clients import Client, client_of, version_of
 from contract.errors import UsageError, WorkerError
+from contract.events import NO_EPOCH
 from contract.outcomes import ResetPolicy
 from contract.run_folder import GroupPlan
 from harness.clients.admin import GroupView, ListedOffset
@@ -75,6 +76,37 @@ def member_of(name: str, group: GroupPlan, *, bootstrap: str, is_subscribed: boo
         manner=group.manner,
         is_subscribed=is_subscribed,
     )
+
+
+def require_planned(groups: Sequence[GroupPlan], planned: Sequence[GroupPlan]) -> None:
+    """Refuse groups that differ from the plan in what they are judged by.
+
+    Settings and styles may be others in another incarnation: a commit is judged by its own.
+
+    Raises:
+        UsageError: one differs.
+    """
+    known = {group.group: _judged_by(group) for group in planned}
+    for group in groups:
+        own = _judged_by(group)
+        plan = known.get(group.group, own)
+        if changed := [name for name, value in own.items() if value != plan[name]]:
+            raise UsageError(
+                f"{', '.join(changed)} of group {group.group} differ from the plan, by which it is "
+                "judged: plan a group of its own"
+            )
+
+
+def _judged_by(group: GroupPlan) -> dict[str, object]:
+    """Return what of a group's plan the analysis applies to all incarnations; no versions."""
+    return {
+        "clients": [client_of(one) for one in group.clients],
+        "topic": group.topic,
+        "isolation": group.isolation_level,
+        "members": group.members,
+        "is_static": group.is_static,
+        "commits_by_itself": group.commits_by_itself,
+    }
 
 
 def spare_workers(groups: Sequence[GroupPlan], spares: Mapping[Client, int]) -> list[WorkerKind]:
@@ -240,6 +272,19 @@ class Groups:
         """Let Admin ask once for a group's committed offsets, with `is_stable` for stable ones."""
         call = ObserverRole.read_offsets(group, topic, list(partitions), is_stable=is_stable)
         return self._observer.worker.call(call)
+
+    def alter_offsets(
+        self, group: str, topic: str, offsets: dict[int, int], *, epoch: int = NO_EPOCH
+    ) -> None:
+        """Let Admin set committed offsets of a group without members, by partition of a topic.
+
+        They are held against no client of the group.
+
+        Raises:
+            WorkerError: the cluster refused.
+        """
+        call = ObserverRole.alter_offsets(group, topic, offsets, epoch=epoch)
+        self._observer.worker.call(call)
 
     def offsets_partition(self, group: str) -> int:
         """Return the partition of `__consumer_offsets` that has a group's commits.

@@ -21,7 +21,14 @@ from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.story.calls import Calls
-from harness.story.consumers import Consumers, Groups, Sources, member_of, members_of
+from harness.story.consumers import (
+    Consumers,
+    Groups,
+    Sources,
+    member_of,
+    members_of,
+    require_planned,
+)
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
 from harness.story.topics import new_topic
@@ -193,9 +200,11 @@ class Run:
     ) -> list[str]:
         """Open the members of each group, all or one, and return their names, as in `members_of`.
 
+        A group may have other settings and styles than in an earlier incarnation, and in the plan.
         `through` is the only bootstrap broker; by default all brokers are. For the reset policy see
         `member_of`. Without a subscription they are for `run.calls`.
         """
+        require_planned(groups, self.plan.groups)
         bootstrap = self.kafka.bootstrap_through(through)
         members = {
             name: member_of(name, group, bootstrap=bootstrap, is_subscribed=is_subscribed)

@@ -15,6 +15,7 @@ from harness.story.consumers import (
     Consumers,
     member_of,
     members_of,
+    require_planned,
     spare_workers,
     workers_for,
 )
@@ -127,6 +128,16 @@ def test_a_spare_worker_replaces_a_killed_one() -> None:
     assert pair.spares == 0
     with pytest.raises(UsageError, match="no spare worker is left to replace clients-3"):
         pair.replace(workers[2], bootstrap="b:1", kafka="4.4.0")
+
+
+def test_another_incarnation_may_differ_in_settings_and_styles_alone() -> None:
+    of_pair = {"settings": {"max.poll.records": 10}, "commit_epoch": "none", "reset": "none"}
+    require_planned([replace(PAIR, **of_pair)], [PAIR, PYTHON])
+    require_planned([PYTHON], [replace(PYTHON, client="kafka-python@3.0.8")])
+    with pytest.raises(UsageError, match="clients, is_static of group pair differ from the plan"):
+        require_planned(
+            [replace(PAIR, client="librdkafka", settings={"group.instance.id": "a"})], [PAIR]
+        )
 
 
 @pytest.mark.parametrize(
