@@ -33,7 +33,7 @@ COMMIT, TXN_COMMIT, OFFSET_FETCH = "OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "OFFSET
 ALTER_OFFSETS = "alterConsumerGroupOffsets"
 """The call of Admin, in the place of an API's name."""
 FIRST_WITH_NEW_COORDINATOR = (4,)
-"""The first release that has KIP-848's group coordinator unless it is told otherwise."""
+"""The first release that has KIP-848's group coordinator by default."""
 COMMIT_API_KEYS = {
     COMMIT: 8,
     OFFSET_FETCH: 9,
