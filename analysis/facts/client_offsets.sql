@@ -4,7 +4,7 @@ about: |
 
   A group of the plan has clients. Its commits are theirs, but for those of administrators.
 subject: client_offsets
-optional: [commits, wire_calls]
+optional: [wire_calls]
 like: committed_offsets
 columns: |
   actor string: member: its client reported the commit; transaction; administrator: a single

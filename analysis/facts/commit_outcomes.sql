@@ -7,7 +7,7 @@ about: |
   response, and have its metadata or its leader epoch, as far as it has them. If there are several,
   the first of them was acknowledged. Those of transactions are left out.
 subject: commit_calls
-optional: [commits, offset_reads, wire_calls]
+optional: [offset_reads, wire_calls]
 columns: |
   group string
   topic string

@@ -8,7 +8,7 @@ about: |
   then, is no matter of a change: `wrong_fetched_commit` compares those, and finds stable offsets that
   are returned while a transaction has some.
 subject: commit_calls
-optional: [commits, wire_calls, offset_reads]
+optional: [offset_reads]
 columns: |
   worker string
   seq bigint

@@ -9,6 +9,9 @@ from contract.run_folder import GroupPlan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
 from tests.exam.world import Place, Row
 
+METADATA_STEP = 10
+"""How far apart a history's records in the metadata log are."""
+
 
 @dataclass
 class HistoryRows:
@@ -118,7 +121,7 @@ class HistoryRows:
         )
 
     def _next_metadata_offset(self) -> int:
-        self._metadata_offset += 10
+        self._metadata_offset += METADATA_STEP
         return self.place.metadata_offset(self._metadata_offset)
 
     def _next_seq(self) -> int:

@@ -1,6 +1,7 @@
 """Histories about elections, in-sync and eligible replicas, fencing and acknowledgements."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
+from tests.exam.rows import METADATA_STEP
 from tests.exam.scenes import copies, killed, returned, written
 
 
@@ -36,12 +37,12 @@ def fenced_broker_is_unfenced_in_a_millisecond(h: History, *, records: tuple[int
     h.registered(2, at=15, is_fenced=False, broker_epoch=2)
     base = h.rows["leaderships"][-1]["metadata_offset"]
     for count in records:
+        end = base + count * METADATA_STEP
         h.add(
-            "metadata_batches", server=h.broker(1), base_offset=base,
-            last_offset=base + count - 1, metadata_epoch=h.index, size_bytes=100, checksum=base,
-            leader=None, at_micros=h.at(15),
+            "metadata_batches", server=h.broker(1), base_offset=base, last_offset=end - 1,
+            metadata_epoch=h.index, size_bytes=100, checksum=base, leader=None, at_micros=h.at(15),
         )  # fmt: skip
-        base += count
+        base = end
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
 
 
