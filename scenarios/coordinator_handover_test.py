@@ -11,7 +11,8 @@ Fault:   at once after the commit of 100 the coordinator is, by `how`, killed, s
          (controlled shutdown), paused until it is fenced, or moved (an election). Meanwhile its
          successor neither fetches nor is fetched from, until it has returned a commit (groups
          `read`), is alone in the ISR (`shrunk`), has refused a stable read (`refused`), or has
-         returned 100 (`itself`, with `min_insync` 1). For the groups `control` nothing is cut.
+         returned 100 (`itself`). With `followers` paused it is not cut: the third replica is
+         suspended, as by a full garbage collection. For the groups `control` nothing is.
 Expect:  Kafka 4 returns 50 and -1 without an error until its high watermark is above the commit.
          With `require_stable` it waits, and returns NOT_COORDINATOR after
          `offsets.commit.timeout.ms`. Kafka 3.9 returns 100 after loading, unless it has `is_new`
@@ -58,8 +59,9 @@ STORIES = (
     "refused",
     "control",
 )
-STORIES_OF_ONE_IN_SYNC = ("itself", "itself", "itself", "control")
-"""Until when the successor is cut, story by story, with 2 replicas in sync, and with 1."""
+STORIES_THAT_END = ("itself", "itself", "itself", "control")
+"""Until when the successor is hindered, story by story: if it is alone, it stays behind, or not."""
+CUT, PAUSED = "cut", "paused"
 PLAIN, STABLE, HIGH_WATERMARK = "plain", "stable", "high watermark"
 NO_ERROR, TIMED_OUT, NOT_COORDINATOR = 0, 7, 16
 WITHOUT_EPOCH = 3
@@ -105,6 +107,7 @@ class CoordinatorHandoverScenario(Scenario):
         lag_ms: int = 3000,
         session_ms: int = 3000,
         wait_ms: int = 500,
+        followers: str = CUT,
     ) -> None:
         settings = {
             "min.insync.replicas": str(min_insync),
@@ -125,23 +128,24 @@ class CoordinatorHandoverScenario(Scenario):
             run.phases.enter(Stage.WARM_UP, "the partitions are written")
             for partition in range(self.orders.partitions):
                 run.produce("orders", count=LATER, producer=f"p{partition}", partition=partition)
-            stories = STORIES if min_insync > 1 else STORIES_OF_ONE_IN_SYNC
-            for number, until in enumerate(stories):
+            ends = min_insync == 1 or (followers, how) == (PAUSED, "moved")
+            for number, until in enumerate(STORIES_THAT_END if ends else STORIES):
                 group = f"{until}-{number}"
                 run.observer.coordinator(group)
                 run.settle(internal_topics=[OFFSETS_TOPIC])
-                Handover(run, group, how).hold(until)
+                Handover(run, group, how, followers).hold(until)
             run.settle(internal_topics=[OFFSETS_TOPIC])
 
 
 class Handover:
     """One story: the coordinator of a group changes at once after a commit."""
 
-    def __init__(self, run: Run, group: str, how: str) -> None:
+    def __init__(self, run: Run, group: str, how: str, followers: str) -> None:
         """All replicas are in sync."""
         self._run = run
         self._group = group
         self._how = how
+        self._followers = followers
         self._partition = run.groups.offsets_partition(group)
         self._old = run.observer.coordinator(group)
         others = [
@@ -149,12 +153,12 @@ class Handover:
             for broker in run.observer.replicas(OFFSETS_TOPIC, self._partition)
             if broker != self._old
         ]
-        self._new = others[0]
+        self._new, self._third = others
         if how == "moved":
             run.inject(Reassign(OFFSETS_TOPIC, self._partition, replicas=[*others, self._old]))
 
     def hold(self, until: str) -> None:
-        """Commit, depose the coordinator, and ask its successor, which is cut for a while."""
+        """Commit, depose the coordinator, and ask its successor, which is hindered for a while."""
         run = self._run
         run.phases.enter(Stage.STEADY, f"{self._group} commits")
         self._commit(EARLIER, partitions=[0])
@@ -179,10 +183,12 @@ class Handover:
                 responses.await_response(name, is_right, what=f"{LATER} of both partitions")
 
     def _faults(self, until: str) -> list[Fault]:
-        cuts = [] if until == "control" else [Cut(Broker(self._new), Links.REPLICATION)]
+        cut, pause = Cut(Broker(self._new), Links.REPLICATION), Pause(Broker(self._third))
+        hindrance = cut if self._followers == CUT else pause
+        held: list[Fault] = [] if until == "control" else [hindrance]
         if self._how == "moved":
-            return [*cuts, Elect(OFFSETS_TOPIC, self._partition, unclean=False)]
-        return [*cuts, ENDS[self._how](Broker(self._old))]
+            return [*held, Elect(OFFSETS_TOPIC, self._partition, unclean=False)]
+        return [*held, ENDS[self._how](Broker(self._old))]
 
     def _asks(self) -> dict[str, Ask]:
         version = self._run.wire.versions(self._new, OFFSET_FETCH)[-1]

@@ -34,7 +34,7 @@ _SETTINGS = {
     "wait_ms": "replica.fetch.wait.max.ms",
 }
 _ITSELF = "itself"
-"""The cut was not healed before the window's end."""
+"""Cut or pause were not healed before the window's end."""
 _IS_NEW = "group.coordinator.new.enable"
 
 
@@ -42,8 +42,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a coordinator.
 
     seed: of the run.
-    until: what ended the successor's cut.
-    is_control: nothing was cut.
+    followers: `cut` from the successor, or one of them `paused`.
+    until: what ended that.
+    is_control: nothing was cut or paused.
     is_reached: the successor led with a high watermark below its log end.
     plain_responses: that had no error, without require_stable; of them `older` had the older commit
         of the first partition, `none` no commit of the second.
@@ -53,12 +54,13 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     waited_ms: the longest wait with require_stable.
     window_ms: from the first response with an older commit, or none, to the first right one.
     watermark_ms, healed_ms, alone_ms: from the same on: when the high watermark was known, the cut
-        was healed, and the successor was alone in the ISR; None: it was not.
+        or pause was healed, and the successor was alone in the ISR; None: it was not.
     """
 
     kafka: str
     seed: int
     how: str
+    followers: str
     is_new: bool
     min_insync: int
     lag_ms: int
@@ -83,6 +85,11 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a response without require_stable had an older commit, or none."""
         return self.older + self.none > 0
 
+    @property
+    def hindrance(self) -> str:
+        """What was done to the followers, in words."""
+        return "control" if self.is_control else f"followers {self.followers}"
+
 
 def stories_of(run: RunFolder) -> Iterator[Story]:
     """Yield the stories of a run."""
@@ -92,6 +99,7 @@ def stories_of(run: RunFolder) -> Iterator[Story]:
         "kafka": described.kafka,
         "seed": described.seed,
         "how": run.plan().parameters["how"],
+        "followers": run.plan().parameters.get("followers", "cut"),
         "is_new": _IS_NEW in settings
         or version_numbers(described.kafka) >= FIRST_WITH_NEW_COORDINATOR,
         **{name: int(settings[setting]) for name, setting in _SETTINGS.items()},
@@ -110,7 +118,7 @@ def together(before: Iterable[Story], stories: Sequence[Story]) -> list[Story]:
 
 
 def _run_of(story: Story) -> tuple[Any, ...]:
-    return (*_who(story), *_setting(story), story.seed)
+    return (*_who(story), story.followers, *_setting(story), story.seed)
 
 
 def _who(story: Story) -> tuple[str, str, bool]:
@@ -122,13 +130,16 @@ def _setting(story: Story) -> tuple[int, int, int, int]:
 
 
 def answers(stories: Iterable[Story]) -> list[dict[str, str]]:
-    """A row for each mechanism, version and coordinator: how many stories had what."""
+    """A row for each mechanism, hindrance, version and coordinator: how many stories had what."""
     rows = []
-    for (how, kafka, is_new), of in grouped(stories, _who):
+    for (how, kafka, is_new, followers), of in grouped(
+        stories, lambda one: (*_who(one), one.followers)
+    ):
         cut = [one for one in of if one.is_reached and not one.is_control]
         rows.append(
             {
                 "how": how,
+                "followers": followers,
                 "kafka": kafka,
                 "coordinator": "new" if is_new else "old",
                 "reached": _of(cut, [one for one in of if not one.is_control]),
@@ -163,10 +174,11 @@ def controls(stories: Iterable[Story]) -> list[dict[str, str]]:
 
 
 def ends(stories: Iterable[Story]) -> list[dict[str, str]]:
-    """A row for each setting and end of the cut: how long the windows were."""
+    """A row for each hindrance, setting and its end: how long the windows were."""
     cut = [one for one in stories if one.window_ms is not None and not one.is_control]
     return [
         {
+            "followers": followers,
             "min_insync": str(-min_insync),
             "lag": _seconds(lag_ms),
             "session": _seconds(session_ms),
@@ -181,8 +193,8 @@ def ends(stories: Iterable[Story]) -> list[dict[str, str]]:
                 if one.window_ms is not None and one.healed_ms is not None and until != _ITSELF
             ),
         }
-        for (min_insync, lag_ms, session_ms, until), of in grouped(
-            cut, lambda one: (*_setting(one)[:3], one.until)
+        for (followers, min_insync, lag_ms, session_ms, until), of in grouped(
+            cut, lambda one: (one.followers, *_setting(one)[:3], one.until)
         )
     ]
 

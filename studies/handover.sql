@@ -6,7 +6,8 @@ with fetches as (
   where api = 'OFFSET_FETCH' and topic is not null
 ),
 commits_of_all as (
-  select group, max(at_micros) as due_micros, max(asked_offset) as due_offset
+  select group, max(at_micros) as due_micros, max(asked_offset) as due_offset,
+    max(broker) as old_broker
   from wire_calls
   where api = 'OFFSET_COMMIT' and error_code = 0
   group by all
@@ -60,7 +61,7 @@ watermarks as (
 cuts as (
   select s.group, min(injected_micros) as cut_micros, min(healed_micros) as healed_micros
   from stories as s join faults on injected_micros between from_micros and until_micros
-  where fault = 'cut replication'
+  where fault = 'cut replication' or fault = 'pause' and not array_contains(brokers, old_broker)
   group by all
 ),
 alone as (

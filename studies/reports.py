@@ -248,7 +248,7 @@ def _of_handover() -> list[Row]:
     stories = [story for story in kept("handover", list[Story]) if story.is_reached]
     return [
         Row(
-            program=f"{_HANDOVER}, {how}, {'control' if is_control else 'followers cut'}",
+            program=f"{_HANDOVER}, {how}, {hindrance}",
             client="the new coordinator" if is_new else "the old coordinator",
             kafka=kafka,
             sha256="",
@@ -258,8 +258,8 @@ def _of_handover() -> list[Row]:
             of=sum(story.plain_responses for story in of),
             what="responses without an error that had the older commit",
         )
-        for (kafka, is_new, how, is_control), of in grouped(
-            stories, lambda one: (one.kafka, one.is_new, one.how, one.is_control)
+        for (kafka, is_new, how, hindrance), of in grouped(
+            stories, lambda one: (one.kafka, one.is_new, one.how, one.hindrance)
         )
     ]
 

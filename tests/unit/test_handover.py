@@ -99,6 +99,13 @@ def test_a_window_lasts_from_the_first_older_commit_to_the_right_one(
     }
 
 
+def test_a_paused_follower_hinders_the_successor_as_a_cut_does(make_trace: TraceMaker) -> None:
+    of_old = {**CUT, "fault": "pause", "brokers": [1]}
+    assert told(make_trace, STALE, faults=[of_old])["is_control"]
+    row = told(make_trace, STALE, faults=[{**CUT, "fault": "pause", "brokers": [3]}])
+    assert (row["is_control"], row["healed_ms"]) == (False, 3500)
+
+
 def test_a_refusal_counts_once_the_broker_is_the_coordinator(make_trace: TraceMaker) -> None:
     early, late = (fetched(at, error=16, is_stable=True, took=1) for at in (2, 6))
     assert told(make_trace, [*STALE, early])["refused"] == 0
@@ -116,6 +123,7 @@ TOLD = made(
     kafka="4.4.0",
     seed=1,
     how="killed",
+    followers="cut",
     is_new=True,
     min_insync=2,
     lag_ms=3000,
@@ -139,7 +147,10 @@ LONGER = msgspec.structs.replace(TOLD, window_ms=6000, refused=1, alone_ms=2000)
 
 
 def test_stories_in_which_the_commit_was_known_are_not_counted_as_right() -> None:
-    (row,) = answers([TOLD, LONGER, MISSED, CONTROL])
+    paused = msgspec.structs.replace(TOLD, followers="paused")
+    row, other = answers([TOLD, LONGER, MISSED, CONTROL, paused])
+    assert (row["followers"], other["followers"]) == ("cut", "paused")
+    assert other["reached"] == "1 of 1"
     assert row["reached"] == "2 of 3"
     assert row["stale"] == "2 of 2"
     assert row["window"] == "5.0 (4.0 to 6.0)"
@@ -156,8 +167,13 @@ def test_controls_are_told_by_how_late_a_follower_learns_of_the_high_watermark()
 
 
 def test_windows_are_told_by_setting_and_by_what_ended_the_cut() -> None:
-    rows = ends([TOLD, LONGER, CONTROL, msgspec.structs.replace(TOLD, min_insync=1)])
-    assert [(row["min_insync"], row["stories"]) for row in rows] == [("2", "2"), ("1", "1")]
+    paused = msgspec.structs.replace(TOLD, followers="paused")
+    rows = ends([TOLD, LONGER, CONTROL, msgspec.structs.replace(TOLD, min_insync=1), paused])
+    assert [(row["followers"], row["min_insync"], row["stories"]) for row in rows] == [
+        ("cut", "2", "2"),
+        ("cut", "1", "1"),
+        ("paused", "2", "1"),
+    ]
     assert rows[0]["alone"] == "2.0, 1 of 2"
     assert rows[0]["after"] == "1.5 (0.5 to 2.5)"
 
