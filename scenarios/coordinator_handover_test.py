@@ -165,6 +165,7 @@ class Handover:
         with run.wire.asking(self._asks()) as responses:
             self._commit(LATER, partitions=[0, 1])
             held = run.inject_all(*self._faults(until))
+            hindrance = held[0 if self._followers == CUT else -1]
             first = responses.await_response(PLAIN, has_commits, what="a commit of the successor")
             match "missed" if is_right(first) else until:
                 case "shrunk":
@@ -178,17 +179,22 @@ class Handover:
                 case "itself":
                     responses.await_response(PLAIN, is_right, what=f"{LATER} before the heal")
             if until != "control":
-                held[0].heal()
+                hindrance.heal()
             for name in (PLAIN, STABLE):
                 responses.await_response(name, is_right, what=f"{LATER} of both partitions")
 
     def _faults(self, until: str) -> list[Fault]:
-        cut, pause = Cut(Broker(self._new), Links.REPLICATION), Pause(Broker(self._third))
-        hindrance = cut if self._followers == CUT else pause
-        held: list[Fault] = [] if until == "control" else [hindrance]
-        if self._how == "moved":
-            return [*held, Elect(OFFSETS_TOPIC, self._partition, unclean=False)]
-        return [*held, ENDS[self._how](Broker(self._old))]
+        """A pause comes last: an administrator's request may go to the broker that is paused."""
+        change: Fault = (
+            Elect(OFFSETS_TOPIC, self._partition, unclean=False)
+            if self._how == "moved"
+            else ENDS[self._how](Broker(self._old))
+        )
+        if until == "control":
+            return [change]
+        if self._followers == PAUSED:
+            return [change, Pause(Broker(self._third))]
+        return [Cut(Broker(self._new), Links.REPLICATION), change]
 
     def _asks(self) -> dict[str, Ask]:
         version = self._run.wire.versions(self._new, OFFSET_FETCH)[-1]

@@ -189,12 +189,13 @@ class ReturnedReaderScenario(Scenario):
             run.commit([group], incarnation=1)
         self.write_and_read(run, group, first, LATER - EARLIER)
         run.produce(group.topic, count=MORE, producer=group.group)
-        (second,) = run.open([group], incarnation=2, is_subscribed=False)
-        with run.wire.asking(self.asks(run, group, new)) as responses:
-            run.commit([group], incarnation=1)
+        asks = self.asks(run, group, new)
+        run.commit([group], incarnation=1)
+        with run.wire.asking(asks) as responses:
             cut, _ = run.inject_all(Cut(Broker(new), Links.REPLICATION), Stop(Broker(old)))
             found = responses.await_response(PLAIN, has_commits, what="a commit of the successor")
             run.close([first])
+            (second,) = run.open([group], incarnation=2, is_subscribed=False)
             if is_right(found):
                 cut.heal()
             self.begin(run, group, second, None if is_right(found) else responses)
@@ -231,8 +232,9 @@ class ReturnedReaderScenario(Scenario):
     def lead(self, run: Run, topic: str, broker: int, *, then: list[int]) -> None:
         """Let a broker lead the topic that is neither the coordinator nor its successor."""
         state = run.observer.await_state(topic, 0, lambda one: one.leader >= 0, what="a leader")
-        if state.leader != broker:
+        if run.observer.replicas(topic, 0)[0] != broker:
             run.inject(Reassign(topic, 0, replicas=[broker, *then]))
+        if state.leader != broker:
             run.inject(Elect(topic, 0, unclean=False))
 
     def write_and_read(self, run: Run, group: GroupPlan, member: str, count: int) -> None:

@@ -9,6 +9,7 @@ explanation: The first position is that of the first delivery, or the member's o
   been in force then, so that a start there is right, too. After the application has set a position
   (`seek`, or `assign` with an offset), the next delivery begins there; ahead of it only if no record
   that the member was to be delivered lies between. Resets count that the client logged.
+  One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
   Where a coordinator had returned the commit at which the member began to somebody who asked, though
   a newer one stood (`stale_fetched_commit`), the cause says so.
 permitted: the member was reset after its previous assignment, or after the application had set the
@@ -16,9 +17,9 @@ permitted: the member was reset after its previous assignment, or after the appl
 evaluates: every assignment with a commit before it, and every position that an application set and
   the member was delivered something from.
 source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
-  `rd_kafka_assign`.'
+  `rd_kafka_assign`; Kafka''s documentation, `auto.offset.reset`: without an initial offset.'
 needs: [group_events, committed_offsets, polls]
-optional: [stale_fetches]
+optional: [commits, stale_fetches]
 evaluated: >-
   select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
     as evaluated
@@ -35,6 +36,10 @@ cases:
   when: sought_offset < start
   cause: the member began at {start}, but its application had set {sought_offset}; {records} records
     lie between{of_commit}
+- violation: for want of a commit
+  when: reset_cause = 'no_commit' and is_acknowledged
+  cause: the member found no commit and began at {start}, but {committed_offset} had been
+    acknowledged before it was opened{returned}
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the member began at {start}, but the group had committed {committed_offset}; a reset
@@ -107,16 +112,31 @@ returned as (
   where returned_offset in (start, -1) and returned_micros <= began_micros
   group by all
 ),
+-- By a report of the commit, before the member was opened.
+acknowledged as (
+  select distinct group, topic, partition, member, from_seq, true as is_acknowledged
+  from apart
+  join (
+    select group, member, at_micros as opened_micros
+    from group_events
+    where change = 'opened') using (group, member)
+  join (
+    select group, topic, partition, offset as committed_offset, committed_micros as acked_micros
+    from commits
+    where outcome = 'ok') using (group, topic, partition, committed_offset)
+  where acked_micros + :clock_micros < opened_micros
+),
 starts_apart as (
   select group, topic, partition, member, start, committed_offset, committed_epoch,
     cast(null as bigint) as sought_offset, reset_cause, coalesce(records, 0) as records,
     coalesce(is_aborted, false) as is_aborted, coalesce(returned, '') as returned, first_micros,
-    from_micros, false as is_at_commit
+    from_micros, false as is_at_commit, coalesce(is_acknowledged, false) as is_acknowledged
   from apart
   left join returned using (group, topic, partition, member, from_seq)
   left join resets_before using (group, topic, partition, member, from_seq)
   left join gaps using (group, topic, partition, member, from_seq)
   left join aborted using (group, topic, partition, member, from_seq)
+  left join acknowledged using (group, topic, partition, member, from_seq)
   where start < committed_offset or reset_cause is not null or records is not null or is_aborted
 ),
 sought as (
@@ -155,7 +175,7 @@ sought_apart as (
   select group, topic, partition, member, first_offset as start, committed_offset, committed_epoch,
     position as sought_offset, reset_cause, coalesce(records, 0) as records, false as is_aborted,
     '' as returned, first_micros, sought_micros as from_micros,
-    coalesce(committed_offset = first_offset, false) as is_at_commit
+    coalesce(committed_offset = first_offset, false) as is_at_commit, false as is_acknowledged
   from sought
   left join resets_since using (group, topic, partition, member, sought_micros)
   left join between_them using (group, topic, partition, member, sought_micros)
