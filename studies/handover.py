@@ -1,8 +1,8 @@
 """What new coordinators return: `python -m studies.handover FOLDER...`.
 
-Reads the runs of coordinator_handover below some folders, and adds their stories to the figures of
-docs/handover.md. A story is one change of the coordinator of one group. A run that ended with an
-error counts as far as it came.
+Reads the runs of coordinator_handover and returned_reader below some folders, and adds their
+stories to the figures of docs/handover.md. A story is one change of the coordinator of one group. A
+run that ended with an error counts as far as it came.
 """
 
 import sys
@@ -22,6 +22,8 @@ from contract.builds import version_numbers
 from contract.commit_rules import FIRST_WITH_NEW_COORDINATOR
 from contract.errors import FencepostError, UsageError
 from contract.run_folder import RunFolder, find_runs
+from studies import handover_readers
+from studies.handover_readers import Reader
 
 SCENARIO = "coordinator_handover"
 _NAME = "handover"
@@ -235,7 +237,12 @@ def part(stories: Sequence[Story] | None = None) -> str:
     """The part of docs/handover.md that is made, by default of the stories that are kept."""
     every = figures.kept(_NAME, list[Story]) if stories is None else stories
     return rendered(
-        _TEMPLATE, stories=every, answers=answers(every), controls=controls(every), ends=ends(every)
+        _TEMPLATE,
+        stories=every,
+        answers=answers(every),
+        controls=controls(every),
+        ends=ends(every),
+        readers=handover_readers.counted(figures.kept(handover_readers.NAME, list[Reader])),
     )
 
 
@@ -244,11 +251,16 @@ def main() -> None:
     try:
         runs = [run for folder in sys.argv[1:] for run in find_runs(Path(folder))]
         mine = [run for run in runs if run.plan().scenario == SCENARIO]
-        if not mine:
+        others = [run for run in runs if run.plan().scenario == handover_readers.SCENARIO]
+        if not mine and not others:
             raise UsageError(f"no run of {SCENARIO} is there: make handover")
-        before = figures.kept(_NAME, list[Story]) if figures.is_kept(_NAME) else []
         found = [story for run in mine for story in stories_of(run)]
-        print(f"wrote {figures.keep(_NAME, together(before, found))}")
+        stories = together(figures.kept(_NAME, list[Story]), found)
+        print(f"wrote {figures.keep(_NAME, stories)}")
+        readers = [one for run in others for one in handover_readers.readers_of(run)]
+        before = figures.kept(handover_readers.NAME, list[Reader])
+        every = handover_readers.together(before, readers)
+        print(f"wrote {figures.keep(handover_readers.NAME, every)}")
     except FencepostError as error:
         sys.exit(f"error: {error}")
 

@@ -1,16 +1,20 @@
-"""The stories of docs/handover.md, and the rows of its tables."""
+"""The stories of docs/handover.md, of coordinators and of readers, and the rows of its tables."""
 
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from conftest import TraceMaker
-from micro import Row, committed, led
+from micro import Row, committed, led, polled
 
+from studies import handover_readers
 from studies.handover import Story, answers, controls, ends, together
+from studies.handover_readers import Reader
 from tests.made import made
 
-STATEMENT = (Path(__file__).resolve().parents[2] / "studies" / "handover.sql").read_text()
+STUDIES = Path(__file__).resolve().parents[2] / "studies"
+STATEMENT = (STUDIES / "handover.sql").read_text()
+OF_READERS = (STUDIES / "handover_readers.sql").read_text()
 OFFSETS = "__consumer_offsets"
 SECOND = 1_000_000
 
@@ -181,3 +185,93 @@ def test_windows_are_told_by_setting_and_by_what_ended_the_cut() -> None:
 def test_a_run_that_is_read_again_takes_its_former_place() -> None:
     other = msgspec.structs.replace(TOLD, seed=2)
     assert together([TOLD, other], [LONGER]) == [LONGER, other]
+
+
+def by(member: str, offset: int | None, *, at: float, outcome: str = "ok") -> Row:
+    """A commit of a member of the group that the broker is asked about."""
+    return {
+        "worker": "w",
+        "group": "read-0",
+        "member": f"read-0#{member}",
+        "topic": "t",
+        "partition": 0,
+        "offset": offset,
+        "outcome": outcome,
+        "seq": round(at * SECOND),
+        "committed_micros": round(at * SECOND),
+    }
+
+
+def delivered(member: str, offset: int, *, at: float) -> Row:
+    (row,) = polled(offset, at=round(at * SECOND))
+    return {**row, "group": "read-0", "member": f"read-0#{member}"}
+
+
+def caught_up(position: int, *, at: float) -> Row:
+    row = by("2", None, at=at) | {"change": "caught_up", "position": position}
+    return row | {"at_micros": row["seq"]}
+
+
+FIRST = [by("1", 50, at=1), by("1", 100, at=2)]
+
+
+def read(make_trace: TraceMaker, **tables: list[Row]) -> Row:
+    rows = {"wire_calls": [fetched(1.5, 50), fetched(3, 50)], "commits": FIRST}
+    (row,) = make_trace(rows | tables).ask(OF_READERS)
+    return row
+
+
+def test_a_reader_began_at_its_first_delivery_and_what_it_committed_then_counts(
+    make_trace: TraceMaker,
+) -> None:
+    polls = [delivered("1", 0, at=1), delivered("2", 60, at=5), delivered("2", 50, at=4)]
+    commits = [*FIRST, by("2", None, at=5, outcome="nothing"), by("2", 60, at=6), by("2", 70, at=7)]
+    row = read(make_trace, polls=polls, commits=commits)
+    assert row == {
+        "group": "read-0",
+        "is_reached": True,
+        "due_offset": 100,
+        "began_at": 50,
+        "next_offset": 60,
+    }
+
+
+def test_a_reader_without_a_delivery_began_at_its_own_position_or_nowhere(
+    make_trace: TraceMaker,
+) -> None:
+    assert read(make_trace, group_events=[caught_up(120, at=4)])["began_at"] == 120
+    row = read(make_trace)
+    assert (row["began_at"], row["next_offset"]) == (None, None)
+
+
+def test_a_state_is_reached_by_an_older_commit_after_the_last_one(make_trace: TraceMaker) -> None:
+    early = [fetched(1.5, 50), fetched(3, 100), fetched(4, 50, is_stable=True)]
+    assert not read(make_trace, wire_calls=early)["is_reached"]
+
+
+READER = Reader(
+    client="kafka-python 3.0.12",
+    kafka="4.4.0",
+    begins="assigned",
+    has="older",
+    reset="earliest",
+    isolation="read_uncommitted",
+    seed=1,
+    is_reached=True,
+    due_offset=100,
+    began_at=50,
+    next_offset=60,
+)
+
+
+def test_readers_are_counted_by_kind_and_version() -> None:
+    stuck = msgspec.structs.replace(READER, seed=2, began_at=None, next_offset=None)
+    other = msgspec.structs.replace(READER, kafka="3.9.2", is_reached=False, began_at=100)
+    kept = handover_readers.together([stuck], [READER, other])
+    rows = handover_readers.counted(kept)
+    assert [(row["kafka"], row["reached"], row["began"], row["next"]) for row in rows] == [
+        ("3.9.2", "0 of 1", "100: 1 of 1", "60: 1 of 1"),
+        ("4.4.0", "2 of 2", "50: 1 of 2, nothing: 1 of 2", "60: 1 of 2, nothing: 1 of 2"),
+    ]
+    assert rows[1]["seeds"] == "1, 2"
+    assert handover_readers.together(kept, [READER, stuck, other]) == kept
