@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.commit_rules import OFFSET_FETCH
+from contract.commit_rules import FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
 from contract.consequence import Consequence
 from contract.outcomes import Isolation, ResetPolicy
 from contract.run_folder import Expectation, GroupPlan
@@ -44,7 +44,6 @@ from harness.story.workload import reader
 from harness.wire.requests import Offset, offset_fetch
 from scenarios.coordinator_handover_test import (
     EARLIER,
-    FIRST_WITH_NEW_COORDINATOR,
     LATER,
     PLAIN,
     STABLE,

@@ -134,7 +134,9 @@ def test_another_incarnation_may_differ_in_settings_and_styles_alone() -> None:
     of_pair = {"settings": {"max.poll.records": 10}, "commit_epoch": "none", "reset": "none"}
     require_planned([replace(PAIR, **of_pair)], [PAIR, PYTHON])
     require_planned([PYTHON], [replace(PYTHON, client="kafka-python@3.0.8")])
-    with pytest.raises(UsageError, match="clients, isolation, is_static of group pair differ from the plan"):
+    with pytest.raises(
+        UsageError, match="clients, isolation, is_static of group pair differ from the plan"
+    ):
         require_planned(
             [replace(PAIR, client="librdkafka", settings={"group.instance.id": "a"})], [PAIR]
         )
