@@ -88,21 +88,40 @@ def application_is_given_an_older_commit(h: History, *, start: int) -> None:
     _begins(h, start)
 
 
+# All were expected to be permitted: but the policy is for a group without a committed offset, and
+# by TRACKING a coordinator returns the last one that was acknowledged, or an error.
 @asks_each(
     "A new coordinator returns no commit, and a member finds none: it begins by its policy.",
     source="KIP-211; auto.offset.reset: where there is no committed offset; " + START,
     check="start_mismatch",
     cases={
         "It was returned to a request.": (
-            f"{PERMITTED}: no_commit: a reset moved the position; broker",
+            f"{VIOLATION}: for want of a commit: acknowledged before it was opened; broker",
             {"is_asked": True},
         ),
-        "Nobody asked.": (f"{PERMITTED}: no_commit: moved the position {{", {"is_asked": False}),
+        "Nobody asked.": (
+            f"{VIOLATION}: for want of a commit: acknowledged before it was opened {{",
+            {"is_asked": False},
+        ),
+        "It was returned to a request; the member was opened before the commit.": (
+            f"{PERMITTED}: no_commit: a reset moved the position; broker",
+            {"is_asked": True, "opened": 30.0},
+        ),
+        "Nobody asked; the member was opened before the commit.": (
+            f"{PERMITTED}: no_commit: moved the position {{",
+            {"is_asked": False, "opened": 30.0},
+        ),
     },
 )
-def member_finds_no_commit(h: History, *, is_asked: bool) -> None:
+def member_finds_no_commit(h: History, *, is_asked: bool, opened: float = 44.5) -> None:
     _changes(h)
     if is_asked:
         returned(h, -1)
     first_start(h, 0, at=44.5, member="2")
     _begins(h, 0)
+    (member,) = [
+        row
+        for row in h.rows["group_events"]
+        if (row["change"], row["member"]) == ("opened", h.member("2", "g"))
+    ]
+    member["at_micros"] = h.at(opened)

@@ -30,7 +30,7 @@ _OPENED = 30.0
         ),
     },
 )
-def member_finds_no_commit(h: History, *, at: float = 10.0, outcome: str = "ok") -> None:
+def member_is_returned_no_commit(h: History, *, at: float = 10.0, outcome: str = "ok") -> None:
     _reads_50(h)
     h.commit(50, 0, at=at, outcome=outcome)
     _starts(h)
@@ -46,7 +46,7 @@ def member_finds_no_commit(h: History, *, at: float = 10.0, outcome: str = "ok")
         "Another group.": (f"{PERMITTED}: no_commit", {"group": "other"}),
     },
 )
-def commit_of_something_else(h: History, *, offset: int = 50, **place: Any) -> None:
+def commit_of_something_else_is_acknowledged(h: History, *, offset: int = 50, **place: Any) -> None:
     _reads_50(h)
     h.commit(50, 0, at=10.0, outcome="unknown")
     h.commit(offset, 0, at=10.0, stored=False, **place)
