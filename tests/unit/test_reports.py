@@ -70,7 +70,7 @@ def test_what_stands_behind_a_hash_is_no_comment(name: str) -> None:
 @pytest.mark.parametrize("name", FINDINGS)
 def test_faults_of_the_steps_can_be_injected(name: str) -> None:
     steps = finding(name).steps
-    commands = [step.fencepost for step in steps if step.fencepost]
+    commands = [step.fencepost for step in steps if step.fencepost not in ("", "heal")]
     commands += [one.fencepost for step in steps for one in step.beside]
     assert 0 < len(commands) <= 2
     for command in commands:
