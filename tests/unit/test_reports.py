@@ -194,5 +194,5 @@ def test_the_command_prints_a_page_and_lists_all() -> None:
     runner = CliRunner()
     assert runner.invoke(app, ["page", FINDINGS[0]]).stdout == page(FINDINGS[0])
     assert runner.invoke(app, ["list"]).stdout.split()[0] == f"{FINDINGS[0]}:"
-    with pytest.raises(UsageError, match="there are: stale_offset"):
+    with pytest.raises(UsageError, match=f"there are: {FINDINGS[0]}"):
         finding("nothing")
