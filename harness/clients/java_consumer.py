@@ -162,6 +162,9 @@ class JavaMember(CallingMember):
     def _generation(self) -> int:
         return int(self._consumer.groupMetadata().generationId())
 
+    def _member_id(self) -> str:
+        return str(self._consumer.groupMetadata().memberId())
+
     def _is_eager(self) -> bool:
         assignors = str(self.member.settings.get("partition.assignment.strategy", ""))
         return self.member.client != Client.JAVA_CONSUMER and _COOPERATIVE not in assignors

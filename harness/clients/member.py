@@ -175,6 +175,7 @@ class GroupMember(ABC):
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
         self._last_generation = self._assigned_generation = NO_GENERATION
+        self._last_member_id = ""
         self._last_assignment: set[Partition] = set()
         self._is_rebalanced = False
         self._open(bootstrap)
@@ -392,6 +393,10 @@ class GroupMember(ABC):
         """Return the group's generation, or the member epoch with KIP-848; -1 if not exposed."""
         return NO_GENERATION
 
+    def _member_id(self) -> str:
+        """Return the id under which its group knows it; empty if it has none, or if not exposed."""
+        return ""
+
     def _is_eager(self) -> bool:
         """Return whether each new generation reassigns all partitions; False with KIP-848."""
         return True
@@ -444,12 +449,15 @@ class GroupMember(ABC):
 
         With the classic protocol's eager assignors, each generation of the group revokes all
         partitions and assigns them again, from the committed offsets on. So a member that keeps a
-        partition is assigned it again. One poll may do both, and leave the set unchanged.
+        partition is assigned it again, and so is one that lost its membership and joined under
+        another id. One poll may do both, and leave the set unchanged.
         Source: `ConsumerCoordinator.onJoinPrepare`.
         """
-        generation = self._generation()
+        generation, member_id = self._generation(), self._member_id()
         is_newer = generation not in (NO_GENERATION, self._assigned_generation)
         is_anew = self._is_eager() and (is_newer or self._is_rebalanced)
+        if member_id not in ("", self._last_member_id):
+            is_anew, self._last_member_id = True, member_id
         if assigned == self._last_assignment and not is_anew:
             return
         self._is_rebalanced = False

@@ -127,8 +127,13 @@ def test_a_member_that_reads_on_commits_only_what_its_client_knows(
 class KeepingMember(TellingMember):
     """A member whose client keeps its partitions over generations, as with KIP-848."""
 
+    member_id = "a"
+
     def _is_eager(self) -> bool:
         return False
+
+    def _member_id(self) -> str:
+        return self.member_id
 
 
 @pytest.mark.parametrize(("kind", "generations"), [(TellingMember, [9, 10]), (KeepingMember, [9])])
@@ -144,6 +149,19 @@ def test_an_eager_generation_assigns_a_kept_partition_anew(
     member.take(1, timeout_seconds=5)
     assigned = [row for row in rows(tmp_path, "group_events") if row["change"] == "assigned"]
     assert [row["generation"] for row in assigned] == generations
+
+
+@pytest.mark.parametrize(("member_id", "changes"), [("b", 2), ("a", 1), ("", 1)])
+def test_a_member_that_joined_under_another_id_is_assigned_what_it_had(
+    tmp_path: Path, member_id: str, changes: int
+) -> None:
+    """It has no id from the loss of its membership until it has joined again."""
+    member = KeepingMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    member.take(1, timeout_seconds=5)
+    member.member_id = member_id
+    member.take(1, timeout_seconds=5)
+    assigned = [row for row in rows(tmp_path, "group_events") if row["change"] == "assigned"]
+    assert len(assigned) == changes
 
 
 def test_a_rebalance_ends_what_a_client_without_a_generation_knows(tmp_path: Path) -> None:
