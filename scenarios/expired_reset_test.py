@@ -3,8 +3,8 @@
 Cluster: 1 broker, whose clients reach it through a proxy; one topic of one partition.
 Load:    a group of each client reads 50 records and commits 50; 100 records follow.
 Fault:   the records before offset 60 are deleted, so that the commit is out of range. Then, for
-         each group, its member is opened. The response that tells it the log start is held while
-         10 further records are deleted, and passes.
+         each group, its member is opened. The response with the log start is held while 10
+         further records are deleted, and passes.
 Expect:  the member is reset twice: to an offset that is deleted by then, and to the log start of
          now. It reads from there: nothing is skipped that was not deleted.
 Source:  getsentry/arroyo#389; librdkafka `rd_kafka_offset_reset`; Java `OffsetFetcher`.
@@ -53,7 +53,10 @@ class ExpiredResetScenario(Scenario):
         "{skipped_record.records verdict=violation:record} were skipped though not deleted."
     )
     follows = Consequence(
-        sentence="{resets.rows cause=out_of_range:reset} followed the deletions.",
+        sentence=(
+            "A reset to the log start may lead out of the log again while records are deleted: "
+            "{resets.rows cause=out_of_range:reset} of {resets.groups cause=out_of_range:group}."
+        ),
         document="Kafka documentation, configuration auto.offset.reset",
     )
 

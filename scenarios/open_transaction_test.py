@@ -72,7 +72,10 @@ class OpenTransactionScenario(Scenario):
         "{duplicate_delivery.records:record} were delivered again."
     )
     follows = Consequence(
-        sentence="{duplicate_delivery.records:record} were delivered again.",
+        sentence=(
+            "A consumer that asks for stable offsets waits for the end of an open transaction of its "
+            "group, at most its timeout; {duplicate_delivery.records:record} were delivered again."
+        ),
         document="KIP-447",
     )
 
