@@ -73,8 +73,8 @@ class OpenTransactionScenario(Scenario):
     )
     follows = Consequence(
         sentence=(
-            "A consumer that asks for stable offsets waits for the end of an open transaction of its "
-            "group, at most its timeout; {duplicate_delivery.records:record} were delivered again."
+            "A consumer that asks for stable offsets waits until an open transaction of its group "
+            "ends, at most its timeout; {duplicate_delivery.records:record} were delivered again."
         ),
         document="KIP-447",
     )
