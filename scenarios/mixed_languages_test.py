@@ -13,6 +13,9 @@ Fault:   `newer_epoch`: 100 records are written under epoch 0, then another repl
          commits (50, epoch 1), its metadata's epoch, as options 2 and 3 of KAFKA-19902 would; in
          groups `record` it commits (50, epoch 0). Before the last reading, records are written
          under epoch 1.
+         `by_client`: as newer_epoch, but Java commits by commitSync() without arguments, so that a
+         patched client chooses the epoch. Some members read before the election (`read`: before),
+         and commit after it, without another poll; the others read after it (after).
          `truncation`: 100 records are on both replicas, and 100 on one; Java commits (200, without
          an epoch), in groups `record` (200, epoch 0). The other replica is elected, and 50 records
          are written; before the last reading 250 more.
@@ -20,6 +23,8 @@ Expect:  newer_epoch   librdkafka's commit() stores nothing until a record of ep
          each member reads 50 records again: it leaves a position out that is not above the stored
          commit, by epoch first. So does auto-commit if the process is killed; an orderly close
          stores. commit(message), commit(offsets), kafka-python and Java store 100 at once.
+         by_client     the same, if the client commits epoch 1; with the released client, which
+         commits epoch 0, all store (studies/arbiter/predictions.yml).
          truncation    librdkafka's commit() stores nothing, as 150 is below 200. The next member
          begins at 200, and 50 records are skipped; so with auto-commit if the process is killed.
          All else store 150. In groups `record` all store, in both. kafka-python, which was
@@ -49,14 +54,21 @@ from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 
-NEWER_EPOCH, TRUNCATION = "newer_epoch", "truncation"
+NEWER_EPOCH, BY_CLIENT, TRUNCATION = "newer_epoch", "by_client", "truncation"
 CLOSED, KILLED = "closed", "killed"
+BEFORE, AFTER = "before", "after"
 WRITTEN, LATER, CONTROL = 100, 50, 10
 AFTER_TRUNCATION, APPENDED = 50, 250
-READ_FIRST = {NEWER_EPOCH: 50, TRUNCATION: 200}
-FIRST_STYLE = {NEWER_EPOCH: CommitEpoch.METADATA, TRUNCATION: CommitEpoch.NONE}
-READINGS = {NEWER_EPOCH: 4, TRUNCATION: 1}
+READ_FIRST = {NEWER_EPOCH: 50, BY_CLIENT: 50, TRUNCATION: 200}
+FIRST_STYLE = {
+    NEWER_EPOCH: CommitEpoch.METADATA,
+    BY_CLIENT: CommitEpoch.RECORD,
+    TRUNCATION: CommitEpoch.NONE,
+}
+READINGS = {NEWER_EPOCH: 4, BY_CLIENT: 4, TRUNCATION: 1}
 """How often the second members read, before what is written for the last reading."""
+METADATA_REQUESTS = 2
+"""Requests to the coordinator beside which a member that does not poll asks for metadata."""
 SETTINGS: dict[Client, dict[str, str | int]] = {
     Client.LIBRDKAFKA: {"auto.commit.interval.ms": 1000, "session.timeout.ms": 6000},
 }
@@ -77,27 +89,41 @@ OF_LIBRDKAFKA_ALONE = ("message", "stored")
 
 def _groups(hazard: str) -> Iterator[GroupPlan]:
     """The groups of one hazard."""
+    if hazard == BY_CLIENT:
+        for read in (BEFORE, AFTER):
+            yield from _each_call(CommitEpoch.RECORD, read=read)
+        return
+    yield from _each_call(FIRST_STYLE[hazard])
     for ends in (CLOSED, KILLED):
-        for call in CALLS:
-            yield _group(Client.LIBRDKAFKA, call, ends=ends, first=FIRST_STYLE[hazard])
         for call in ("commit", "auto"):
             yield _group(Client.LIBRDKAFKA, call, ends=ends, first=CommitEpoch.RECORD)
+
+
+def _each_call(first: CommitEpoch, *, read: str = AFTER) -> Iterator[GroupPlan]:
+    """A group for each call of each client, and for each end of librdkafka's."""
+    for call in CALLS:
+        for ends in (CLOSED, KILLED):
+            yield _group(Client.LIBRDKAFKA, call, ends=ends, first=first, read=read)
     for client in (Client.KAFKA_PYTHON, Client.JAVA):
         for call in CALLS:
             if call not in OF_LIBRDKAFKA_ALONE:
-                yield _group(client, call, ends=CLOSED, first=FIRST_STYLE[hazard])
+                yield _group(client, call, ends=CLOSED, first=first, read=read)
 
 
-def _group(client: Client, call: str, *, ends: str, first: CommitEpoch) -> GroupPlan:
+def _group(
+    client: Client, call: str, *, ends: str, first: CommitEpoch, read: str = AFTER
+) -> GroupPlan:
+    """One group; metadata is old at once, so that the next request brings it, without a poll."""
     style, manner = CALLS[call]
+    is_before = read == BEFORE
     return GroupPlan(
-        group=f"{client}.{call}.{ends}.{first}",
+        group=f"{client}.{call}.{ends}.{first}{'.before' if is_before else ''}",
         client=client,
         topic="orders",
         commit_epoch=style,
         manner=manner,
         reset=ResetPolicy.EARLIEST,
-        labels={"call": call, "ends": ends, "first": first},
+        labels={"call": call, "ends": ends, "first": first, "read": read},
         members=2,
         settings=SETTINGS.get(client, {}),
         others={
@@ -105,7 +131,10 @@ def _group(client: Client, call: str, *, ends: str, first: CommitEpoch) -> Group
                 client=Client.JAVA,
                 commit_epoch=first,
                 manner=Manner.SYNC,
-                settings={"max.poll.records": 50},
+                settings={
+                    "max.poll.records": 50,
+                    **({"metadata.max.age.ms": 100} if is_before else {}),
+                },
             )
         },
     )
@@ -115,12 +144,12 @@ GROUPS = {hazard: tuple(_groups(hazard)) for hazard in FIRST_STYLE}
 
 
 def _withheld(hazard: str) -> list[GroupPlan]:
-    """The groups of which librdkafka leaves a position out of a commit."""
+    """The groups of which librdkafka leaves a position out of a commit, if Java's has epoch 1."""
     return [
         group
         for group in GROUPS[hazard]
         if group.client == Client.LIBRDKAFKA
-        and group.labels["first"] != CommitEpoch.RECORD
+        and (hazard == BY_CLIENT or group.labels["first"] != CommitEpoch.RECORD)
         and group.labels["call"] in ("commit", "stored", "auto")
     ]
 
@@ -144,10 +173,14 @@ def _expected(hazard: str) -> list[Expectation]:
     found = {
         Check.WITHHELD_COMMIT: _withheld(hazard),
         Check.SKIPPED_RECORD: _skipping(hazard),
-        Check.COMMITTED_EPOCH_MISSING: python if hazard == NEWER_EPOCH else [],
+        Check.COMMITTED_EPOCH_MISSING: [] if hazard == TRUNCATION else python,
     }
     return [
-        Expectation(check=check, groups=[group.group for group in groups])
+        Expectation(
+            check=check,
+            groups=[group.group for group in groups],
+            is_optional=hazard == BY_CLIENT and check == Check.WITHHELD_COMMIT,
+        )
         for check, groups in found.items()
         if groups
     ]
@@ -196,17 +229,23 @@ class MixedLanguagesScenario(Scenario):
             run.create(assignment=[1, 2])
             run.phases.enter(Stage.WARM_UP, "records are written under epoch 0")
             run.produce("orders", count=WRITTEN, producer="first")
-            if hazard == NEWER_EPOCH:
+            if hazard != TRUNCATION:
+                early = [group for group in groups if group.labels["read"] == BEFORE]
+                readers = self.java_reads(run, early, hazard) if early else []
                 run.inject(Reassign("orders", 0, replicas=[2, 1]))
                 run.inject(Elect("orders", 0, unclean=False))
-                self.java_commits(run, groups, hazard)
+                for _ in range(METADATA_REQUESTS):
+                    run.calls.committed(readers)
+                late = [group for group in groups if group not in early]
+                readers += self.java_reads(run, late, hazard)
+                self.java_commits(run, groups, readers)
                 self.read_on(run, groups, readings=READINGS[hazard])
                 run.produce("orders", count=LATER, producer="later")
             else:
                 follower = run.inject(Kill(FollowerOf("orders", 0)))
                 run.await_isr("orders", 0, [1])
                 run.produce("orders", count=WRITTEN, producer="lost")
-                self.java_commits(run, groups, hazard)
+                self.java_commits(run, groups, self.java_reads(run, groups, hazard))
                 run.inject(Kill(LeaderOf("orders", 0)))
                 follower.heal()
                 run.await_leader("orders", 0, 2)
@@ -217,12 +256,17 @@ class MixedLanguagesScenario(Scenario):
             self.read_on(run, groups, readings=1, first=READINGS[hazard] + 1, are_closed=True)
             run.settle()
 
-    def java_commits(self, run: Run, groups: list[GroupPlan], hazard: str) -> None:
-        """Let the first members read some records of orders-0, commit, and close."""
-        run.phases.enter(Stage.HELD, f"Java reads {READ_FIRST[hazard]} records and commits")
+    def java_reads(self, run: Run, groups: list[GroupPlan], hazard: str) -> list[str]:
+        """Let the first members read some records of orders-0."""
+        run.phases.enter(Stage.HELD, f"Java reads {READ_FIRST[hazard]} records")
         members = run.open(groups, incarnation=1, number=1, is_subscribed=False)
         run.calls.assign(members)
         run.calls.take(members, READ_FIRST[hazard])
+        return members
+
+    def java_commits(self, run: Run, groups: list[GroupPlan], members: list[str]) -> None:
+        """Let the first members commit, and close them."""
+        run.phases.enter(Stage.HELD, "Java commits")
         run.commit(groups, incarnation=1, number=1)
         run.close(members)
 

@@ -32,7 +32,7 @@ def run(
 ) -> None:
     """Run the cells that have not run yet; an interrupted command continues where it stopped."""
     chosen = [*cells.quick(), *(cells.pairwise() if is_full else ())]
-    chosen += cells.races(4) if is_full else []
+    chosen += [*cells.races(4), *cells.handovers(3)] if is_full else []
     due = [cell for cell in chosen if re.search(only, cell.name) and not cell.is_done(results)]
     jars = _built(due)
     for number, cell in enumerate(due, start=1):

@@ -16,7 +16,8 @@ from contract.run_folder import RunFolder, find_runs, has_runs
 from scenarios.commit_hazards_test import HAZARDS as TOPICS
 from scenarios.commit_hazards_test import groups_of
 from scenarios.commit_ways import PROTOCOLS, WAYS, Way, group_name
-from studies.arbiter.rows import HAZARDS, RACE, RELEASED, is_complete
+from scenarios.mixed_languages_test import BY_CLIENT
+from studies.arbiter.rows import HAZARDS, LANGUAGES, RACE, RELEASED, is_complete
 
 Values = Mapping[str, Hashable]
 Pair = tuple[tuple[str, Hashable], tuple[str, Hashable]]
@@ -198,7 +199,7 @@ _FIRST_SEED = 1900
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
-    hazard: of commit_hazards; empty for prefetch_race.
+    hazard: of commit_hazards or mixed_languages; empty for prefetch_race.
     groups: those of the pairwise table; empty for the usual ones of the hazard.
     """
 
@@ -264,6 +265,18 @@ def races(repeat: int) -> Iterator[Cell]:
     """The race on every build, several times."""
     for number, build in product(range(1, repeat + 1), BUILDS):
         yield Cell(scenario=RACE, kafka=QUICK_KAFKA, build=build, seed=_FIRST_SEED + number)
+
+
+def handovers(repeat: int) -> Iterator[Cell]:
+    """Members of other clients behind each build, several times."""
+    for number, build in product(range(1, repeat + 1), BUILDS):
+        yield Cell(
+            scenario=LANGUAGES,
+            kafka=QUICK_KAFKA,
+            build=build,
+            seed=_FIRST_SEED + number,
+            hazard=BY_CLIENT,
+        )
 
 
 def _hazard(kafka: str, build: str, hazard: str, seed: int) -> Cell:

@@ -8,7 +8,7 @@ import msgspec
 
 from contract.tables import MICROS_PER_SECOND
 from studies.arbiter.race import Ahead, RaceRow
-from studies.arbiter.rows import Row, Story, rows_of
+from studies.arbiter.rows import HAZARDS, Row, Story, rows_of
 
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True):
@@ -33,7 +33,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
         name: of its cell, by which `run --only` repeats it.
         kafka: the version of brokers and clients.
         build: the patch of the client, or `released`.
-        hazard: empty for prefetch_race.
+        hazard: of commit_hazards or mixed_languages; empty for prefetch_race.
         jars: own ones, with their hashes.
         judged_by: the engine.
         seconds: that it took.
@@ -118,17 +118,18 @@ def figures_of(
     """
     positions = [row for rows, _ in raced for row in rows]
     return Figures(
-        runs=sorted(map(_ran, [*hazards, *races]), key=lambda one: one.name),
+        runs=sorted(map(ran, [*hazards, *races]), key=lambda one: one.name),
         races=_raced(positions),
         race_groups=len({(row.story, row.group) for row in positions}),
         newer=_newer([ahead for _, ahead in raced]),
     )
 
 
-def _ran(story: Story) -> Ran:
+def ran(story: Story) -> Ran:
+    """Return a run; with its groups, if it is of commit_hazards."""
     run, plan = story.run.run(), story.run.plan()
     hazard = str(plan.parameters.get("hazard", ""))
-    rows = sorted(rows_of(story) if hazard else [], key=_order)
+    rows = sorted(rows_of(story) if plan.scenario == HAZARDS else [], key=_order)
     return Ran(
         name=story.name,
         kafka=story.verdict.kafka,

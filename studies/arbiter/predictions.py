@@ -57,12 +57,26 @@ class RacePrediction(Fitting, frozen=True, kw_only=True):
     suppressed: str
 
 
+class HandedPrediction(Fitting, frozen=True, kw_only=True):
+    """The epochs that a Java member may store under by_client."""
+
+    epochs: list[int]
+
+
+class FollowedPrediction(Fitting, frozen=True, kw_only=True):
+    """How many of the members that follow it store nothing."""
+
+    withheld: int
+
+
 class Predictions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The content of the file."""
 
     commits: list[CommitPrediction]
     resumptions: list[ResumptionPrediction]
     race: list[RacePrediction]
+    handed: list[HandedPrediction]
+    followed: list[FollowedPrediction]
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +122,7 @@ def committed(row: Row, known: Predictions) -> CommitPrediction:
     Raises:
         UsageError: nothing fits it.
     """
-    return _first(known.commits, row.keys)
+    return first_of(known.commits, row.keys)
 
 
 def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
@@ -123,7 +137,7 @@ def resumption(row: Row, known: Predictions) -> ResumptionPrediction:
         # commit would have had.
         epoch = committed(row, known).epochs[0]
     fitting = [one for one in known.resumptions if not one.epochs or epoch in one.epochs]
-    return _first(fitting, row.keys)
+    return first_of(fitting, row.keys)
 
 
 def suppression(build: str, known: Predictions) -> RacePrediction:
@@ -132,7 +146,7 @@ def suppression(build: str, known: Predictions) -> RacePrediction:
     Raises:
         UsageError: nothing fits it.
     """
-    return _first(known.race, {"build": build})
+    return first_of(known.race, {"build": build})
 
 
 def differences(rows: Iterable[Row]) -> list[Difference]:
@@ -192,7 +206,12 @@ def _went_on(one: Row | ResumptionPrediction) -> tuple[object, ...]:
     return (one.resumed_at, one.redelivered or 0, one.never_delivered or 0)
 
 
-def _first(fitting: Iterable[_T], keys: Mapping[str, str]) -> _T:
+def first_of(fitting: Iterable[_T], keys: Mapping[str, str]) -> _T:
+    """Return the first entry that fits.
+
+    Raises:
+        UsageError: nothing does.
+    """
     found = next((one for one in fitting if one.does_fit(keys)), None)
     if found is None:
         raise UsageError(f"studies/arbiter/predictions.yml has no prediction for {dict(keys)}")

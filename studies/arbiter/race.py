@@ -1,14 +1,12 @@
 """Which positions of prefetch_race were not validated after the leader had changed."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import msgspec
-import pyarrow.parquet as pq
 
 from contract.run_folder import RunFolder
-from studies.arbiter.rows import Story
+from studies.arbiter.rows import Story, table_rows
 
 Position = tuple[str, str, int]
 """Group, topic, partition."""
@@ -72,14 +70,14 @@ def race_rows(story: Story) -> tuple[list[RaceRow], Ahead]:
 def _beyond_the_fork(run: RunFolder) -> set[Position]:
     """Positions of groups that read a record at an offset that a newer epoch took."""
     forks: dict[tuple[str, int], tuple[int, int]] = {}
-    for row in _rows(run, "replica_batches"):
+    for row in table_rows(run, "replica_batches"):
         key = (row["topic"], row["partition"])
         if row["leader_epoch"] > 0:
             begun = (row["base_offset"], row["leader_epoch"])
             forks[key] = min(forks.get(key, begun), begun)
     return {
         (row["group"], row["topic"], row["partition"])
-        for row in _rows(run, "polls")
+        for row in table_rows(run, "polls")
         if (fork := forks.get((row["topic"], row["partition"]))) is not None
         and row["leader_epoch"] < fork[1]
         and row["last_offset"] >= fork[0]
@@ -89,7 +87,7 @@ def _beyond_the_fork(run: RunFolder) -> set[Position]:
 def _reset_causes(run: RunFolder) -> defaultdict[Position, dict[str, int | None]]:
     """By position: where each cause of a reset led to."""
     causes: defaultdict[Position, dict[str, int | None]] = defaultdict(dict)
-    for row in _rows(run, "resets"):
+    for row in table_rows(run, "resets"):
         causes[row["group"], row["topic"], row["partition"]][row["cause"]] = row["to_offset"]
     return causes
 
@@ -103,12 +101,8 @@ def _followed_by(causes: Mapping[str, int | None]) -> str:
 def _commits(run: RunFolder) -> tuple[int, int]:
     known = [
         row
-        for row in _rows(run, "commits")
+        for row in table_rows(run, "commits")
         if row["outcome"] == "ok" and row["committed_epoch"] >= 0 and row["record_epoch"] >= 0
     ]
     newer = [row for row in known if row["committed_epoch"] > row["record_epoch"]]
     return len(known), len(newer)
-
-
-def _rows(run: RunFolder, table: str) -> Iterator[dict[str, Any]]:
-    yield from pq.read_table(run.tables / f"{table}.parquet").to_pylist()

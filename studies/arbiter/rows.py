@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import pyarrow.parquet as pq
 
 from contract.run_folder import GroupPlan, RunDescription, RunFolder, find_runs
 from contract.verdicts import Resumption, Verdict
 from studies.runs import verdicts_of
 
-HAZARDS, RACE = "commit_hazards", "prefetch_race"
+HAZARDS, RACE, LANGUAGES = "commit_hazards", "prefetch_race", "mixed_languages"
 RELEASED = "released"
 _PATCHED = re.compile(r"^kafka-clients-[0-9.]+-(.+)\.jar$")
 
@@ -114,6 +116,11 @@ def rows_of(story: Story) -> list[Row]:
     groups = {group.group: group for group in plan.groups}
     hazard = str(plan.parameters["hazard"])
     return [_row(one, groups[one.group], hazard, story) for one in story.verdict.resumption]
+
+
+def table_rows(run: RunFolder, table: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one table of a run."""
+    yield from pq.read_table(run.tables / f"{table}.parquet").to_pylist()
 
 
 def _name(run: RunFolder, build: str, verdict: Verdict) -> str:
