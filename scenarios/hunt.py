@@ -1,6 +1,7 @@
 """A hunt: rounds drawn from the run's seed, on a real cluster; every wait is for a state."""
 
 import enum
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -413,6 +414,12 @@ class Hunt:
         }
         if before:
             self._run.observer.worker.call(ObserverRole.delete_records(name, before))
+
+
+def for_minutes(minutes: float) -> Callable[[int], bool]:
+    """Return whether another round begins: within this time, and at least one."""
+    deadline = time.monotonic() + minutes * 60
+    return lambda carried_out: carried_out == 0 or time.monotonic() < deadline
 
 
 def with_next_leader(state: PartitionState | None, assigned: list[int]) -> list[int] | None:

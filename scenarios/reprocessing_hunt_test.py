@@ -16,8 +16,7 @@ Source:  KAFKA-19902, KAFKA-20507; `SubscriptionState.allConsumed`,
          `LeaderEpochFileCache.endOffsetFor`.
 """
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from ducktape.mark import parametrize
@@ -31,7 +30,7 @@ from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from scenarios.hunt import Hunt
+from scenarios.hunt import Hunt, for_minutes
 
 PARTITIONS = {"scaled": 20, "full": 200}
 MEMBERS, WORKERS = {"scaled": 6, "full": 45}, 3
@@ -167,11 +166,5 @@ class ReprocessingHuntScenario(Scenario):
             hunt = Hunt(run, topic, groups, records_per_second=rate)
             hunt.begin(acknowledged=BEFORE)
             shape = hunt.shape(brokers=ENDING)
-            hunt.hunt(self.random, shape, goes_on=_for_minutes(minutes), written=BETWEEN)
+            hunt.hunt(self.random, shape, goes_on=for_minutes(minutes), written=BETWEEN)
             hunt.end()
-
-
-def _for_minutes(minutes: float) -> Callable[[int], bool]:
-    """Return whether another round begins: within this time, and at least one."""
-    deadline = time.monotonic() + minutes * 60
-    return lambda carried_out: carried_out == 0 or time.monotonic() < deadline
