@@ -26,7 +26,8 @@ def run(
     results: Folder = _RESULTS,
     *,
     is_full: Annotated[
-        bool, typer.Option("--full", help="Also the pairwise table, and more races: a night.")
+        bool,
+        typer.Option("--full", help="Also the pairwise table, more races, and languages: a night."),
     ] = False,
     only: Annotated[str, typer.Option(help="Only cells whose names match this pattern.")] = "",
 ) -> None:
@@ -83,7 +84,8 @@ def compare(
 @app.command()
 def keep(results: Folder = _RESULTS) -> None:
     """Keep the figures of the runs, from which docs/arbiter.md and arbiter-runs.md are made."""
-    typer.echo(f"wrote {page.keep([results])}")
+    for file in page.keep([results]):
+        typer.echo(f"wrote {file}")
 
 
 @app.command()

@@ -13,13 +13,14 @@ from contract.outcomes import ResetPolicy
 from contract.verdicts import Engine
 from studies.arbiter import tables
 from studies.arbiter.cells import BUILDS, ON_EACH_BUILD, table
-from studies.arbiter.figures import Figures, figures_of
+from studies.arbiter.figures import Figures, figures_of, ran
+from studies.arbiter.followers import Followers, followed
 from studies.arbiter.predictions import differences
 from studies.arbiter.race import race_rows
-from studies.arbiter.rows import HAZARDS, RACE, RELEASED, Row, stories_of
+from studies.arbiter.rows import HAZARDS, LANGUAGES, RACE, RELEASED, Row, stories_of
 from studies.hunt import page as hunt
 
-_NAME = "arbiter"
+_NAME, _FOLLOWERS = "arbiter", "arbiter_followers"
 _TEMPLATES = Path(__file__).parent
 _OPTIONS = {
     "option-1": "Option 1 (the position takes the leader of the metadata)",
@@ -30,17 +31,27 @@ _OPTIONS = {
 _PROTOCOLS = {Client.JAVA: "classic", Client.JAVA_CONSUMER: "KIP-848"}
 
 
-def keep(folders: Sequence[Path]) -> Path:
-    """Keep the figures of the runs below some folders; returns their file.
+def keep(folders: Sequence[Path]) -> list[Path]:
+    """Keep the figures of the runs below some folders; returns their files.
+
+    Those of mixed_languages have a file of their own.
 
     Raises:
         UsageError: there is none.
     """
-    hazards = list(stories_of(HAZARDS, folders))
-    if not hazards:
+    hazards, races = list(stories_of(HAZARDS, folders)), list(stories_of(RACE, folders))
+    languages = list(stories_of(LANGUAGES, folders))
+    files = []
+    if hazards:
+        found = figures_of(hazards, races, [race_rows(one) for one in races])
+        files.append(figures.keep(_NAME, found))
+    if languages:
+        rows = [row for story in languages for row in followed(story)]
+        after = Followers(runs=[ran(one) for one in languages], rows=rows)
+        files.append(figures.keep(_FOLLOWERS, after))
+    if not files:
         raise UsageError("no judged run of commit_hazards there: python -m studies.arbiter run")
-    races = list(stories_of(RACE, folders))
-    return figures.keep(_NAME, figures_of(hazards, races, [race_rows(one) for one in races]))
+    return files
 
 
 def kept() -> Figures:
@@ -48,9 +59,14 @@ def kept() -> Figures:
     return figures.kept(_NAME, Figures)
 
 
-def part(of: Figures | None = None) -> str:
+def kept_followers() -> Followers:
+    """Return the figures of mixed_languages that are kept."""
+    return figures.kept(_FOLLOWERS, Followers)
+
+
+def part(of: Figures | None = None, after: Followers | None = None) -> str:
     """The part of docs/arbiter.md that is made, by default of the figures that are kept."""
-    shown = of or kept()
+    shown, followers = of or kept(), after or kept_followers()
     rows = shown.rows
     of_table = {(row.kafka, row.build, row.topic, row.group) for row in table()}
     judged = {
@@ -72,6 +88,7 @@ def part(of: Figures | None = None) -> str:
         hunted=hunt.counted(hunt.kept()),
         differences=differences(rows),
         races=[run for run in shown.runs if not run.hazard],
+        followers=followers,
         engines=Counter(Engine(run.judged_by) for run in shown.runs),
         of_table=of_table,
         ran=of_table & judged,
@@ -85,6 +102,7 @@ def part_of_runs(of: Figures | None = None) -> str:
         _TEMPLATES / "runs.md.j2",
         tables=tables,
         figures=shown,
+        runs=[*shown.runs, *kept_followers().runs],
         rows=shown.rows,
         resets=list(ResetPolicy),
         released=RELEASED,

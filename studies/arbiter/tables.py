@@ -1,13 +1,15 @@
 """What the pages of the arbiter count: selections of groups, tables, and what shows each figure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import chain
 
+from contract.clients import Client
 from contract.markdown import anchor
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from studies.arbiter.cells import BUILDS, ON_EACH_BUILD
 from studies.arbiter.figures import Figures, Newer, Raced
+from studies.arbiter.followers import Followed
 from studies.arbiter.predictions import (
     Difference,
     committed,
@@ -46,9 +48,17 @@ _RECORD_EPOCHS = {"control/kept": 2, "aborted/kept": 2, "twice/longer": 3, "twic
 """The epoch of the last batch before the position; 1 under the other hazards."""
 _BY_CLIENT = (Manner.SYNC, Manner.ASYNC, Manner.AUTO, Manner.REVOKED)
 """The manners in which the client itself can choose the epoch."""
+_CALLS = {
+    "commit": "`commit()`",
+    "offsets": "`commit(offsets)`",
+    "message": "`commit(message)`",
+    "stored": "`store_offsets()`, `commit()`",
+    "auto": "`enable.auto.commit`",
+}
+"""Each call of mixed_languages, in words."""
 _LINKS = 4
 """As many runs of a sentence have a link of their own."""
-Shown = Row | Raced | Newer
+Shown = Row | Raced | Newer | Followed
 Cells = Sequence[object]
 
 
@@ -122,7 +132,7 @@ def links(of: Iterable[Shown], source: str = "") -> str:
 
 def stories_of(of: Iterable[Shown]) -> list[str]:
     """Return the names of the runs that show something."""
-    names = ([one.story] if isinstance(one, Row) else one.stories for one in of)
+    names = ([one.story] if isinstance(one, Row | Followed) else one.stories for one in of)
     return sorted({story for some in names for story in some})
 
 
@@ -253,6 +263,49 @@ def of_groups(rows: Iterable[Row]) -> Iterator[Cells]:
             f"**{said(row)}**" if differences([row]) else said(row),
             _prediction("; ".join(filter(None, (commits, said(wanted)))), wanted.line),
         )
+
+
+def of_followers(rows: Sequence[Followed], read: str) -> Iterator[Cells]:
+    """Yield what each client's Java member stored, then in how many stories which call stored none.
+
+    read: whether the Java member read before the election or after it.
+    """
+    own = sorted((row for row in rows if row.read == read), key=_order_of_followers)
+    stored = (_of_stories(_of_build(own, build), _said_stored) for build in BUILDS)
+    yield "Java, before", "`commitSync()`", "closed", *stored
+    for client, call, ends in dict.fromkeys((row.client, row.call, row.ends) for row in own):
+        some = [row for row in own if (row.client, row.call, row.ends) == (client, call, ends)]
+        cells = (_of_stories(_of_build(some, build), _said_withheld) for build in BUILDS)
+        yield client, _CALLS[call], ends, *cells
+
+
+def calls_of(rows: Iterable[Followed]) -> str:
+    """Return by which calls groups commit, in words; empty without one."""
+    found = dict.fromkeys((row.call, row.ends) for row in sorted(rows, key=_order_of_followers))
+    words = [f"{_CALLS[call]} ({ends})" for call, ends in found]
+    return f": {', '.join(words)}" if words else ""
+
+
+def _order_of_followers(row: Followed) -> tuple[object, ...]:
+    return str(row.client) != Client.LIBRDKAFKA, row.client, list(_CALLS).index(row.call), row.ends
+
+
+def _of_build(rows: Iterable[Followed], build: str) -> list[Followed]:
+    return [row for row in rows if row.build == build]
+
+
+def _of_stories(rows: Sequence[Followed], words: Callable[[Sequence[Followed]], str]) -> str:
+    return figure(words(rows), rows) if rows else "not run"
+
+
+def _said_stored(rows: Sequence[Followed]) -> str:
+    return counted(said_epoch(row.epoch) for row in rows)
+
+
+def _said_withheld(rows: Sequence[Followed]) -> str:
+    found = sorted({row.withheld for row in rows if row.withheld})
+    members = f" ({' or '.join(map(str, found))} of 4 members)" if found else ""
+    return f"{sum(row.withheld > 0 for row in rows)} of {len(rows)}{members}"
 
 
 def topics(rows: Iterable[Row]) -> list[str]:
