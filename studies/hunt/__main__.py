@@ -8,7 +8,7 @@ import typer
 from contract.errors import UsageError
 from contract.program import run_program
 from contract.run_folder import has_runs
-from studies.hunt import page
+from studies.hunt import coordinators, page
 from studies.hunt.stories import SCENARIO, stories
 from studies.runs import collect
 
@@ -43,6 +43,25 @@ def run(
         collect(SCENARIO, folder, kafka=kafka, seed=seed, parameters=parameters)
 
 
+@app.command(name="coordinators")
+def run_coordinators(
+    seeds: Annotated[list[int], typer.Argument(help="One story each, one after the other.")],
+    *,
+    results: Annotated[Path, typer.Option(help="Where the runs are kept.")] = _RESULTS,
+    kafka: Annotated[str, typer.Option(help="Version of brokers and clients.")] = "4.4.0",
+    minutes: Annotated[float, typer.Option(help="How long each story hunts.")] = 4,
+    wait_ms: Annotated[int, typer.Option(help="replica.fetch.wait.max.ms.")] = 500,
+) -> None:
+    """Run the stories of coordinator changes that have not run yet."""
+    for number, seed in enumerate(seeds, start=1):
+        folder = results / f"{kafka}-coordinators-{wait_ms}-{seed}"
+        if folder.exists() and has_runs(folder):
+            continue
+        typer.echo(f"{number} of {len(seeds)}: {folder.name}", err=True)
+        parameters = {"minutes": minutes, "wait_ms": wait_ms}
+        collect(coordinators.SCENARIO, folder, kafka=kafka, seed=seed, parameters=parameters)
+
+
 @app.command(name="sum")
 def sum_up(runs: Folders) -> None:
     """Print the tables of all stories; exit 1 if a position that was in the log was reset."""
@@ -56,11 +75,14 @@ def sum_up(runs: Folders) -> None:
 
 @app.command()
 def keep(runs: Folders) -> None:
-    """Add the runs to docs/data/hunt.json, from which the tables of docs/hunt.md are made."""
-    found = stories(runs)
-    if not found:
+    """Add the runs to the figures in docs/data, from which the tables of docs/hunt.md are made."""
+    found, changed = stories(runs), coordinators.stories(runs)
+    if not (found or changed):
         raise UsageError(f"no ended run of {SCENARIO} there: python -m studies.hunt run 1 2 3")
-    typer.echo(f"wrote {page.keep(found)}")
+    if found:
+        typer.echo(f"wrote {page.keep(found)}")
+    if changed:
+        typer.echo(f"wrote {coordinators.keep(changed)}")
 
 
 if __name__ == "__main__":

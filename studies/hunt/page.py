@@ -7,6 +7,7 @@ from pathlib import Path
 from analysis.report.words import share, with_noun
 from bench import figures
 from bench.figures import rendered
+from studies.hunt import coordinators
 from studies.hunt.stories import NEAR_MISSES, GroupSum, Story
 
 _NAME = "hunt"
@@ -42,9 +43,12 @@ def key(story: Story) -> tuple[str, str, str, int]:
     return story.kafka, story.scale, story.retention, story.seed
 
 
-def part(stories: Sequence[Story] | None = None) -> str:
+def part(
+    stories: Sequence[Story] | None = None, changes: Sequence[coordinators.Story] | None = None
+) -> str:
     """The part of docs/hunt.md that is made, by default of the stories that are kept."""
     every = kept() if stories is None else stories
+    changed = coordinators.kept() if changes is None else changes
     known = [story for story in every if story.is_known]
     found, resumptions = counted(known)
     sums = _sums(known)
@@ -65,6 +69,12 @@ def part(stories: Sequence[Story] | None = None) -> str:
         by_group=list(_by_group(sums)),
         near=list(_near(sums)),
         by_story=list(map(_of_story, every)),
+        changes={
+            "stories": changed,
+            "of_java": list(coordinators.of_java(changed)),
+            "by_reader": list(coordinators.by_reader(changed)),
+            "of_stories": list(coordinators.of_stories(changed)),
+        },
     )
 
 

@@ -160,7 +160,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
         partitions=sum(topic.partitions for topic in plan.topics),
         members=max(group.members for group in plan.groups),
         is_known=is_known,
-        seconds=_seconds(faults),
+        seconds=seconds_of(faults),
         faults=dict(sorted(Counter(str(row["fault"]) for row in faults).items())),
         rounds=len({row["doing"].partition(":")[0] for row in _of_rounds(trace)}),
         records=_records_sent(trace),
@@ -173,7 +173,7 @@ def story_of(trace: Trace, verdict: Verdict) -> Story:
 
 
 def _witnesses(trace: Trace) -> Iterator[Witness]:
-    for row in _unjustified(trace):
+    for row in unjustified_resets(trace):
         yield Witness(**{name: row[name] for name in Witness.__struct_fields__})
 
 
@@ -188,7 +188,7 @@ def _is_judged(result: CheckResult) -> bool:
     return not is_unreliable and result.verdict is not CheckVerdict.NOT_EVALUABLE
 
 
-def _seconds(faults: Sequence[Row]) -> float:
+def seconds_of(faults: Sequence[Row]) -> float:
     """Return the time from the first injection to the last heal or proof."""
     began = [row["injected_micros"] for row in faults]
     ended = [
@@ -213,7 +213,7 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
     for row in trace.ask("select group, cause from judged_resets"):
         resets[row["group"]][row["cause"]] += 1
     found: Counter[tuple[str, str]] = Counter()
-    for row in _unjustified(trace):
+    for row in unjustified_resets(trace):
         found[row["group"], row["verdict"]] += 1
     delivered = _by_group(
         trace, "select group, sum(records) as number from deliveries group by all"
@@ -240,7 +240,8 @@ def _groups(trace: Trace) -> Iterator[GroupSum]:
         )
 
 
-def _unjustified(trace: Trace) -> list[Row]:
+def unjustified_resets(trace: Trace) -> list[Row]:
+    """Return the findings of unjustified_reset."""
     return CHECKS[Check.UNJUSTIFIED_RESET].judge(trace).findings.collect()
 
 
