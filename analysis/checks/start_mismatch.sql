@@ -6,10 +6,13 @@ explanation: The first position is that of the first delivery, or the member's o
   none. A start behind the commit is a mismatch. A start ahead of it is one only if the group
   thereby never got records, or if an aborted transaction had stored that offset and the group
   thereby went past records that it would have got again. A commit that was lost since may have
-  been in force then, so that a start there is right, too. After the application has set a position
-  (`seek`, or `assign` with an offset), the next delivery begins there; ahead of it only if no record
-  that the member was to be delivered lies between. Resets count that the client logged.
+  been in force then, so that a start there is right, too; so may one that was stored or replaced
+  within the clock bound. After the application has set a position (`seek`, or `assign` with an
+  offset), the next delivery begins there; ahead of it only if no record that the member was to be
+  delivered lies between. Resets count that the client logged.
   One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
+  Where a coordinator had returned the commit at which the member began to somebody who asked, though
+  a newer one stood (`stale_fetched_commit`), the cause says so.
   Where a coordinator had returned the commit at which the member began to somebody who asked, though
   a newer one stood (`stale_fetched_commit`), the cause says so.
 permitted: the member was reset after its previous assignment, or after the application had set the
@@ -66,8 +69,24 @@ place:
 with starts as (
   select *, coalesce(first_offset, position) as start from commits_at_start
 ),
+in_turn as (
+  select group, topic, partition, offset, committed_micros, lead(committed_micros) over (
+      partition by group, topic, partition order by {{ in_log }}) as next_micros
+  from present_offsets
+  where {{ is_stored }}
+),
+-- Starts at a commit that may have stood then, as clocks are apart.
+in_doubt as (
+  select distinct s.group, s.topic, s.partition, s.member, s.from_seq
+  from starts as s join in_turn as o
+    on (o.group, o.topic, o.partition, o.offset) = (s.group, s.topic, s.partition, s.start)
+  where o.committed_micros <= from_micros + :clock_micros
+    and coalesce(next_micros >= from_micros - :clock_micros, true)
+),
 apart as (
-  select * from starts where start != committed_offset and coalesce(start != gone_offset, true)
+  select *
+  from starts left anti join in_doubt using (group, topic, partition, member, from_seq)
+  where start != committed_offset and coalesce(start != gone_offset, true)
 ),
 resets_before as (
   select group, topic, partition, member, from_seq, max_by(cause, at_micros) as reset_cause

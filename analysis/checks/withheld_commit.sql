@@ -43,7 +43,7 @@ with clients as (
 )
 select *,
   is_by_client or (client = 'librdkafka' or log_line is not null) and commit_epoch = 'record'
-    as is_promised,
+    and manner != 'message' as is_promised,
   if(is_by_client, 'by itself committed', 'committed') as committed,
   if(log_line is null, '', '; it logged that it does not include the position') as logged
 from withheld_commits left join clients using (worker)

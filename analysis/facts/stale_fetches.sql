@@ -47,12 +47,21 @@ with fetches as (
   from offset_reads
   where error is null
 ),
--- What stands: the last commit that was acknowledged, and for single requests the last sure one.
+elected as (
+  select partition as offsets_partition, epoch, broker as leader, from_micros, until_micros
+  from leader_epochs
+  where topic = {{ offsets_topic }} and broker >= 0
+),
+-- What stands: the last commit that was acknowledged, and for single requests the last sure one. Of
+-- a broker that was deposed first the last one that was stored by when it led last.
 acknowledged as (
-  select {{ commit_call }}, max(place) as acked_place
-  from fetches
+  select {{ commit_call }}, max(place) as acked_place,
+    max(if(l.epoch is null, null, place)) as own_place
+  from fetches as f
   join commit_outcomes using (group, topic, partition)
-  join commit_effects using (group, topic, partition, place)
+  join commit_effects as e using (group, topic, partition, place)
+  left join elected as l on l.offsets_partition = e.offsets_partition and leader = f.broker
+    and l.epoch >= log_epoch and from_micros <= f.at_micros + :clock_micros
   where survives and acked_micros + if(asked_by = worker, 0, :clock_micros) < began_micros
   group by all
 ),
@@ -71,7 +80,7 @@ returned as (
   group by all
 ),
 compared as (
-  select f.*, acked_place, lost, greatest(acked_place, sure_place) as standing_place,
+  select f.*, own_place, acked_place, lost, greatest(acked_place, sure_place) as standing_place,
     coalesce(place, if(offset < 0, -1, null)) as place
   from fetches as f
   left join acknowledged using ({{ commit_call }})
@@ -79,20 +88,17 @@ compared as (
   left join returned using ({{ commit_call }})
 ),
 older as (
-  select c.* except (place, acked_place, standing_place, lost), e.offsets_partition, log_epoch,
+  select c.* except (place, own_place, acked_place, standing_place, lost), e.offsets_partition,
+    log_epoch,
     stored_offset as due_offset, stored_epoch as due_epoch, committed_micros as due_micros,
     coalesce(c.place < acked_place and coalesce(r.created_micros < committed_micros, true), false)
       as is_acknowledged
   from compared as c
   join commit_effects as e on (e.group, e.topic, e.partition, e.place)
-    = (c.group, c.topic, c.partition, if(c.place < acked_place, acked_place, standing_place))
+    = (c.group, c.topic, c.partition, case when c.place < own_place then own_place
+      when c.place < acked_place then acked_place else standing_place end)
   left join recreations as r on (r.topic, r.partition) = (c.topic, c.partition)
   where c.place < standing_place
-),
-elected as (
-  select partition as offsets_partition, epoch, broker as leader, from_micros, until_micros
-  from leader_epochs
-  where topic = {{ offsets_topic }} and broker >= 0
 ),
 -- The epochs under which the commit that stands may have been stored.
 stored as (
@@ -151,7 +157,7 @@ bounds as (
   group by all
 ),
 uncommitted as (
-  select c.* except (place, acked_place, standing_place, lost),
+  select c.* except (place, own_place, acked_place, standing_place, lost),
     coalesce(lost.offsets_partition, b.offsets_partition) as offsets_partition,
     coalesce(lost.committed_micros, asked_micros) as due_micros,
     lost is null and coalesce(newest_micros + :clock_micros > asked_micros, false)

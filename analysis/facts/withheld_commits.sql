@@ -14,6 +14,7 @@ columns: |
   member string
   worker string: that had the member
   commit_epoch string
+  manner string: of the commit; empty where not known
   at_micros bigint
   position bigint: after what it was delivered last
   record_epoch int: of the last record
@@ -24,7 +25,7 @@ columns: |
 */
 with asked as (
   select worker, group, topic, partition, member, seq, commit_epoch,
-    committed_micros as at_micros
+    coalesce(manner, '') as manner, committed_micros as at_micros
   from commits
   where outcome = 'nothing'
 ),
@@ -86,7 +87,7 @@ lines as (
   from omitted
   group by all
 )
-select k.group, k.topic, k.partition, k.member, worker, commit_epoch, at_micros,
+select k.group, k.topic, k.partition, k.member, worker, commit_epoch, manner, at_micros,
   last.position as position,
   last.leader_epoch as record_epoch, stored.offset as stored_offset,
   stored.committed_epoch as stored_epoch, false as is_by_client, log_line
@@ -94,7 +95,7 @@ from known as k left join lines as l on (l.group, l.topic, l.partition, l.member
   = (k.group, k.topic, k.partition, k.member, last.position)
 where not stored.offset <=> last.position
 union all
-select group, topic, partition, member, worker, commit_epoch, at_micros, position, epoch,
+select group, topic, partition, member, worker, commit_epoch, '', at_micros, position, epoch,
   committed_offset, committed_epoch, true, log_line
 from omitted join planned_groups using (group)
 where is_by_client

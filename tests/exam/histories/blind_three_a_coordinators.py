@@ -94,10 +94,19 @@ def group_had_gone_back(h: History, *, offset: int) -> None:
             found(NONE),
             {"own": (50,), "at": 42.01},
         ),
+        "Its own commit of 60 is missing, and the offsets were lost in an unclean election.": (
+            found(PERMITTED),
+            {"own": (50, 60), "at": 45.0, "isr": (2,)},
+        ),
     },
 )
-def deposed_broker_returns_the_first(h: History, *, own: tuple[int, ...], at: float) -> None:
-    taken_over(h, *own)
+def deposed_broker_returns_the_first(
+    h: History, *, own: tuple[int, ...], at: float, isr: tuple[int, ...] = (1, 2)
+) -> None:
+    taken_over(h, *own, isr=isr)
+    if isr == (2,):
+        h.led(1, 2, at=43.0, isr=(1,), topic=OFFSETS, partition=h.index)
+        h.led(2, 3, at=44.0, isr=(2,), topic=OFFSETS, partition=h.index)
     acknowledged(h, 70, at=42.006, epoch=1, broker=2)
     returned(h, 50, at=at, broker=1)
 
@@ -112,6 +121,29 @@ def broker_leads_again_without_what_came_between(h: History) -> None:
     acknowledged(h, 50, at=38.0)
     acknowledged(h, 60, at=50.0, epoch=1, broker=2)
     returned(h, 50, at=61.0, broker=1)
+
+
+@asks_each(
+    "Broker 1 leads under epochs 0 and 2, and is deposed again. It returns",
+    source=DECIDED,
+    check=CHECK,
+    cases={
+        "50 of epoch 0; its own 60 of epoch 2 and its successor's 70 are missing.": (
+            found(f"{VIOLATION}: unstable"),
+            {"offset": 50},
+        ),
+        "60; its successor's 70 is missing.": (
+            found(f"{PERMITTED}: deposed, unstable"),
+            {"offset": 60},
+        ),
+    },
+)
+def broker_is_deposed_a_second_time(h: History, *, offset: int) -> None:
+    coordinated(h, (2, 20.0), (1, 30.0), (2, 40.0))
+    acknowledged(h, 50, at=10.0)
+    acknowledged(h, 60, at=35.0, epoch=2)
+    acknowledged(h, 70, at=42.0, epoch=3, broker=2)
+    returned(h, offset, at=50.0, broker=1)
 
 
 @asks(
@@ -265,26 +297,34 @@ def client_is_told_an_older_commit(
     source=DECIDED + "; `cleanup.policy=compact`: older records of a key are removed",
     check=CHECK,
     cases={
-        "It may have been compacted.": (UNDECIDED, {}),
+        # Expected at first: undecided. One that nobody asked for is neither older nor uncommitted.
+        "Nobody is known to have asked for it.": (NONE, {}),
         "It had been asked for, and timed out.": (
             f"{VIOLATION}: uncommitted",
-            {"refused": True},
+            {"refused": 30.0},
         ),
+        # Expected at first: undecided. With the report it is no commit that was never made.
         "It had timed out once, and was acknowledged to a client before.": (
+            NONE,
+            {"refused": 30.0, "reported": True},
+        ),
+        "It had timed out before the oldest commit that is left, and may have been compacted.": (
             UNDECIDED,
-            {"refused": True, "reported": True},
+            {"refused": 15.0},
         ),
     },
 )
 def successor_returns_what_is_nowhere(
-    h: History, *, refused: bool = False, reported: bool = False
+    h: History, *, refused: float | None = None, reported: bool = False
 ) -> None:
     coordinated(h, (2, 40.0))
     if reported:
-        h.commit(40, 0, at=15.0, stored=False)
+        h.commit(40, 0, at=12.0, stored=False)
+    if refused == 15.0:
+        requested(h, 40, at=refused, error=TIMED_OUT)
     acknowledged(h, 50, at=20.0)
-    if refused:
-        requested(h, 40, at=30.0, error=TIMED_OUT)
+    if refused == 30.0:
+        requested(h, 40, at=refused, error=TIMED_OUT)
     acknowledged(h, 60, at=38.0)
     returned(h, 40)
 
@@ -350,16 +390,22 @@ def successor_of_a_transaction(h: History, *, offset: int) -> None:
     returned(h, offset)
 
 
-@asks(
-    "The leader epoch under which the missing commit was stored is not known.",
-    source="docs/results.md, committed_offsets.log_epoch: null where not known",
-    expects={CHECK: NOT_VIOLATION},
+@asks_each(
+    "The leader epoch under which the missing commit was stored is not known. It was acknowledged",
+    source="docs/results.md, committed_offsets.log_epoch: null where not known; " + BOUND,
+    check=CHECK,
+    cases={
+        # Expected at first: not violation. Times decide, if they are apart.
+        "2 s before the successor was elected.": (VIOLATION, {"at": 38.0}),
+        "20 ms after that.": (NOT_VIOLATION, {"at": 40.02}),
+    },
 )
-def epoch_of_the_missing_commit_is_not_known(h: History) -> None:
-    taken_over(h, 50, 60)
+def epoch_of_the_missing_commit_is_not_known(h: History, *, at: float) -> None:
+    taken_over(h, 50)
+    acknowledged(h, 60, at=at)
     for row in h.rows["committed_offsets"]:
         row["log_epoch"] = None
-    returned(h, 50)
+    returned(h, 50, at=42.0)
 
 
 @asks(

@@ -11,7 +11,7 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.transaction_verbs import Batch, replicas, stored_in_transaction
+from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
 from tests.exam.verbs import begun, cluster, first_start, joined, left, moved, plain, watched
 
 WITHHELD = "withheld_commit"
@@ -264,6 +264,18 @@ def next_member_is_reset(h: History, *, at: float, **reset: Any) -> None:
             NONE,
             {"commits": (80,), "set_at": 60.03, "first": 20},
         ),
+        "50 is there, and an administrator sets 80 as it starts; it begins at 50.": (
+            NONE,
+            {"commits": (50,), "set_at": 59.97, "to": 80, "first": 50},
+        ),
+        "50 is there, and an administrator sets 80 before; it begins at 50.": (
+            VIOLATION,
+            {"commits": (50,), "set_at": 59.9, "to": 80, "first": 50},
+        ),
+        "80 is there, and an administrator sets 20 after it; it begins at 20.": (
+            VIOLATION,
+            {"commits": (80,), "set_at": 60.1, "first": 20},
+        ),
         "80 is there, and an administrator sets 20 before; it begins at 80.": (
             NONE,
             {"commits": (80,), "set_at": 40.0, "first": 80},
@@ -285,6 +297,7 @@ def member_begins_after_several_commits(
     first: int,
     lost: int | None = None,
     set_at: float | None = None,
+    to: int = 20,
     others: int | None = None,
     epoch: int = 0,
 ) -> None:
@@ -303,7 +316,7 @@ def member_begins_after_several_commits(
         h.stored(others, 0, at=13.0, group="f", brokers=(1, 2))
     left(h, 80, at=20.0)
     if set_at is not None:
-        h.stored(20, -1, at=set_at, brokers=(1, 2))
+        h.stored(to, -1, at=set_at, brokers=(1, 2))
     joined(h, first, at=60.0, member="2", generation=3)
     h.polled(first, 99, at=61.0, member="2")
     h.changed("closed", at=80.0, member="2")
@@ -446,6 +459,9 @@ def application_seeks_to_a_transaction(h: History, *, control: str) -> None:
     h.group(isolation="read_committed")
     begun(h)
     h.sent(0, 29, at=2.0)
+    started(h, at=2.0, producer="x")
+    h.sent(30, 39, at=2.2, producer="x", sequence=0, transaction=0)
+    step(h, control, "aborted" if control == "abort" else "committed", at=2.4, producer="x")
     h.sent(41, 99, at=3.0, sequence=41)
     watched(h, 1, 100)
     replicas(
