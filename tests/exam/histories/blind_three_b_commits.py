@@ -37,15 +37,20 @@ PENDING = "KIP-447: an offset of a transaction is in force once that is committe
     cases={
         "By a plain commit.": (VIOLATION, {}),
         "It then reads epoch 1, and commits 100.": (VIOLATION, {"reads_on": True}),
+        "By a plain commit, after it stored its last message.": (
+            VIOLATION,
+            {"manner": "stored"},
+        ),
+        "By a call that is not known, without offsets.": (VIOLATION, {"manner": None}),
         "By a commit of its last message.": (PERMITTED, {"manner": "message"}),
         "By a commit of offsets.": (PERMITTED, {"style": "application"}),
     },
 )
 def older_records_are_not_committed(
-    h: History, *, reads_on: bool = False, manner: str = "sync", style: str = "record"
+    h: History, *, reads_on: bool = False, manner: str | None = "sync", style: str = "record"
 ) -> None:
     h.topic()
-    h.group(client="librdkafka", manner=manner, commit_epoch=style)
+    h.group(client="librdkafka", manner=manner or "sync", commit_epoch=style)
     h.worker(client="librdkafka")
     moved(h)
     h.stored(30, 1, at=40.0, brokers=(1, 2))
@@ -534,7 +539,7 @@ def _of_librdkafka(h: History, *, manner: str = "sync", partitions: int = 1) -> 
     first_start(h, 0, at=4.8)
 
 
-def _nothing(h: History, *, at: float, manner: str = "sync", style: str = "record") -> None:
+def _nothing(h: History, *, at: float, manner: str | None = "sync", style: str = "record") -> None:
     """A commit for which librdkafka has no offset."""
     nothing = {"outcome": "nothing", "error": "_NO_OFFSET", "stored": False}
     h.commit(None, -1, at=at, style=style, record_epoch=0, **nothing)
