@@ -5,6 +5,7 @@ explanation: The last stable offset stays before these writes, so read_committed
   read beyond it. A transaction has ended if its client or its coordinator reports that, or if
   another producer of its transactional.id was initialized. One that was committed without a marker
   is never visible to them; the evidence counts those that read no further, and the offsets behind.
+  How long ago it was is counted from the last sample of a leader or step of a producer.
 permitted: by an election since it may have ended that permits the loss of its marker, unless a
   record that was sent 10 s after it had ended lies below where the leader's epoch started, so that
   the marker was to be before it; or it has not ended, and it began 900 s ago or less (the default of

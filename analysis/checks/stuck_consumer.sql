@@ -3,18 +3,20 @@ id: H4
 definition: A member polled and did not reach the log end before the timeout of its command; or it
   polled for 30 s, and was delivered nothing of a partition that it owns.
 explanation: >-
-  A member that reads on is known to poll where it commits twice without a delivery in between.
-  Of its partitions, those count where a record lay at its position or above that it was to be
-  delivered: below the high watermark that the leader reported last, or delivered to another group
-  or acknowledged with acks=all by then; for a read_committed group of no aborted transaction. A
-  fault that takes an instant, such as an election or a rebalance, is over when it is proved.
+  A member that reads on is known to poll, and to be delivered nothing of any partition, where it
+  commits twice within 5 s without a delivery in between. Times are left out in which a fault was
+  in force, or a transaction open at its position. Of its partitions, those count where a record
+  lay at its position or above that it was to be delivered: below the high watermark that the
+  leader reported last, or delivered to another group or acknowledged with acks=all by then; for a
+  read_committed group of no aborted transaction. A fault that takes an instant, such as an
+  election or a rebalance, is over when it is proved.
 permitted: a fault held at the timeout; or one that takes an instant was over for no more than 30
   s, or 45 s for a member without a partition; or a transaction was open at the member's position,
   or had ended and has no marker in the log, and the group has `isolation.level=read_committed`
   (`hanging_transaction` evaluates both transactions); or an administrator had set the position
   with an epoch that no leader had.
-undecided: no leader reported a high watermark, and nothing else proves that the record was below
-  it.
+undecided: at a read to the log end, no leader reported a high watermark, and nothing else proves
+  that the record was below it.
 evaluates: each read to the log end, which ends as caught_up, stalled or failed; and each partition
   of which a member that read on was delivered nothing.
 source: >-
