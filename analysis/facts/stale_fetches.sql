@@ -56,7 +56,7 @@ elected as (
 -- a broker that was deposed first the last one that was stored by when it led last.
 acknowledged as (
   select {{ commit_call }}, max(place) as acked_place,
-    max(if(l.epoch is null, null, place)) as own_place
+    max(place) filter (where l.epoch is not null) as own_place
   from fetches as f
   join commit_outcomes using (group, topic, partition)
   join commit_effects as e using (group, topic, partition, place)
