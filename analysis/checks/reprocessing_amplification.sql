@@ -47,5 +47,7 @@ totals as (
   where at_micros >= since and at_micros < until
   group by all
 )
-select *, round(delivered / nullif(delivered - again, 0), 3) as amplification
+-- Engines round halves of doubles differently, but not of decimals.
+select *, cast(round(cast(delivered / nullif(delivered - again, 0) as decimal(20, 6)), 3) as double)
+    as amplification
 from repeats join totals using (group, began_micros, during)

@@ -174,12 +174,7 @@ def in_words(text: str) -> str:
     if places[0].group() == text:
         return f"({places[0][1]})"
     pattern = _VALUE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
-    return f"format_string({_literal(pattern)}, {', '.join(map(_rounded, places))})"
-
-
-def _rounded(place: re.Match[str]) -> str:
-    """The value of a place. Engines format halves differently, so it is rounded before."""
-    return f"round({place[1]}, {place[2][1:-1]})" if place[2] else f"({place[1]})"
+    return f"format_string({_literal(pattern)}, {', '.join(f'({one[1]})' for one in places)})"
 
 
 def _literal(text: str) -> str:
