@@ -14,7 +14,9 @@ source: >-
   KIP-392.
 needs: [polls, samples]
 evaluated: >-
-  select coalesce(sum(last_offset - first_offset + 1), 0) as evaluated from delivered
+  select coalesce(sum(last_offset - first_offset + 1), 0) as evaluated
+  from session_runs
+  left semi join (select topic, partition from raised where log_start >= 0) using (topic, partition)
 exercised: expired_logs
 cases:
 - violation: fetched below the log start
@@ -35,17 +37,15 @@ with raised as (
   from samples
   left join log_bounds using (topic, partition)
   left anti join created_again using (topic, partition)
-  where broker = leader and log_start_offset >= 0
+  where broker = leader
   group by all
-),
-delivered as (
-  select group, member, topic, partition, first_offset, last_offset, at_micros
-  from session_runs left semi join raised using (topic, partition)
 ),
 in_turn as (
   select *, max(raised_to) over (partition by topic, partition order by at_micros) as log_start
   from (
-    select *, cast(null as bigint) as raised_to from delivered
+    select group, member, topic, partition, first_offset, last_offset, at_micros,
+      cast(null as bigint) as raised_to
+    from session_runs
     union all
     select null, null, topic, partition, null, null, at_micros, log_start from raised)
 ),
@@ -53,7 +53,7 @@ below as (
   select group, member, topic, partition, first_offset, last_offset, i.at_micros, i.log_start,
     min(r.at_micros) as passed_micros
   from in_turn as i join raised as r using (topic, partition)
-  where raised_to is null and first_offset < i.log_start and r.log_start > first_offset
+  where first_offset < i.log_start and r.log_start > first_offset
   group by all
 ),
 owned as (
