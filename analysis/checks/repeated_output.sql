@@ -2,7 +2,8 @@
 id: C10
 definition: A group's records were processed by two committed transactions, each with its output.
 explanation: What a transaction processed is what its member was delivered since the transaction
-  before, up to the offset that the transaction committed. Both transactions are committed, with
+  before, up to the offset that the transaction committed. Its member is the last one in its worker
+  that was delivered records before it sent its offsets. Both transactions are committed, with
   offsets and output, and the offsets of both are in the surviving log; `output_without_offsets`
   evaluates the others.
 permitted: a reset or an administrator led the group back in between.
@@ -26,7 +27,7 @@ with written as (
   select distinct producer, transaction from transactional_writes where ended_as = 'committed'
 ),
 answered as (
-  select producer, transaction, max(seq) as seq, max(worker) as worker
+  select producer, transaction, worker, max(seq) as seq
   from transactions
   where step = 'send_offsets' and outcome = 'ok'
   group by all
@@ -41,11 +42,11 @@ sent as (
   left join written as w using (producer, transaction)
 ),
 in_turn as (
-  select worker, group, topic, partition, seq, offset, last_offset, records, polled_micros,
-    null as next_sent
-  from sliced_polls left semi join sent using (worker, group, topic, partition)
+  select worker, group, topic, partition, member, seq, offset, last_offset, records,
+    polled_micros, null as next_sent
+  from sliced_polls left semi join sent using (group)
   union all
-  select worker, group, topic, partition, seq, null, null, null, null,
+  select worker, group, topic, partition, null, seq, null, null, null, null,
     struct(of_transaction, end_offset, is_judged)
   from sent
 ),
@@ -55,13 +56,18 @@ given as (
       partition by worker, group, topic, partition order by seq desc) as sent
   from in_turn
 ),
+processed as (
+  select *, max_by(member, seq) over (partition by sent.of_transaction) as sent_by
+  from given
+  where sent.is_judged and member is not null
+),
 pairs as (
   select group, topic, partition, offset, last_offset, records,
     min_by(sent.of_transaction, polled_micros) as first,
     max_by(sent.of_transaction, polled_micros) as second,
     min(polled_micros) as first_micros, max(polled_micros) as at_micros
-  from given
-  where sent.is_judged and last_offset < sent.end_offset
+  from processed
+  where member = sent_by and last_offset < sent.end_offset
   group by all
 ),
 led as (

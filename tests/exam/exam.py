@@ -8,6 +8,7 @@ import pkgutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,7 @@ from tests.exam.history import (
     History,
     Question,
 )
+from tests.exam.rows import Found
 from tests.exam.world import World
 
 Said = dict[str, dict[str, str]]
@@ -37,6 +39,7 @@ are the cause and the evidence.
 A check without findings is left out.
 """
 
+_AS_FOUND = itemgetter("topic", "partition", "group", "verdict")
 _AS_FINDING = {
     CheckVerdict.HOLDS: NONE,
     CheckVerdict.VIOLATED: VIOLATION,
@@ -61,6 +64,11 @@ class Exam:
             question.history(place)
             for question, place in zip(asked, self._world.places, strict=True)
         ]
+        self._verdicts = {
+            (history.name, check): verdicts
+            for history in made
+            for check, verdicts in history.verdicts.items()
+        }
         self.folder = written(path, made, checks=[str(check) for check in CHECKS])
 
     def said(self, judged: Mapping[str, Judged]) -> Said:
@@ -88,6 +96,19 @@ class Exam:
             worst = next(one for one in BY_SEVERITY if one in verdicts)
             said[history][check] = _lines(worst, reported_of_it)
         return said
+
+    def misjudged(self, judged: Mapping[str, Judged]) -> dict[tuple[str, str], set[Found]]:
+        """What is found beyond what histories say that a check is to find, or is lacking."""
+        found: dict[tuple[str, str], set[Found]] = defaultdict(set)
+        for check in {check for _, check in self._verdicts}:
+            for row in judged[check].findings:
+                place = self._world.place_of(row)
+                found[place.name if place else "", check].add(_AS_FOUND(row))
+        return {
+            one: verdicts ^ found[one]
+            for one, verdicts in self._verdicts.items()
+            if verdicts != found[one]
+        }
 
 
 def said_alone(verdict: Verdict) -> dict[str, str]:

@@ -11,6 +11,8 @@ from tests.exam.world import Place, Row
 
 METADATA_STEP = 10
 """How far apart a history's records in the metadata log are."""
+Found = tuple[str, int, str | None, str]
+"""Topic, partition, group and verdict of a finding."""
 
 
 @dataclass
@@ -22,6 +24,7 @@ class HistoryRows:
 
     Attributes:
         seconds: how long it is, 3600 at most.
+        verdicts: by check, all that it is to find here, of the checks for which that is said.
     """
 
     place: Place
@@ -32,6 +35,7 @@ class HistoryRows:
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     missing: set[str] = field(default_factory=set)
     error: str | None = None
+    verdicts: dict[str, set[Found]] = field(default_factory=lambda: defaultdict(set))
     _metadata_offset: int = 0
     _seq: int = 0
 
@@ -65,6 +69,13 @@ class HistoryRows:
         if unknown := columns.keys() - set(row_schema(table).names):
             raise KeyError(f"table {table} has no columns {sorted(unknown)}")
         self.rows[table].append(columns)
+
+    def finds(
+        self, check: str, verdict: str, *, topic: str, partition: int, group: str | None = None
+    ) -> None:
+        """A check is to find this, and nothing but what is said so."""
+        place = self.own(topic), partition, None if group is None else self.own(group)
+        self.verdicts[check].add((*place, verdict))
 
     # The plan.
 

@@ -188,12 +188,22 @@ def stored_in_transaction(
     group: str = "g",
     topic: str = "t",
     partition: int = 0,
+    offsets_partition: int | None = None,
 ) -> None:
     """An offset that a transaction stored, and the marker that ended it (None: none did).
 
     marked: when that was written; else half a second later.
     """
-    h.stored(offset, epoch, at=at, group=group, topic=topic, partition=partition, brokers=(1, 2))
+    h.stored(
+        offset,
+        epoch,
+        at=at,
+        group=group,
+        topic=topic,
+        partition=partition,
+        offsets_partition=offsets_partition,
+        brokers=(1, 2),
+    )
     h.rows["committed_offsets"][-1].update(
         producer_id=producer_id(h, pid),
         producer_epoch=pid_epoch,

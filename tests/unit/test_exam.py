@@ -105,6 +105,10 @@ def test_history(question: Question, said: Said) -> None:
     assert _wrong(question, said.get(question.name, {})) == {}, question.question
 
 
+def test_each_place_has_its_verdict(exam: Exam, of_exam: OfExam, engine_name: str) -> None:
+    assert exam.misjudged(of_exam(engine_name)) == {}
+
+
 def by_engine() -> Iterator[Any]:
     """Histories that need a run of their own. On Spark SQL each takes seconds.
 

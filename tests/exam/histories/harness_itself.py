@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from contract.faults import FaultTarget, TargetKind
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, History, asks, asks_each
 from tests.exam.transaction_verbs import Batch, replicas
 from tests.exam.verbs import begun, cluster, joined, left, plain, quiet, reads_to, watched
@@ -20,6 +21,34 @@ CONSISTENT = (
 def fault_that_did_not_land(h: History) -> None:
     quiet(h)
     h.fault("pause", h.on_broker(2), injected=20.0, heal_began=30.0, healed=30.5, landed=False)
+
+
+@asks_each(
+    "A fault did not land; the finding names its target.",
+    source="contract/faults.py, FaultTarget: its name, and the servers that it named",
+    check="fault_landed",
+    cases={
+        "A partition.": (f"{UNDECIDED}: not landed: .t-1 showed", {"of": TargetKind.PARTITION}),
+        "A topic.": (f"{UNDECIDED}: not landed: .t showed", {"of": TargetKind.TOPIC}),
+        "A worker.": (f"{UNDECIDED}: not landed: .w showed", {"of": TargetKind.CLIENT}),
+        "One broker.": (f"{UNDECIDED}: not landed:  (broker ", {"of": TargetKind.BROKER}),
+        "All brokers.": (f"{UNDECIDED}: not landed:  (brokers ", {"of": TargetKind.ALL}),
+        "A transactional.id.": (
+            f"{UNDECIDED}: not landed: .x showed",
+            {"of": TargetKind.TRANSACTIONAL_ID},
+        ),
+    },
+)
+def target_of_a_fault_that_did_not_land(h: History, of: TargetKind) -> None:
+    target = {
+        TargetKind.PARTITION: h.on_partition("t", 1),
+        TargetKind.TOPIC: h.on_topic("t"),
+        TargetKind.CLIENT: h.on_client("w"),
+        TargetKind.BROKER: h.on_broker(1),
+        TargetKind.ALL: h.on_brokers(1, 2),
+        TargetKind.TRANSACTIONAL_ID: FaultTarget(target_kind=of, transactional_ids=(h.own("x"),)),
+    }[of]
+    h.fault("pause", target, injected=20.0, landed=False)
 
 
 @asks(
