@@ -10,12 +10,19 @@ STORED = (
 )
 COMPACTED = "Cleaner.shouldRetainRecord: compaction keeps the last record of a key"
 OFFSETS = "__consumer_offsets"
+OLDER = "the commit was acknowledged but is not stored; an older one is"
+NEITHER = "the commit was acknowledged, but neither it nor a later one is"
+OUT_OF_SYNC = "the commit was acknowledged, but only an out-of-sync replica stores it"
 
 
 @asks(
     "A commit of 100 is acknowledged and not stored; the group starts at 50 and commits 100 later.",
     source=STORED,
-    expects={"lost_commit": VIOLATION, "commit_mismatch": NONE, "start_mismatch": NONE},
+    expects={
+        "lost_commit": f"{VIOLATION}: lost: {OLDER}",
+        "commit_mismatch": NONE,
+        "start_mismatch": NONE,
+    },
 )
 def same_offset_is_committed_again_later(h: History) -> None:
     _lost_at_12(h)
@@ -25,7 +32,7 @@ def same_offset_is_committed_again_later(h: History) -> None:
 @asks(
     "A commit of 100 is not stored; an older one of 100 is, from before the group was set back.",
     source=STORED,
-    expects={"lost_commit": VIOLATION, "commit_mismatch": NONE},
+    expects={"lost_commit": f"{VIOLATION}: lost: {NEITHER}", "commit_mismatch": NONE},
 )
 def same_offset_was_committed_before(h: History) -> None:
     h.topic()
@@ -82,7 +89,7 @@ def same_offset_after_an_unclean_election(h: History) -> None:
 @asks(
     "The unclean election came before the commit of 100, which only the old leader stores.",
     source=STORED,
-    expects={"lost_commit": VIOLATION},
+    expects={"lost_commit": f"{VIOLATION}: lost: {OUT_OF_SYNC}"},
 )
 def same_offset_after_an_earlier_election(h: History) -> None:
     _elected(h, at=10.0)

@@ -137,7 +137,6 @@ def transactions_process_records_again(h: History) -> None:
             (LAST, LAST + 1),
             (None, AGAIN[0] - MICROSECOND, AGAIN[0], AGAIN[1], AGAIN[1] + MICROSECOND, 35.0),
             (0, 3, 4),
-            partitions=16,
         )
     ):
         places.append(place)

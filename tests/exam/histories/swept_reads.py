@@ -22,7 +22,7 @@ Log = tuple[str, int]
     source="Kafka's documentation, Replication: only committed records are given to consumers",
     expects={
         "uncommitted_read": f"{VIOLATION}: above the high watermark: "
-        'k-u#1","leader_epoch":0,"high_watermark":2,"records":8,"later_ms":9995.0,'
+        'k-u#1","leader_epoch":0,"high_watermark":2,"records":4,"later_ms":9995.0,'
         '"may_be_of_follower":false'
     },
 )
