@@ -158,7 +158,12 @@ def test_a_java_that_hangs_is_ended(own_temp: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(opening, "OPEN_SECONDS", 0.5)
     with pytest.raises(PrerequisiteError, match="Java did not start Spark within"):
         opening.open_session()
-    assert not started[0].is_running() or started[0].status() == psutil.STATUS_ZOMBIE
+    java = started[0]
+    wait_until(
+        lambda: not java.is_running() or java.status() == psutil.STATUS_ZOMBIE,
+        what="the killed program's end",
+        timeout_seconds=60,
+    )
     assert list(own_temp.iterdir()) == []
 
 
