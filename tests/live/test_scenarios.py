@@ -106,9 +106,8 @@ def test_each_client_goes_on_as_reported_after_a_truncation(verdict_of: Verdicts
     assert commits == {(200, 0)}
 
 
-@pytest.mark.parametrize(
-    "hazard", ["newer_epoch", pytest.param("truncation", marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("hazard", ["newer_epoch", "truncation"])
 def test_each_client_commits_as_reported_behind_another(tmp_path: Path, hazard: str) -> None:
     """All that librdkafka withholds, and nothing else; see docs/mixed-languages.md."""
     options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(tmp_path))
