@@ -84,17 +84,20 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         title: API, condition and effect.
+        happens: the story in words, from the fault to what a user sees.
         expected: what should happen, and the document that says so.
         steps: from a running playground to the result.
         log: a pattern of the lines of the program's output that show the cause.
         source: places that explain it.
         related: reports of others.
         scenario: one whose kept stories are counted too.
+        client: a release for pip that shows it, if that of `.venv` does not.
         unknown: what no run and no document shows.
         test: a file of docs/reports, for `test_of` of the project itself.
     """
 
     title: str
+    happens: str
     expected: str
     steps: list[Step]
     log: str
@@ -105,6 +108,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     test_of: str
     test_says: str
     scenario: str = ""
+    client: str = ""
 
     @property
     def programs(self) -> list[str]:

@@ -126,6 +126,7 @@ def kept_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def finding_of(*steps: Step) -> Finding:
     return Finding(
         title="a commit is withheld",
+        happens="it is not sent",
         expected="it is stored",
         steps=list(steps),
         log="not including",
