@@ -21,6 +21,7 @@ from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import GroupPlan, MemberPlan
 from contract.stages import Stage
+from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.transactions import require
@@ -94,21 +95,10 @@ class OpenTransactionScenario(Scenario):
                         group.group, transactional_id=group.group, timeout_ms=TIMEOUT_MS
                     ),
                 )
-                for number in range(2):
-                    if number == 0 and group.labels["before"] == "never":
-                        continue
-                    require(
-                        run.transactions.begin(group.group),
-                        run.transactions.copy(
-                            group.group,
-                            member=member,
-                            topic=self.copies,
-                            partition=0,
-                            records=COPIED,
-                        ),
-                    )
-                    if number == 0:
-                        require(run.transactions.commit(group.group))
+                if group.labels["before"] == "committed":
+                    self.copy(run, group, member)
+                    require(run.transactions.commit(group.group))
+                self.copy(run, group, member)
             run.close(first)
             run.phases.enter(Stage.HELD, "the second members read")
             second = run.open(groups, incarnation=1, number=2)
@@ -117,3 +107,12 @@ class OpenTransactionScenario(Scenario):
             run.calls.committed(second)
             run.close(second)
             run.settle()
+
+    def copy(self, run: Run, group: GroupPlan, member: str) -> None:
+        """Begin a transaction, and copy records in it with their offsets."""
+        require(
+            run.transactions.begin(group.group),
+            run.transactions.copy(
+                group.group, member=member, topic=self.copies, partition=0, records=COPIED
+            ),
+        )

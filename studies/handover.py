@@ -6,18 +6,16 @@ run that ended with an error counts as far as it came.
 """
 
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
 from bench import figures
-from bench.figures import rendered
-from bench.traces import load
+from bench.figures import grouped, rendered, replaced
+from bench.traces import opened
 from contract.builds import version_numbers
 from contract.commit_rules import FIRST_WITH_NEW_COORDINATOR
 from contract.errors import FencepostError, UsageError
@@ -106,17 +104,15 @@ def stories_of(run: RunFolder) -> Iterator[Story]:
         or version_numbers(described.kafka) >= FIRST_WITH_NEW_COORDINATOR,
         **{name: int(settings[setting]) for name, setting in _SETTINGS.items()},
     }
-    with TemporaryDirectory() as spill:
-        rows = load(Path(spill), run).ask(_STATEMENT.read_text(encoding="utf-8"))
+    with opened(run) as trace:
+        rows = trace.ask(_STATEMENT.read_text(encoding="utf-8"))
     for row in rows:
         yield msgspec.convert(given | row, Story)
 
 
 def together(before: Iterable[Story], stories: Sequence[Story]) -> list[Story]:
     """Return all stories; those of a run that is read again take the place of its former ones."""
-    again = {_run_of(one) for one in stories}
-    kept = [one for one in before if _run_of(one) not in again]
-    return sorted((*kept, *stories), key=_run_of)
+    return sorted(replaced(before, stories, _run_of), key=_run_of)
 
 
 def _run_of(story: Story) -> tuple[Any, ...]:
@@ -199,16 +195,6 @@ def ends(stories: Iterable[Story]) -> list[dict[str, str]]:
             cut, lambda one: (one.followers, *_setting(one)[:3], one.until)
         )
     ]
-
-
-def grouped(
-    stories: Iterable[Story], key: Callable[[Story], tuple[Any, ...]]
-) -> list[tuple[tuple[Any, ...], list[Story]]]:
-    """The stories of each key, in the order of the keys."""
-    found = defaultdict(list)
-    for story in stories:
-        found[key(story)].append(story)
-    return sorted(found.items(), key=lambda one: one[0])
 
 
 def _alone(of: Sequence[Story]) -> str:

@@ -6,11 +6,11 @@ A story is one change of the coordinator of one group.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
-from bench.traces import load
+from bench.figures import grouped, replaced
+from bench.traces import opened
 from contract.run_folder import RunFolder
 
 SCENARIO = "returned_reader"
@@ -45,8 +45,8 @@ def readers_of(run: RunFolder) -> Iterator[Reader]:
     """Yield the stories of a run; those that it did not come to are none."""
     described = run.run()
     groups = {group.group: group for group in run.plan().groups}
-    with TemporaryDirectory() as spill:
-        rows = load(Path(spill), run).ask(_STATEMENT.read_text(encoding="utf-8"))
+    with opened(run) as trace:
+        rows = trace.ask(_STATEMENT.read_text(encoding="utf-8"))
     for row in rows:
         group = groups[row.pop("group")]
         given = {
@@ -63,9 +63,8 @@ def readers_of(run: RunFolder) -> Iterator[Reader]:
 
 def together(before: Iterable[Reader], found: Sequence[Reader]) -> list[Reader]:
     """Return all stories; those of a run that is read again take the place of its former ones."""
-    again = {(one.kafka, one.seed) for one in found}
-    kept = [one for one in before if (one.kafka, one.seed) not in again]
-    return sorted((*kept, *found), key=lambda one: (*_kind(one), one.seed))
+    every = replaced(before, found, lambda one: (one.kafka, one.seed))
+    return sorted(every, key=lambda one: (*_kind(one), one.seed))
 
 
 def _kind(one: Reader) -> tuple[str, ...]:
@@ -74,26 +73,21 @@ def _kind(one: Reader) -> tuple[str, ...]:
 
 def counted(readers: Iterable[Reader]) -> list[dict[str, str]]:
     """A row for each kind of reader and version: where it began, and what it committed next."""
-    kinds: dict[tuple[str, ...], list[Reader]] = {}
-    for one in readers:
-        kinds.setdefault(_kind(one), []).append(one)
-    rows = []
-    for (client, begins, isolation, has, reset, kafka), of in kinds.items():
-        rows.append(
-            {
-                "client": client,
-                "begins": begins,
-                "isolation": isolation,
-                "has": has,
-                "reset": reset,
-                "kafka": kafka,
-                "reached": f"{sum(one.is_reached for one in of)} of {len(of)}",
-                "began": _by_value([one.began_at for one in of]),
-                "next": _by_value([one.next_offset for one in of]),
-                "seeds": ", ".join(str(one.seed) for one in of),
-            }
-        )
-    return rows
+    return [
+        {
+            "client": client,
+            "begins": begins,
+            "isolation": isolation,
+            "has": has,
+            "reset": reset,
+            "kafka": kafka,
+            "reached": f"{sum(one.is_reached for one in of)} of {len(of)}",
+            "began": _by_value([one.began_at for one in of]),
+            "next": _by_value([one.next_offset for one in of]),
+            "seeds": ", ".join(str(one.seed) for one in of),
+        }
+        for (client, begins, isolation, has, reset, kafka), of in grouped(readers, _kind)
+    ]
 
 
 def _by_value(offsets: Sequence[int | None]) -> str:

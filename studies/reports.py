@@ -24,13 +24,13 @@ import msgspec
 import typer
 
 from analysis.comparison.statistics import wilson
-from bench.figures import is_kept, keep, kept, rendered
+from bench.figures import grouped, is_kept, keep, kept, rendered
 from contract.errors import NodeError, UsageError
 from contract.program import run_program
 from contract.regular_files import replace_file
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
-from studies.handover import Story, grouped
+from studies.handover import Story
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"

@@ -24,6 +24,8 @@ from harness.java.jvm import (
     exception_name,
     java_class,
     java_list,
+    java_offset,
+    java_partition,
     java_properties,
     kafka_consumer,
 )
@@ -216,7 +218,7 @@ class AdminRole(Role):
         By default `Admin.listConsumerGroupOffsets` does not ask for stable ones; with `is_stable`
         it does (`ListConsumerGroupOffsetsOptions.requireStable`).
         """
-        asked = java_list(_partition(topic, partition) for partition in partitions)
+        asked = java_list(java_partition(topic, partition) for partition in partitions)
         return self._listed(group, asked, is_stable=is_stable)
 
     def _listed(
@@ -261,16 +263,9 @@ class AdminRole(Role):
         Raises:
             WorkerError: the cluster refused.
         """
-        optional = java_class("java.util.Optional")
-        committed = java_class("org.apache.kafka.clients.consumer.OffsetAndMetadata")
-        at_epoch = (
-            optional.empty()
-            if epoch == NO_EPOCH
-            else optional.of(java_class("java.lang.Integer")(epoch))
-        )
         asked = java_class("java.util.HashMap")()
         for number, offset in offsets.items():
-            asked.put(_partition(topic, number), committed(offset, at_epoch, ""))
+            asked.put(java_partition(topic, number), java_offset(offset, epoch))
         began_micros = time.time_ns() // 1000
         failure = None
         try:
@@ -316,7 +311,7 @@ class AdminRole(Role):
         """
         kind = java_class("org.apache.kafka.common.ElectionType")
         election = kind.UNCLEAN if unclean else kind.PREFERRED
-        partitions = java_class("java.util.Set").of(_partition(topic, partition))
+        partitions = java_class("java.util.Set").of(java_partition(topic, partition))
         with closing(_opened(bootstrap)) as through:
             _ask(
                 through,
@@ -331,7 +326,7 @@ class AdminRole(Role):
         before = java_class(f"{_ADMIN}.RecordsToDelete").beforeOffset
         asked = java_class("java.util.HashMap")()
         for number, offset in before_offsets.items():
-            asked.put(_partition(topic, number), before(offset))
+            asked.put(java_partition(topic, number), before(offset))
         self._ask("delete records", lambda admin: admin.deleteRecords(asked).all())
 
     @command
@@ -351,7 +346,7 @@ class AdminRole(Role):
         target = java_class("java.util.Optional").of(
             java_class(f"{_ADMIN}.NewPartitionReassignment")(brokers)
         )
-        asked = java_class("java.util.Map").of(_partition(topic, partition), target)
+        asked = java_class("java.util.Map").of(java_partition(topic, partition), target)
         self._ask("reassign", lambda admin: admin.alterPartitionReassignments(asked).all())
 
     @command
@@ -525,10 +520,6 @@ def _new_topic(topic: NewTopic) -> Any:
 def _topic_resource(topic: str) -> Any:
     resource = "org.apache.kafka.common.config.ConfigResource"
     return java_class(resource)(java_class(f"{resource}$Type").TOPIC, topic)
-
-
-def _partition(topic: str, partition: int) -> Any:
-    return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
 
 
 def _place(topic_partition: Any) -> dict[str, Any]:

@@ -26,7 +26,15 @@ from harness.clients.member import (
     chosen,
 )
 from harness.clients.member_calls import CallingMember, Fetched
-from harness.java.jvm import exception_name, java_class, java_list, kafka_consumer, private_field
+from harness.java.jvm import (
+    exception_name,
+    java_class,
+    java_list,
+    java_offset,
+    java_partition,
+    kafka_consumer,
+    private_field,
+)
 
 _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
@@ -121,7 +129,7 @@ class JavaMember(CallingMember):
 
     def _position(self, partition: Partition) -> int | None:
         try:
-            return int(self._consumer.position(_java_partition(partition), _millis(POSITION_MS)))
+            return int(self._consumer.position(java_partition(*partition), _millis(POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
             return None
 
@@ -142,9 +150,9 @@ class JavaMember(CallingMember):
 
         A plain commit takes the positions of `SubscriptionState.allConsumed`.
         """
-        leaders = {tp: self._leader_epoch(_java_partition(tp)) for tp in partitions}
+        leaders = {tp: self._leader_epoch(java_partition(*tp)) for tp in partitions}
         consumed = self._subscriptions.allConsumed()
-        return {tp: self._state(_java_partition(tp), consumed, leaders[tp]) for tp in leaders}
+        return {tp: self._state(java_partition(*tp), consumed, leaders[tp]) for tp in leaders}
 
     def _leader_epoch(self, topic_partition: Any) -> int:
         position = self._subscriptions.positionOrNull(topic_partition)
@@ -176,11 +184,11 @@ class JavaMember(CallingMember):
         wanted = list(partitions)
         self._consumer.assign(_java_partitions(wanted))
         for tp in wanted if offset is not None else []:
-            self._consumer.seek(_java_partition(tp), offset)
+            self._consumer.seek(java_partition(*tp), offset)
 
     def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
-        where = at.offset if at.epoch == NO_EPOCH else _java_offset(at)
-        self._consumer.seek(_java_partition(partition), where)
+        where = at.offset if at.epoch == NO_EPOCH else java_offset(at.offset, at.epoch)
+        self._consumer.seek(java_partition(*partition), where)
 
     def _pause(self, partitions: Iterable[Partition]) -> None:
         self._consumer.pause(_java_partitions(partitions))
@@ -193,7 +201,7 @@ class JavaMember(CallingMember):
     ) -> dict[Partition, Fetched]:
         asked = java_class("java.util.HashSet")(_java_partitions(partitions))
         found = self._consumer.committed(asked, _millis(round(timeout_seconds * 1000)))
-        commits = {tp: found.get(_java_partition(tp)) for tp in partitions}
+        commits = {tp: found.get(java_partition(*tp)) for tp in partitions}
         return {
             tp: None if commit is None else _offset_and_epoch(commit)
             for tp, commit in commits.items()
@@ -415,26 +423,8 @@ def _partition_of(topic_partition: Any) -> Partition:
     return str(topic_partition.topic()), int(topic_partition.partition())
 
 
-def _java_partition(partition: Partition) -> Any:
-    """Return a `TopicPartition`."""
-    return java_class("org.apache.kafka.common.TopicPartition")(*partition)
-
-
 def _java_partitions(partitions: Iterable[Partition]) -> Any:
-    return java_list(_java_partition(tp) for tp in partitions)
-
-
-def _java_offset(at: OffsetAndEpoch) -> Any:
-    """Return an `OffsetAndMetadata`, without an epoch where there is none."""
-    optional = java_class("java.util.Optional")
-    leader_epoch = (
-        optional.empty()
-        if at.epoch == NO_EPOCH
-        else optional.of(java_class("java.lang.Integer")(at.epoch))
-    )
-    return java_class("org.apache.kafka.clients.consumer.OffsetAndMetadata")(
-        at.offset, leader_epoch, ""
-    )
+    return java_list(java_partition(*tp) for tp in partitions)
 
 
 def _offset_and_epoch(given: Any) -> OffsetAndEpoch:
@@ -459,5 +449,5 @@ def _chosen(known: Mapping[Partition, Any], order: MemberCommit) -> dict[Partiti
 def _offsets(positions: Mapping[Partition, OffsetAndEpoch]) -> Any:
     offsets = java_class("java.util.HashMap")()
     for tp, at in positions.items():
-        offsets.put(_java_partition(tp), _java_offset(at))
+        offsets.put(java_partition(*tp), java_offset(at.offset, at.epoch))
     return offsets

@@ -12,7 +12,7 @@ from contract.events import WireAnswer, WireCalled
 from contract.protocol import NO_API_KEY, NO_BROKER, OFFSETS_FOR_TIMES
 from harness.clients.history import HistoryWriter
 from harness.clients.member import Partition
-from harness.java.jvm import java_class, kafka_consumer
+from harness.java.jvm import java_class, java_partition, kafka_consumer
 
 _GROUP = "fencepost-time-lookup"
 _SECONDS = 30
@@ -85,7 +85,7 @@ def _java(partition: Partition, bootstrap: str, *, is_new_protocol: bool) -> Ite
     settings = {"bootstrap.servers": bootstrap, "group.id": _GROUP}
     if is_new_protocol:
         settings["group.protocol"] = "consumer"
-    asked = java_class("org.apache.kafka.common.TopicPartition")(*partition)
+    asked = java_partition(*partition)
     timeout = java_class("java.time.Duration").ofSeconds(_SECONDS)
     consumer = kafka_consumer(settings)
 

@@ -8,6 +8,7 @@ import jpype
 
 from cluster.java import with_class_data
 from cluster.kafka.config import kafka_class_data, property_value
+from contract.events import NO_EPOCH
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _LOG4J2 = """\
@@ -106,6 +107,24 @@ def java_list(items: Iterable[Any]) -> Any:
     for item in items:
         made.add(item)
     return made
+
+
+def java_partition(topic: str, partition: int) -> Any:
+    """Return a `TopicPartition`."""
+    return java_class("org.apache.kafka.common.TopicPartition")(topic, partition)
+
+
+def java_offset(offset: int, epoch: int) -> Any:
+    """Return an `OffsetAndMetadata`, without an epoch where there is none."""
+    optional = java_class("java.util.Optional")
+    leader_epoch = (
+        optional.empty()
+        if epoch == NO_EPOCH
+        else optional.of(java_class("java.lang.Integer")(epoch))
+    )
+    return java_class("org.apache.kafka.clients.consumer.OffsetAndMetadata")(
+        offset, leader_epoch, ""
+    )
 
 
 def java_properties(settings: dict[str, str]) -> Any:

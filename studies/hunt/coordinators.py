@@ -1,9 +1,8 @@
 """The stories of coordinator_hunt: who was returned older commits when the coordinator changed."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -11,10 +10,10 @@ from analysis.report.words import share
 from analysis.statements.files import expanded
 from analysis.statements.trace import Trace
 from bench import figures
-from bench.traces import load
-from contract.run_folder import RunFolder, find_runs
+from bench.traces import opened
+from contract.run_folder import RunFolder
 from contract.verdicts import FindingVerdict, Verdict
-from studies.hunt.stories import seconds_of, unjustified_resets
+from studies.hunt.stories import runs_of, seconds_of, unjustified_resets
 from studies.runs import verdicts_of
 
 SCENARIO = "coordinator_hunt"
@@ -77,18 +76,13 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
 def stories(folders: Iterable[Path]) -> list[Story]:
     """Return the stories below some folders."""
-    runs = [
-        run
-        for folder in folders
-        for run in find_runs(folder)
-        if run.plan().scenario == SCENARIO and (run.tables / "faults.parquet").exists()
-    ]
+    runs = runs_of(SCENARIO, folders)
     return [_loaded(run, one) for run, one in zip(runs, verdicts_of(runs), strict=True)]
 
 
 def _loaded(run: RunFolder, verdict: Verdict) -> Story:
-    with TemporaryDirectory() as spill:
-        return story_of(load(Path(spill), run), verdict)
+    with opened(run) as trace:
+        return story_of(trace, verdict)
 
 
 def story_of(trace: Trace, verdict: Verdict) -> Story:
@@ -124,12 +118,9 @@ def kept() -> list[Story]:
 
 def by_reader(every: Sequence[Story]) -> Iterator[Sequence[object]]:
     """Yield a row for each Kafka version, reader and way: cases and older commits, cut and not."""
-    sums: defaultdict[tuple[str, str, str], list[Reads]] = defaultdict(list)
-    for story in every:
-        for one in story.reads:
-            sums[story.kafka, one.reader, one.way].append(one)
-    for key in sorted(sums):
-        own = sums[key]
+    reads = [(story.kafka, one) for story in every for one in story.reads]
+    for key, of_key in figures.grouped(reads, lambda read: (read[0], read[1].reader, read[1].way)):
+        own = [one for _, one in of_key]
         yield (
             *key,
             _of([one for one in own if one.is_cut]),

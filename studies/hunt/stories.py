@@ -3,14 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import msgspec
 
 from analysis.statements.files import expanded
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row, Trace
-from bench.traces import load
+from bench.traces import opened
 from contract.checks import Check
 from contract.regular_files import replace_file
 from contract.run_folder import RunDescription, RunFolder, find_runs
@@ -119,18 +118,23 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return sum(group.unjustified for group in self.groups)
 
 
+def runs_of(scenario: str, folders: Iterable[Path]) -> list[RunFolder]:
+    """Return the runs of a scenario below some folders, as far as their faults are decoded."""
+    return [
+        run
+        for folder in folders
+        for run in find_runs(folder)
+        if run.plan().scenario == scenario and (run.tables / "faults.parquet").exists()
+    ]
+
+
 def stories(folders: Iterable[Path]) -> list[Story]:
     """Return the stories below some folders, by version and seed, without those without a fault.
 
     A story that ended with an error, or was interrupted, counts as far as it came, if its tables
     are there: `fencepost analyze` decodes them. The figures of a story are kept beside its report.
     """
-    runs = [
-        run
-        for folder in folders
-        for run in find_runs(folder)
-        if run.plan().scenario == SCENARIO and (run.tables / "faults.parquet").exists()
-    ]
+    runs = runs_of(SCENARIO, folders)
     due = [run for run in runs if not (run.report / _FILE).exists()]
     verdicts = dict(zip(due, verdicts_of(due), strict=True))
     found = [_story(run, verdicts.get(run)) for run in runs]
@@ -141,8 +145,8 @@ def _story(run: RunFolder, verdict: Verdict | None) -> Story:
     file = run.report / _FILE
     if verdict is None:
         return msgspec.json.decode(file.read_bytes(), type=Story)
-    with TemporaryDirectory() as spill:
-        story = story_of(load(Path(spill), run), verdict)
+    with opened(run) as trace:
+        story = story_of(trace, verdict)
     replace_file(file, msgspec.json.encode(story))
     return story
 
