@@ -48,7 +48,7 @@ def wait_until(
     recent: Callable[[], str] | None = None,
     last_seen: Callable[[], object] | None = None,
 ) -> T:
-    """Return the first value of `probe` that is neither None nor False.
+    """Return the first value of `probe` that is neither None nor False; 0 and [] are values.
 
     Args:
         probe: called repeatedly, every 20 to 250 ms; its exceptions propagate.

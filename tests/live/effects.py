@@ -139,7 +139,7 @@ def hears(listener: Node, speaker: Node) -> bool:
     log = listener.folder / "hears.log"
     listener.remove(log)
     hearing = listener.spawn([listener.python, "-c", _HEAR], log=log)
-    wait_until(lambda: listener.read(log), what="the listener", timeout_seconds=10)
+    wait_until(lambda: bool(listener.read(log)), what="the listener", timeout_seconds=10)
     say = [speaker.python, "-c", _SAY, listener.address]
     speaker.run(say, timeout_seconds=10, check=False)
     hearing.send_line("all is said")

@@ -107,7 +107,7 @@ def jvms_of(session: int) -> list[psutil.Process]:
 
 
 def awaited_jvm(session: int) -> None:
-    wait_until(lambda: jvms_of(session), what="Spark's JVM", timeout_seconds=60)
+    wait_until(lambda: bool(jvms_of(session)), what="Spark's JVM", timeout_seconds=60)
 
 
 def test_an_early_analysis_judges_the_run_that_it_is_given_later(tmp_path: Path) -> None:
