@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter tamperings torture mutants bench-analysis protocol handover report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter tamperings torture mutants bench bench-analysis protocol handover report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disk
 
 mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
+
+bench: $(READY) ## What a cluster and its clients cost beside Kafka's own programs (ten minutes); keeps the figures of docs/benchmarks.md
+	.venv/bin/python -m bench.cluster
 
 bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import analysis_speed, mutants_page
+from bench.cluster import page as cluster
 from bench.figures import rendered
 from bench.torture import page as torture
 from studies import handover, protocol, reproduction
@@ -26,6 +27,7 @@ _MEASURED: dict[str, Callable[[], str]] = {
     "arbiter": arbiter.part,
     "arbiter_runs": arbiter.part_of_runs,
     "benchmarks": analysis_speed.part,
+    "cluster_speed": cluster.part,
     "handover": handover.part,
     "hunt": hunt.part,
     "mutants": mutants_page.part,

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from bench.analysis_speed import Measured, Row, part
+from bench.cluster import page as cluster
 from bench.folders import own_folder
 from bench.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
 from contract.errors import UsageError
@@ -96,6 +97,26 @@ def test_the_page_tells_ratios() -> None:
     assert "whole rows:\nthe same." in reported
     assert "revision" not in reported
     assert "The base is revision deadbee" in part(measured(base="deadbee"))
+
+
+def test_the_page_of_clusters_has_medians_spreads_and_ratios() -> None:
+    reported = cluster.part(
+        cluster.Measured(
+            ready={cluster.BARE: [4.0, 2.0, 3.0], cluster.CLUSTER: [3.0, 4.5, 9.0]},
+            send={"java": [30_000.0], cluster.VERIFIABLE_PRODUCER: [20_000.0]},
+            poll={"java": [40_000.0], cluster.CONSUMER_PERFORMANCE: [80_000.0]},
+            collected=cluster.Collected(megabytes=100, seconds=5, copy_seconds=0.5),
+            demo={"held": [9.0, 11.0]},
+            kafka="4.4.0",
+            cores=2,
+            load=0.1,
+        )
+    )
+    assert f"| {cluster.CLUSTER} | 4.50 | 3.00 to 9.00 | 1.50 |" in reported
+    assert "| java | 30,000 | 30,000 to 30,000 | 1.50 |" in reported
+    assert "| java | 40,000 | 40,000 to 40,000 | 0.50 |" in reported
+    assert "(20 MB/s)" in reported
+    assert "| held | 10.0 | 9.0 to 11.0 |" in reported
 
 
 def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:

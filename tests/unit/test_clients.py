@@ -288,9 +288,7 @@ def test_a_member_that_failed_may_poll_on(
         commit_interval_ms=60_000,
         is_persistent=is_persistent,
     )
-    wait_until(
-        lambda: role.count_failures(["g#1"])["g#1"] > 0, what="a failure", timeout_seconds=5
-    )
+    wait_until(lambda: role.count_failures(["g#1"])["g#1"] > 0, what="a failure", timeout_seconds=5)
     if is_persistent:
         wait_until(
             lambda: len(rows(tmp_path, "polls")) == offsets, what="the rest", timeout_seconds=5

@@ -1,0 +1,1 @@
+"""What a cluster and its clients cost, beside Kafka's own programs."""
