@@ -40,7 +40,7 @@ def ready_for_folder() -> tuple[SparkSession, Path]:
     folder = asked.result()
     if spark is None or not _is_small(folder):
         options = [one for one in sys.argv[1:] if one != EARLY]
-        os.execv(sys.executable, python("analysis", *options, "--", str(folder)))  # noqa: S606
+        os.execv(sys.executable, python("analysis.__main__", *options, "--", str(folder)))  # noqa: S606
     return spark, folder
 
 

@@ -1,11 +1,17 @@
-"""What sqlfluff has to know of statements: their macros, and words that are names in them."""
+"""sqlfluff, with the macros of statements and words that are names in them.
 
+`python -m analysis.linting lint FILE...` has the arguments of sqlfluff's own command.
+"""
+
+import sys
 from typing import Any
 
 from jinja2 import Environment
+from sqlfluff.cli.commands import cli
 from sqlfluff.core import FluffConfig
 from sqlfluff.core.dialects import load_raw_dialect
 from sqlfluff.core.plugin import hookimpl
+from sqlfluff.core.plugin.host import get_plugin_manager
 from sqlfluff.core.templaters import JinjaTemplater, RawTemplater
 
 from analysis.statements.files import environment
@@ -37,3 +43,7 @@ def get_templaters() -> list[type[RawTemplater]]:
 _dialect = load_raw_dialect("sparksql")
 _dialect.sets("reserved_keywords").difference_update(_NAMES)
 _dialect.sets("unreserved_keywords").update(_NAMES)
+if __name__ in ("__main__", "__mp_main__"):  # The latter in the processes that sqlfluff starts.
+    get_plugin_manager().register(sys.modules[__name__])
+if __name__ == "__main__":
+    cli()

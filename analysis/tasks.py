@@ -47,7 +47,7 @@ _JUDGED_AT_MOST = 2
 _COPIES = "fencepost-run-"
 _LOOK_SECONDS = 0.3
 _PARALLELISM = "spark.sql.leafNodeDefaultParallelism"
-_PACKAGES = ("analysis", "contract", "duckdb", "msgspec", "pyarrow", "sqlglot")
+_PACKAGES = ("analysis", "contract", "duckdb", "fencepost", "msgspec", "pyarrow", "sqlglot")
 """Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
 
 

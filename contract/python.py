@@ -11,10 +11,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-PACKAGES = Path(__file__).resolve().parents[1]
-"""The folder of this project's packages: of a checkout, or of an installation."""
-_PATH, _IS_SAFE = "PYTHONPATH", "PYTHONSAFEPATH"
 _MODULE = "contract.python"
+"""Its name; in an installation it is below `fencepost` (setup.py)."""
+IS_INSTALLED = _MODULE.startswith("fencepost.")
+"""Whether this is no checkout, which has a Makefile and is on no path."""
+PACKAGES = Path(__file__).resolve().parents[_MODULE.count(".")]
+"""The folder in which Python finds this project's packages."""
+_PATH, _IS_SAFE = "PYTHONPATH", "PYTHONSAFEPATH"
 
 
 def python(
@@ -32,11 +35,13 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of such a command: this one's, with `extra`.
 
     Of a PYTHONPATH only absolute paths are kept, since others are relative to the current
-    folder; an empty one is that folder.
+    folder; an empty one is that folder. An installation needs none.
     """
     given = {**os.environ, **(extra or {})}
-    paths = [str(PACKAGES), *filter(os.path.isabs, given.get(_PATH, "").split(os.pathsep))]
-    return {**given, _PATH: os.pathsep.join(dict.fromkeys(paths)), _IS_SAFE: "1"}
+    own = [] if IS_INSTALLED else [str(PACKAGES)]
+    paths = [*own, *filter(os.path.isabs, given.pop(_PATH, "").split(os.pathsep))]
+    found = {_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths else {}
+    return {**given, **found, _IS_SAFE: "1"}
 
 
 if __name__ == "__main__":

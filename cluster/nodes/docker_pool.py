@@ -27,7 +27,7 @@ from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
 from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
-from contract.python import python
+from contract.python import PACKAGES, python
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -275,6 +275,6 @@ def _archive_of_code() -> bytes:
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for package in ("contract", "harness", "cluster"):
             for path in sorted((_ROOT / package).rglob("*.py")):
-                place = CODE / path.relative_to(_ROOT)
+                place = CODE / path.relative_to(PACKAGES)
                 tar.add(path, arcname=str(place.relative_to("/")), filter=owned_by_root)
     return archive.getvalue()

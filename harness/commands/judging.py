@@ -15,7 +15,7 @@ from contract.run_folder import STORE_FOLDER
 from contract.stages import Stage
 from harness.session.catalog import ScenarioFile
 
-_COMMAND = tuple(python("analysis"))
+_COMMAND = tuple(python("analysis.__main__"))
 _EARLY = "--early"
 _WHAT = "the analysis"
 _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)

@@ -44,6 +44,7 @@ from harness.story.scenario import Scenario
 from harness.story.soundness import require_declared
 
 PROGRAM = "harness.session.ducktape_program"
+_CLUSTER = "cluster.ducktape.PoolCluster"
 _console = Terminal(stderr=True)
 _ABOVE_ALL = Path("/")
 """ducktape's working directory, to which it prints the paths of failed scenarios relatively."""
@@ -110,7 +111,7 @@ def run_ducktape(
     command = python(
         PROGRAM,
         *(str(scenario.path) for scenario in chosen),
-        "--cluster=cluster.ducktape.PoolCluster",
+        f"--cluster={_CLUSTER}",
         f"--results-root={results}",
         f"--globals={session.as_globals()}",
         *([f"--parameters={json.dumps(parameters)}"] if parameters else []),

@@ -477,4 +477,4 @@ def test_it_starts_again_for_many_rows_and_without_spark(
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))
     with pytest.raises(ReplacedError) as ended:
         early.ready_for_folder()
-    assert ended.value.args == ("-P", "-m", "analysis", "--json", "--", str(tmp_path))
+    assert ended.value.args == ("-P", "-m", "analysis.__main__", "--json", "--", str(tmp_path))

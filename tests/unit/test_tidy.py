@@ -17,7 +17,7 @@ from harness.session.ducktape_session import pool_size
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
 
-PRODUCT = ("scenarios", "harness", "analysis", "cluster", "simulator", "contract")
+PRODUCT = ("fencepost", "scenarios", "harness", "analysis", "cluster", "simulator", "contract")
 ALLOWED = {
     "contract": {"contract"},
     "simulator": {"simulator", "contract"},
@@ -25,6 +25,7 @@ ALLOWED = {
     "cluster": {"cluster", "contract"},
     "harness": {"harness", "cluster", "simulator", "contract"},
     "scenarios": {"scenarios", "harness", "cluster", "contract"},
+    "fencepost": {"fencepost", "harness", "cluster", "contract"},
     "bench": {"bench", *PRODUCT},
     "studies": {"studies", "bench", *PRODUCT},
     "website": {"website", "studies", "bench", *PRODUCT},
