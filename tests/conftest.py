@@ -22,7 +22,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).resolve().parents[1]
 SPARK, DOCKER = "spark", "docker"
+EXAM = "tests/unit/test_exam.py"
 FIRST = (
+    EXAM,
     SPARK,
     DOCKER,
     "tests/live/test_demo.py",
@@ -41,9 +43,12 @@ FIRST = (
 def unit_of(nodeid: str) -> str:
     """The tests that one worker runs in turn.
 
-    A worker has one cluster at a time, or the one session of Spark; Docker has one worker's.
+    A worker has one cluster at a time, or the one session of Spark; Docker has one worker's. The
+    exam takes as long as all else that starts Spark.
     """
     file = nodeid.partition("::")[0]
+    if file == EXAM:
+        return EXAM
     if file.startswith("tests/live/test_docker"):
         return DOCKER
     return SPARK if starts_spark(file) else file
