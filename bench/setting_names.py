@@ -21,6 +21,7 @@ from harness.java.jvm import java_class
 
 _CLASSES = {
     Of.CONSUMER: ("org.apache.kafka.clients.consumer.ConsumerConfig", "configDef"),
+    Of.PRODUCER: ("org.apache.kafka.clients.producer.ProducerConfig", "configDef"),
     Of.SERVER: ("kafka.server.KafkaConfig", "configDef"),
     Of.TOPIC: ("org.apache.kafka.storage.internals.log.LogConfig", "configDefCopy"),
 }

@@ -136,6 +136,16 @@ class Isolation(enum.StrEnum):
 
 
 _FENCED_PRODUCER = frozenset({"ProducerFencedException", "InvalidProducerEpochException"})
+_FENCED_ELSEWHERE = frozenset(
+    {
+        "PRODUCER_FENCED",
+        "INVALID_PRODUCER_EPOCH",
+        "_FENCED",
+        "ProducerFencedError",
+        "InvalidProducerEpochError",
+    }
+)
+"""The same of librdkafka and kafka-python."""
 REFUSED_SENDS = frozenset(
     {
         "RecordTooLargeException",
@@ -153,7 +163,7 @@ REFUSED_SENDS = frozenset(
 For other errors one attempt was refused, but an earlier attempt whose response was lost may have
 been appended (`Partition.appendRecordsToLeader` checks the ISR before it looks for a duplicate).
 """
-_DEFINITE_SEND_FAILURES = frozenset(
+DEFINITE_SEND_FAILURES = frozenset(
     {
         *REFUSED_SENDS,
         "UnknownTopicOrPartitionException",
@@ -189,7 +199,7 @@ NOT_A_MEMBER = (
     "StaleMemberEpoch",
 )
 """Errors of a commit of whom the group has no more, without `Exception`, `Error` or underscores."""
-_DEFINITE_TRANSACTION_FAILURES = frozenset(
+DEFINITE_TRANSACTION_FAILURES = frozenset(
     {
         "InvalidTxnStateException",
         "InvalidPidMappingException",
@@ -198,15 +208,15 @@ _DEFINITE_TRANSACTION_FAILURES = frozenset(
         "TransactionalIdAuthorizationException",
         "UnsupportedVersionException",
         *_FENCED_PRODUCER,
-        *_DEFINITE_SEND_FAILURES,
+        *DEFINITE_SEND_FAILURES,
         *DEFINITE_COMMIT_FAILURES,
     }
 )
 
 
-def send_outcome(error: str | None) -> Outcome:
-    """The outcome of a send from the simple name of the client's exception (None: acknowledged)."""
-    return _outcome(error, _DEFINITE_SEND_FAILURES)
+def send_outcome(error: str | None, definite: frozenset[str]) -> Outcome:
+    """The outcome of a send from the name of the client's exception or error; as below."""
+    return _outcome(error, definite)
 
 
 def commit_outcome(error: str | None, definite: frozenset[str]) -> Outcome:
@@ -221,17 +231,17 @@ def commit_outcome(error: str | None, definite: frozenset[str]) -> Outcome:
     return _outcome(error, definite)
 
 
-def transaction_outcome(error: str | None) -> Outcome:
-    """The outcome of a step of a transaction from the simple name of the client's exception.
+def transaction_outcome(error: str | None, definite: frozenset[str]) -> Outcome:
+    """The outcome of a step of a transaction from the name of the client's exception or error.
 
     A step that timed out is unknown: the coordinator may have carried it out.
     """
-    return _outcome(error, _DEFINITE_TRANSACTION_FAILURES)
+    return _outcome(error, definite)
 
 
 def is_fencing(error: str | None) -> bool:
     """Whether a producer was refused since a newer producer epoch is in force."""
-    return error in _FENCED_PRODUCER
+    return error in _FENCED_PRODUCER | _FENCED_ELSEWHERE
 
 
 def _outcome(error: str | None, definite: frozenset[str]) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
-from contract.clients import default_isolation
+from contract.clients import Client, default_isolation
 from contract.consequence import Consequence
 from contract.described import read_described
 from contract.encodable import as_json
@@ -54,6 +54,38 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     unclean_election: bool
     retention_ms: Int64 | None = None
     deletes: bool = False
+
+
+class TransactionPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The transactions of a producer in the background, one after the other.
+
+    records: of each transaction.
+    aborted: the share that the producer aborts by itself, 0 to 1, spread evenly.
+    """
+
+    records: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+    aborted: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
+
+    def is_aborted(self, number: int) -> bool:
+        """Whether the producer aborts the transaction of this number, from 0."""
+        return int((number + 1) * self.aborted) > int(number * self.aborted)
+
+
+class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A producer under test: the topic that it writes to, its client and its settings.
+
+    records_per_second: in the background; None: as `run.start_load` says for all.
+    settings: further ones of the client, by its own names.
+    transactions: in the background; None: it has none.
+    """
+
+    producer: str
+    topic: str
+    client: str = Client.JAVA
+    acks: str = "all"
+    records_per_second: Count | None = None
+    settings: dict[str, str | int] = {}
+    transactions: TransactionPlan | None = None
 
 
 class MemberPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,6 +214,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[GroupPlan]
     must_judge: list[str]
     expects: list[Expectation]
+    producers: list[ProducerPlan] = []
     answer: str = ""
     follows: Consequence | None = None
 

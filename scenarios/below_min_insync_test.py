@@ -21,7 +21,7 @@ from harness.faults.targets import FollowersOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 500
 TOGETHER, ALONE, AFTERWARDS = 500, 1000, 500
@@ -32,6 +32,7 @@ class BelowMinInsyncScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=3)
+    producers = (writer("one", "orders", acks="1"), writer("all", "orders"))
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -69,12 +70,7 @@ class BelowMinInsyncScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            load = run.start_load(
-                self.orders,
-                self.groups,
-                records_per_second=RECORDS_PER_SECOND,
-                producers={"one": "1", "all": "all"},
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["one", "all"], TOGETHER)
             with run.fault(Pause(FollowersOf("orders", 0))):
                 for partition in range(self.orders.partitions):

@@ -22,6 +22,7 @@ from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.consumers import members_of
 from harness.story.run import Run
+from harness.story.workload import writer
 
 _ASSIGNED_SECONDS = 20
 _READ_SECONDS = 100
@@ -261,9 +262,8 @@ class Hunt:
 
     def _write(self) -> None:
         self._writer = next(self._writers)
-        self._run.workload.start_producer(
-            self._writer, self._topic, acks="all", records_per_second=self._rate
-        )
+        producer = writer(self._writer, self._topic.topic)
+        self._run.workload.start_producer(producer, records_per_second=self._rate)
 
     def _await_written(self, records: int) -> None:
         if self._writer is not None:

@@ -33,6 +33,7 @@ from harness.faults.targets import Broker
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
+from harness.story.workload import writer
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 100
@@ -54,6 +55,7 @@ class PlannedChangesScenario(Scenario):
         },
     )
     orders = durable_topic("orders", partitions=3)
+    producers = (writer("one", "orders", acks="1"), writer("all", "orders"))
     expects = (Expectation(check=Check.LOST_RECORD, verdict="permitted", is_optional=True),)
     must_judge = (
         Check.LOST_RECORD,
@@ -92,12 +94,7 @@ class PlannedChangesScenario(Scenario):
         with self.running(topics=[self.orders], expects=self.expects) as run:
             run.create(assignment=REPLICAS, is_spread=True)
             run.watch()
-            run.start_load(
-                self.orders,
-                [],
-                records_per_second=RECORDS_PER_SECOND,
-                producers={"one": "1", "all": "all"},
-            )
+            run.start_load(self.orders, [], records_per_second=RECORDS_PER_SECOND)
             self.acknowledge(run, 0)
             for _ in range(ROUNDS):
                 for partition, leader in enumerate(REPLICAS):

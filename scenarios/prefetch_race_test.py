@@ -29,7 +29,7 @@ from harness.faults.cut import Cut, Links
 from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND, PARTITIONS = 400, 8
 BEFORE, UNREPLICATED, NEW_PER_PARTITION = 400, 800, 400
@@ -48,6 +48,7 @@ class PrefetchRaceScenario(Scenario):
         min_insync=1,
         unclean_election=True,
     )
+    producers = (writer("writer", "orders", acks="1"),)
     groups = tuple(
         reader(f"{client}.{pace}ms.{copy}", "orders", client=client, settings=SETTINGS)
         for client, pace, copy in product((Client.JAVA, Client.JAVA_CONSUMER), PROCESSING_MS, "ab")
@@ -92,9 +93,8 @@ class PrefetchRaceScenario(Scenario):
             run.create(assignment=[1, 2])
             run.watch()
             load = run.workload
-            load.start_producer(
-                "writer", self.orders, acks="1", records_per_second=RECORDS_PER_SECOND
-            )
+            (producer,) = self.producers
+            load.start_producer(producer, records_per_second=RECORDS_PER_SECOND)
             run.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
             for pace in PROCESSING_MS:
                 own = [group for group in groups if f".{pace}ms." in group.group]

@@ -32,7 +32,7 @@ from harness.faults.kill import Kill
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.scenario import Scenario
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 TOGETHER, ALONE, AFTERWARDS = 500, 500, 500
@@ -45,6 +45,7 @@ class UncleanElectionScenario(Scenario):
     """The broker that is started first, and what the configuration then allows."""
 
     topology = Topology(brokers=3, controllers=1)
+    producers = (writer("one", "orders", acks="1"), writer("all", "orders"))
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,
@@ -94,12 +95,7 @@ class UncleanElectionScenario(Scenario):
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
-            load = run.start_load(
-                orders,
-                self.groups,
-                records_per_second=RECORDS_PER_SECOND,
-                producers={"one": "1", "all": "all"},
-            )
+            load = run.start_load(orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["all"], TOGETHER)
             third = run.inject(Kill(Broker(3)))
             run.phases.enter(Stage.HELD, "two replicas in sync")

@@ -30,7 +30,7 @@ from harness.faults.pause import Pause
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 BEFORE, BY_ZOMBIE, BY_SUCCESSORS = 300, 200, 300
@@ -48,6 +48,7 @@ class ZombieLeaderScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("one", "orders", acks="1"), writer("all", "orders"))
     groups = (reader("readers", "orders"),)
     expects = (
         Expectation(check=Check.SERVED_UNDER_FENCED_EPOCH, verdict="permitted"),
@@ -87,12 +88,7 @@ class ZombieLeaderScenario(Scenario):
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
-            load = run.start_load(
-                self.orders,
-                self.groups,
-                records_per_second=RECORDS_PER_SECOND,
-                producers={"one": "1", "all": "all"},
-            )
+            load = run.start_load(self.orders, self.groups, records_per_second=RECORDS_PER_SECOND)
             load.await_acknowledged(["one", "all"], BEFORE)
             epoch = run.leader_epoch("orders", 0)
 

@@ -84,6 +84,11 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
         .render(
             verdict=verdict,
             run=run,
+            planned={
+                "topics": plan.topics,
+                "producers": plan.producers,
+                "settings of groups": {g.group: g.settings for g in plan.groups if g.settings},
+            },
             asked=asked,
             question=rest.strip(),
             seconds=_seconds(run),

@@ -35,11 +35,11 @@ from contract.clients import Client
 from contract.stages import Stage
 from contract.values import make_value
 from harness.clients.admin import NewTopic
-from harness.clients.java_worker import JavaRole
+from harness.clients.producer_role import ProducerRole
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 _TOOL_SECONDS = 120
 _FORMAT = "kafka.tools.StorageTool format --ignore-formatted -t fencepost-bare-broke-Q -c"
@@ -229,8 +229,8 @@ def _cluster(run: Run, number: int) -> float:
 
 def _first_acknowledged(run: Run, topic: str, began: float, *, bootstrap: str) -> float:
     run.clients.call(
-        JavaRole.produce(
-            f"{topic}-writer", topic, 0, acks="all", sequence_first=0, count=1, bootstrap=bootstrap
+        ProducerRole.produce(
+            writer(f"{topic}-writer", topic), 0, sequence_first=0, count=1, bootstrap=bootstrap
         ),
         timeout_seconds=_TOOL_SECONDS,
     )

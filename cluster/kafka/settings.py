@@ -32,11 +32,13 @@ class Of(enum.StrEnum):
     """What a setting is of, and the class that declares it.
 
     consumer: `org.apache.kafka.clients.consumer.ConsumerConfig`.
+    producer: `org.apache.kafka.clients.producer.ProducerConfig`.
     server: `kafka.server.KafkaConfig`.
     topic: `org.apache.kafka.storage.internals.log.LogConfig`.
     """
 
     CONSUMER = "consumer"
+    PRODUCER = "producer"
     SERVER = "server"
     TOPIC = "topic"
 

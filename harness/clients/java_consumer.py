@@ -12,7 +12,7 @@ from contract.clients import Client
 from contract.events import NO_EPOCH
 from contract.outcomes import DEFINITE_COMMIT_FAILURES, CommitEpoch, GroupChange, Manner, Outcome
 from harness.clients.history import HistoryWriter
-from harness.clients.java_producers import TransactionalProducer
+from harness.clients.java_producer import transactional
 from harness.clients.member import (
     POLL_MS,
     POSITION_MS,
@@ -353,7 +353,7 @@ class _TransactionalMember(JavaMember):
         """Send what the style selects in a transaction, and commit it."""
         positions = _chosen(self._known(sorted(self._last_assignment), order), order)
         name = f"transactions-{self.member.member}"
-        producer = TransactionalProducer(
+        producer = transactional(
             name,
             transactional_id=name,
             timeout_ms=_TRANSACTION_TIMEOUT_MS,

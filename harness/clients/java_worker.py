@@ -1,6 +1,11 @@
 """The worker with the Java clients: `python -m harness.clients.java_worker PLAN`."""
 
+import json
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
 
 from contract.clients import Client
 from contract.errors import WorkerError
@@ -8,19 +13,19 @@ from contract.outcomes import Outcome
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember, java_member
-from harness.clients.java_producers import (
-    Counts,
-    SteadyProducer,
+from harness.clients.java_producer import JavaProducer, refusal, transactional
+from harness.clients.producer_role import ProducerRole
+from harness.clients.producers import (
+    ASK_PRODUCER,
+    ProducerQuestion,
     StepAnswer,
     TransactionalProducer,
-    produce,
 )
-from harness.clients.member_role import MemberRole
 from harness.clients.worker import WorkerPlan, run_worker
 from harness.java.jvm import kafka_version, start_jvm
 
 
-class JavaRole(MemberRole):
+class JavaRole(ProducerRole):
     """Producers and consumers of the Java client, several at a time in one JVM."""
 
     def __init__(self, plan: WorkerPlan, history: HistoryWriter) -> None:
@@ -32,71 +37,9 @@ class JavaRole(MemberRole):
             client=Client.JAVA,
             client_version=kafka_version(),
             make_member=java_member,
+            open_producer=JavaProducer,
         )
-        self._loads: dict[str, SteadyProducer] = {}
         self._transactional: dict[str, TransactionalProducer] = {}
-
-    @command
-    def produce(
-        self,
-        producer: str,
-        topic: str,
-        partition: int,
-        *,
-        acks: str,
-        sequence_first: int,
-        count: int,
-        bootstrap: str | None = None,
-    ) -> dict[Outcome, int]:
-        """Send `count` values with a new producer and wait until each has an outcome.
-
-        `bootstrap`: `bootstrap.servers`; None: the worker's own. Returns the count of each outcome.
-        """
-        return produce(
-            producer,
-            topic,
-            partition,
-            acks=acks,
-            sequences=range(sequence_first, sequence_first + count),
-            bootstrap=bootstrap or self._plan.bootstrap,
-            history=self._history,
-        )
-
-    @command
-    def start_producer(
-        self,
-        producer: str,
-        topic: str,
-        partitions: list[int],
-        *,
-        acks: str,
-        records_per_second: int,
-    ) -> None:
-        """Send values at a fixed rate, to each partition in turn, until `stop_producer`.
-
-        `acks`: 0, 1 or all. A value without an outcome within `delivery.timeout.ms` is unknown.
-        """
-        self._loads[producer] = SteadyProducer(
-            producer,
-            topic,
-            partitions,
-            acks=acks,
-            records_per_second=records_per_second,
-            bootstrap=self._plan.bootstrap,
-            history=self._history,
-        )
-
-    @command
-    def count_produced(self, producer: str) -> Counts:
-        """Return the number of a started producer's values so far."""
-        return self._load(producer).counts()
-
-    @command
-    def stop_producer(self, producer: str) -> Counts:
-        """Stop sending, wait for all outcomes, close the producer; returns their numbers."""
-        counts = self._load(producer).stop()
-        del self._loads[producer]
-        return counts
 
     @command
     def count_received(
@@ -117,7 +60,7 @@ class JavaRole(MemberRole):
 
         `timeout_ms`: after this time the coordinator aborts an open transaction.
         """
-        opened = self._transactional[producer] = TransactionalProducer(
+        opened = self._transactional[producer] = transactional(
             producer,
             transactional_id=transactional_id,
             timeout_ms=timeout_ms,
@@ -172,8 +115,6 @@ class JavaRole(MemberRole):
 
     def close(self) -> None:
         """Close everything that is still open."""
-        for load in self._loads.values():
-            load.stop()
         for producer in self._transactional.values():
             producer.close()
         self._transactional.clear()
@@ -185,12 +126,6 @@ class JavaRole(MemberRole):
             raise WorkerError(f"{name} is no Java consumer")
         return member
 
-    def _load(self, producer: str) -> SteadyProducer:
-        try:
-            return self._loads[producer]
-        except KeyError:
-            raise WorkerError(f"no producer {producer} was started here") from None
-
     def _producer(self, name: str) -> TransactionalProducer:
         try:
             return self._transactional[name]
@@ -198,5 +133,16 @@ class JavaRole(MemberRole):
             raise WorkerError(f"no transactional producer {name} was opened here") from None
 
 
+def _answer(asked: str) -> None:
+    """Print why the client refuses a producer, as `serve_members` does."""
+    question = msgspec.json.decode(asked, type=ProducerQuestion)
+    with TemporaryDirectory() as folder:
+        start_jvm(question.jars, log=Path(folder) / "client.log")
+        print(json.dumps(refusal(question.opening)))
+
+
 if __name__ == "__main__":
-    run_worker(JavaRole)
+    if sys.argv[1] == ASK_PRODUCER:
+        _answer(sys.argv[2])
+    else:
+        run_worker(JavaRole)

@@ -20,6 +20,7 @@ from contract.errors import WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import Isolation
 from harness.clients.history import HistoryWriter
+from harness.clients.kafka_python_producer import KafkaPythonProducer, refusal
 from harness.clients.member import (
     POLL_MS,
     POSITION_MS,
@@ -31,7 +32,8 @@ from harness.clients.member import (
     Partition,
 )
 from harness.clients.member_calls import CallingMember, Fetched
-from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
+from harness.clients.member_role import MemberFactory, MemberStamp
+from harness.clients.producer_role import serve_client
 
 _JOIN_MS = 3000
 _CLIENT_LOGS = ("kafka.consumer", "kafka.coordinator.consumer")
@@ -280,9 +282,11 @@ def _factory(log: logging.Handler) -> MemberFactory:
 
 
 if __name__ == "__main__":
-    serve_members(
+    serve_client(
         Client.KAFKA_PYTHON,
         client_version=version("kafka-python"),
         factory=_factory,
         refused=_refused,
+        open_producer=KafkaPythonProducer,
+        refusal=refusal,
     )

@@ -23,6 +23,7 @@ from contract.clients import Client
 from contract.events import NO_EPOCH
 from contract.outcomes import NO_OFFSET, Isolation, Manner, ResetPolicy
 from harness.clients.history import HistoryWriter
+from harness.clients.librdkafka_producer import LibrdkafkaProducer, refusal
 from harness.clients.member import (
     POLL_MS,
     Batch,
@@ -32,7 +33,8 @@ from harness.clients.member import (
     Partition,
 )
 from harness.clients.member_calls import CallingMember, Fetched
-from harness.clients.member_role import MemberFactory, MemberStamp, serve_members
+from harness.clients.member_role import MemberFactory, MemberStamp
+from harness.clients.producer_role import serve_client
 
 _BATCH_RECORDS = 500
 _CLIENT_LOG = "conf,consumer,cgrp,fetch,topic"
@@ -288,9 +290,11 @@ def _factory(log: logging.Handler) -> MemberFactory:
 
 
 if __name__ == "__main__":
-    serve_members(
+    serve_client(
         Client.LIBRDKAFKA,
         client_version=f"{libversion()[0]} (confluent-kafka {version('confluent-kafka')})",
         factory=_factory,
         refused=_refused,
+        open_producer=LibrdkafkaProducer,
+        refusal=refusal,
     )

@@ -1,16 +1,13 @@
 """A worker's role whose members are consumers of one client."""
 
-import json
 import logging
-import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import CommitEpoch
@@ -18,12 +15,10 @@ from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.member import LogEnd, Member, MemberCommit, OffsetAndEpoch
 from harness.clients.member_calls import CallingMember, CommittedOffset
-from harness.clients.worker import Role, WorkerPlan, run_worker
+from harness.clients.worker import Role, WorkerPlan
 
 _THREADS = 8
 _CLOSE_SECONDS = 20
-ASK_SETTINGS = "settings"
-"""The argument of a member's program with which it says which settings its client refuses."""
 
 T = TypeVar("T")
 MemberFactory = Callable[[Member, str, HistoryWriter], CallingMember]
@@ -319,35 +314,3 @@ class MemberStamp(logging.Filter):
         record.member = self._member.member
         record.group = self._member.group
         return True
-
-
-def serve_members(
-    client: Client,
-    *,
-    client_version: str,
-    factory: Callable[[logging.Handler], MemberFactory],
-    refused: Callable[[Mapping[str, Any]], dict[str, str]],
-) -> None:
-    """The main program of a worker whose members use one client.
-
-    Its argument is the worker's plan, which it serves. With two arguments, ASK_SETTINGS and
-    settings as JSON, it only prints the settings that the client refuses.
-
-    Args:
-        client: that the members use.
-        client_version: of the installed client.
-        factory: makes the function that opens a member, given the handler of the client's log.
-        refused: returns the settings that the client refuses, each with its reason.
-    """
-    if sys.argv[1] == ASK_SETTINGS:
-        print(json.dumps(refused(json.loads(sys.argv[2]))))
-        return
-    run_worker(
-        lambda plan, history: MemberRole(
-            plan,
-            history,
-            client=client,
-            client_version=client_version,
-            make_member=factory(open_log(Path(plan.log))),
-        )
-    )

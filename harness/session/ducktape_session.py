@@ -336,7 +336,12 @@ def _node_count(file: Path, build: Build) -> int:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
     for one in found:
         require_declared(
-            module, answer=one.answer, groups=one.groups, topology=one.topology, build=build
+            module,
+            answer=one.answer,
+            groups=one.groups,
+            producers=one.producers,
+            topology=one.topology,
+            build=build,
         )
     needed = max(one.node_count() for one in found)
     if needed > NODES_MAX:

@@ -9,7 +9,7 @@ from contract.clients import Client, client_of, version_of
 from contract.errors import UsageError, WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import ResetPolicy
-from contract.run_folder import GroupPlan
+from contract.run_folder import GroupPlan, ProducerPlan
 from harness.clients.admin import GroupView, ListedOffset
 from harness.clients.command import Call
 from harness.clients.java_worker import JavaRole
@@ -32,10 +32,12 @@ Received = dict[str, dict[int, int]]
 """By member and broker: bytes."""
 
 
-def workers_for(groups: Sequence[GroupPlan]) -> list[WorkerKind]:
-    """Return the workers that a plan's groups need; always Java's, which also produces."""
+def workers_for(
+    groups: Sequence[GroupPlan], producers: Sequence[ProducerPlan] = ()
+) -> list[WorkerKind]:
+    """Return the workers that groups and producers of a plan need; always Java's."""
     kinds = [JAVA_WORKER, *(kind for group in groups for kind in _kinds(group))]
-    return list(dict.fromkeys(kinds))
+    return list(dict.fromkeys(kinds + [worker_of(one.client) for one in producers]))
 
 
 def members_of(
@@ -146,7 +148,7 @@ class Consumers:
         groups: Sequence[GroupPlan],
         spares: Mapping[WorkerKind, WorkerService] | None = None,
     ) -> None:
-        """`workers` must have all of `workers_for` for these groups; `spares` are not launched."""
+        """`workers` are those of `workers_for`; `spares` are not launched."""
         self.workers = dict(workers)
         self.by_name = {worker.worker: worker for worker in workers.values()}
         self._spares = dict(spares or {})
@@ -173,8 +175,22 @@ class Consumers:
 
     @property
     def java(self) -> WorkerService:
-        """The worker that also produces."""
+        """The worker of the Java clients."""
         return self.workers[JAVA_WORKER]
+
+    def producing(self, producer: ProducerPlan) -> WorkerService:
+        """Return the worker of a producer's client.
+
+        Raises:
+            UsageError: the plan has no producer and no group of that client.
+        """
+        kind = worker_of(producer.client)
+        if kind not in self.workers:
+            raise UsageError(
+                f"producer {producer.producer} of {producer.client} is not planned: name it among "
+                "the scenario's producers"
+            )
+        return self.workers[kind]
 
     @property
     def spares(self) -> int:

@@ -2,23 +2,23 @@
 
 import time
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
-from contract.errors import WorkerError
+from contract.errors import UsageError, WorkerError
 from contract.events import ClockRead, WorkerStopped
 from contract.outcomes import CommitEpoch, Outcome
-from contract.run_folder import GroupPlan, Plan, RunFolder, TopicPlan
+from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunFolder, TopicPlan
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
-from harness.clients.java_worker import JavaRole
 from harness.clients.member import LogEnd, MemberCommit
 from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
+from harness.clients.producer_role import ProducerRole
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.story.calls import Calls
 from harness.story.consumers import (
@@ -34,11 +34,11 @@ from harness.story.quorum import Quorum
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
-from harness.story.workload import Workload
+from harness.story.workload import Workload, writer
 
 _CONSUME_SECONDS = 40
 _PRODUCE_SECONDS = 90
-_ONE_WRITER = {"writer": "all"}
+_WRITER = "writer"
 _READINGS_MAX = 20
 _TIGHT_MICROS = 20_000
 """Bounds this close to each other need no further reading."""
@@ -51,7 +51,7 @@ class Run:
 
     Attributes:
         kafka: the cluster.
-        clients: the worker with the Java clients, which produces too.
+        clients: the worker with the Java clients.
         consumers: the workers with the clients under test, Java's among them.
         workload: the producers and readers in the background.
         calls: what members are asked besides a subscription and polls.
@@ -84,7 +84,7 @@ class Run:
         if kafka.topology.is_proxied:
             kafka.proxy = observer.host.address
         self.folder = folder
-        self.workload = Workload(consumers, self.observer)
+        self.workload = Workload(consumers, self.observer, plan.topics)
         self.calls = Calls(consumers)
         self.sources = Sources(consumers, self.observer)
         self.groups = Groups(self.observer)
@@ -167,17 +167,18 @@ class Run:
     ) -> int:
         """Write values; returns the number of acknowledged ones. `through`: as in `open`.
 
+        A planned producer of that name has its client, its settings and its own acks.
+
         Raises:
             WorkerError: none was acknowledged, so that the scenario can't continue.
         """
+        plan = self._planned(writer(producer, topic, acks=acks))
         first = self._next_sequence.get(producer, 0)
         self._next_sequence[producer] = first + count
-        outcomes = self.clients.call(
-            JavaRole.produce(
-                producer,
-                topic,
+        outcomes = self.consumers.producing(plan).call(
+            ProducerRole.produce(
+                plan,
                 partition,
-                acks=acks,
                 sequence_first=first,
                 count=count,
                 bootstrap=self.kafka.bootstrap_through(through),
@@ -188,6 +189,25 @@ class Run:
         if not acknowledged:
             raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
         return acknowledged
+
+    def _planned(self, producer: ProducerPlan) -> ProducerPlan:
+        """Return the planned producer of that name; one that is not planned has no settings.
+
+        Raises:
+            UsageError: it has, or it is planned for another topic.
+        """
+        planned = {one.producer: one for one in self.plan.producers}
+        found = planned.get(producer.producer)
+        if found is None and producer.settings:
+            raise UsageError(
+                f"producer {producer.producer} has settings, which the report would not have: "
+                "name it among the scenario's producers"
+            )
+        if found is not None and found.topic != producer.topic:
+            raise UsageError(
+                f"producer {producer.producer} is planned for {found.topic}, not {producer.topic}"
+            )
+        return found or producer
 
     def open(
         self,
@@ -221,23 +241,23 @@ class Run:
         readers: Sequence[GroupPlan],
         *,
         records_per_second: int,
-        producers: Mapping[str, str] = _ONE_WRITER,
+        producers: Sequence[ProducerPlan] = (),
     ) -> Workload:
         """Start producers and readers in the background, and wait until all groups have committed.
 
         Args:
-            topic: the topic.
+            topic: of the producer that there is if none are given or planned: `writer`, a Java
+                producer with acks=all.
             readers: groups, each in its first incarnation.
-            records_per_second: of each producer.
-            producers: names with their acks; `writer` with acks=all if none are given.
+            records_per_second: of each producer that has no rate of its own.
+            producers: those of the plan if none are given.
         """
         self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
-        for producer, acks in producers.items():
-            self.workload.start_producer(
-                producer, topic, acks=acks, records_per_second=records_per_second
-            )
+        chosen = producers or self.plan.producers or [writer(_WRITER, topic.topic)]
+        for producer in map(self._planned, chosen):
+            self.workload.start_producer(producer, records_per_second=records_per_second)
         self.workload.start_reading(self.open(readers, incarnation=1))
-        self.workload.await_acknowledged(list(producers), 1)
+        self.workload.await_acknowledged([producer.producer for producer in chosen], 1)
         self.workload.await_commits(
             {group.group: list(members_of([group], incarnation=1)) for group in readers}
         )

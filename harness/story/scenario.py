@@ -35,6 +35,7 @@ from contract.run_folder import (
     Expectation,
     GroupPlan,
     Plan,
+    ProducerPlan,
     RunDescription,
     RunFolder,
     TopicPlan,
@@ -67,13 +68,15 @@ class Scenario(Test):  # type: ignore[misc]
     """Base of all scenarios: its module's docstring is the question, and the report's text.
 
     A subclass sets the topology, the groups, the checks that its question is about, and the text of
-    its answer (`contract.answers`), with what follows for an application; `spares` are, by client,
-    workers that may replace killed ones. A test method is the scenario, in a block `with
+    its answer (`contract.answers`), with what follows for an application; `producers` are those
+    with settings or clients of their own; `spares` are, by client, workers that may replace killed
+    ones. A test method is the scenario, in a block `with
     self.running(...) as run`. Each test method is marked with the number of nodes that it needs.
     """
 
     topology: ClassVar[Topology]
     groups: ClassVar[Sequence[GroupPlan]] = ()
+    producers: ClassVar[Sequence[ProducerPlan]] = ()
     spares: ClassVar[Mapping[Client, int]] = {}
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
@@ -90,7 +93,7 @@ class Scenario(Test):  # type: ignore[misc]
     @classmethod
     def node_count(cls) -> int:
         """Return the number of nodes that a test of this scenario needs."""
-        workers = len(workers_for(cls.groups)) + sum(cls.spares.values())
+        workers = len(workers_for(cls.groups, cls.producers)) + sum(cls.spares.values())
         return cls.topology.node_count + workers + _OBSERVERS
 
     def __init__(self, test_context: Any) -> None:
@@ -110,6 +113,7 @@ class Scenario(Test):  # type: ignore[misc]
         *,
         topics: Sequence[TopicPlan],
         groups: Sequence[GroupPlan] = (),
+        producers: Sequence[ProducerPlan] | None = None,
         expects: Sequence[Expectation] = (),
         topology: Topology | None = None,
         must_judge: Sequence[Check] = (),
@@ -117,7 +121,8 @@ class Scenario(Test):  # type: ignore[misc]
     ) -> Iterator[Run]:
         """Start the cluster, yield the run, and collect everything, also after an exception.
 
-        An error of the scenario is written to `run.json` and raised again. Where the scenario's
+        An error of the scenario is written to `run.json` and raised again. Without `producers`
+        they are those of the class. Where the scenario's
         parameters need it, `topology` replaces its own, and `must_judge` are additional checks.
         `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
@@ -127,9 +132,11 @@ class Scenario(Test):  # type: ignore[misc]
         """
         die_with_parent()
         groups = [self._in_version(group) for group in groups]
-        plan = self._plan(topics, groups, expects, must_judge)
+        own = self.producers if producers is None else producers
+        producers = [self._of_version(producer) for producer in own]
+        plan = self._plan(topics, groups, producers, expects, must_judge)
         try:
-            self._require_clients(groups)
+            self._require_clients(groups, producers)
             require_sound(
                 plan,
                 sys.modules[type(self).__module__],
@@ -154,7 +161,10 @@ class Scenario(Test):  # type: ignore[misc]
             kafka = KafkaService(self.test_context, shape, version=build.kafka, classes=first)
             workers, spares = (
                 {kind: self._worker(kind, build.of_clients) for kind in kinds}
-                for kinds in (workers_for(groups), spare_workers(groups, self.spares))
+                for kinds in (
+                    workers_for(groups, producers),
+                    spare_workers(groups, self.spares),
+                )
             )
             observer = self._worker(_OBSERVER, build.of_observer)
             run = Run(
@@ -204,22 +214,31 @@ class Scenario(Test):  # type: ignore[misc]
 
     def _in_version(self, group: GroupPlan) -> GroupPlan:
         """Return a group whose clients without a version have those that the command names."""
-        named: dict[Any, str] = {client_of(one): one for one in self.session.builds.choice.clients}
         others = {
-            number: msgspec.structs.replace(other, client=named.get(other.client, other.client))
+            number: msgspec.structs.replace(other, client=self._named(other.client))
             for number, other in group.others.items()
         }
-        client = named.get(group.client, group.client)
-        return msgspec.structs.replace(group, client=client, others=others)
+        return msgspec.structs.replace(group, client=self._named(group.client), others=others)
 
-    def _require_clients(self, groups: Sequence[GroupPlan]) -> None:
+    def _of_version(self, producer: ProducerPlan) -> ProducerPlan:
+        """Return a producer likewise."""
+        return msgspec.structs.replace(producer, client=self._named(producer.client))
+
+    def _named(self, client: str) -> str:
+        named: dict[Any, str] = {client_of(one): one for one in self.session.builds.choice.clients}
+        return named.get(client, client)
+
+    def _require_clients(
+        self, groups: Sequence[GroupPlan], producers: Sequence[ProducerPlan]
+    ) -> None:
         testable = self._testable()
         named = {client for group in groups for client in group.clients}
+        named |= {producer.client for producer in producers}
         versions = {client for client in named if version_of(client)}
         if unused := sorted({*self.session.builds.choice.clients} - versions):
             raise UsageError(
-                f"no group of this scenario reads with {', '.join(unused)}: --clients is for "
-                "groups whose client has no version of its own"
+                f"no group or producer of this scenario uses {', '.join(unused)}: --clients is for "
+                "those whose client has no version of its own"
             )
         for one in sorted(versions):
             require_locked(one)
@@ -234,6 +253,7 @@ class Scenario(Test):  # type: ignore[misc]
         self,
         topics: Sequence[TopicPlan],
         groups: Sequence[GroupPlan],
+        producers: Sequence[ProducerPlan],
         expects: Sequence[Expectation],
         must_judge: Sequence[Check],
     ) -> Plan:
@@ -243,6 +263,7 @@ class Scenario(Test):  # type: ignore[misc]
             parameters=dict(self.test_context.injected_args or {}),
             topics=list(topics),
             groups=list(groups),
+            producers=list(producers),
             must_judge=[str(check) for check in (*self.must_judge, *must_judge)],
             expects=list(expects),
             answer=self.answer,

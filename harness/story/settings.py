@@ -3,20 +3,25 @@
 import functools
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from cluster.clients.versions import ensure
+from cluster.kafka import distribution
 from cluster.kafka.settings import Of, broken_lines, unknown_settings, wrong_values
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
+from contract.builds import Build
 from contract.clients import Client, client_of, version_of
 from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.python import environment, python
-from contract.run_folder import GroupPlan, TopicPlan
-from harness.clients.member_role import ASK_SETTINGS
+from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 from harness.clients.process import worker_of
+from harness.clients.producer_role import ASK_SETTINGS
+from harness.clients.producers import ASK_PRODUCER, ProducerQuestion, opening_of
 
 _BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {
@@ -36,6 +41,18 @@ _OF_LIBRDKAFKA = {
     "enable.partition.eof": _BY_THE_HARNESS,
     "metadata.broker.list": _BY_THE_HARNESS,
 }
+_OF_A_PRODUCER = {
+    "acks": "use acks=",
+    "bootstrap.servers": _BY_THE_HARNESS,
+    "client.id": _BY_THE_HARNESS,
+    "kafka.client": _BY_THE_HARNESS,
+    "key.serializer": _BY_THE_HARNESS,
+    "metadata.broker.list": _BY_THE_HARNESS,
+    "request.required.acks": "use acks=",
+    "transactional.id": "use transactions=, which have the name of the producer",
+    "value.serializer": _BY_THE_HARNESS,
+}
+_NOWHERE = "127.0.0.1:9"
 _OF_A_TOPIC = {
     "min.insync.replicas": "use min_insync=",
     "unclean.leader.election.enable": "use unclean_election=",
@@ -77,7 +94,7 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     names = group.settings
     client = client_of(group.client)
     placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if client is Client.LIBRDKAFKA else {})
-    if found := _misplaced({name: name.replace("_", ".") for name in names}, placed):
+    if found := _misplaced(_in_javas_words(names), placed):
         return found
     if found := broken_lines(names):
         return found
@@ -88,7 +105,40 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         given = {name: str(value).replace("{number}", "1") for name, value in names.items()}
         found = unknown_settings(names, Of.CONSUMER) | wrong_values(given, Of.CONSUMER)
         return found or _untimely(given)
-    return _refused_by(group.client, json.dumps(names)) if names else {}
+    return _asked(group.client, ASK_SETTINGS, json.dumps(names)) if names else {}
+
+
+def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
+    """Return what is wrong with settings of a producer, by the setting.
+
+    The client itself is asked last: it knows what contradicts each other.
+    """
+    names = producer.settings
+    if found := _misplaced(_in_javas_words(names), _OF_A_PRODUCER) or broken_lines(names):
+        return found
+    is_java = client_of(producer.client) is Client.JAVA
+    if is_java and not build.of_clients.own:
+        of = Of.PRODUCER
+        if found := unknown_settings(names, of) | wrong_values(names, of):
+            return found
+    if not names and producer.transactions is None:
+        return {}
+    classes = build.of_clients
+    question = ProducerQuestion(
+        opening=opening_of(producer, _NOWHERE),
+        jars=[
+            *(jar.path for jar in classes.own),
+            *(map(str, distribution.class_path(classes.locked)) if classes.locked else ()),
+        ]
+        if is_java
+        else [],
+    )
+    refusal = _asked(producer.client, ASK_PRODUCER, msgspec.json.encode(question).decode())
+    if not refusal:
+        return {}
+    given = ", ".join(f"{name}={value}" for name, value in names.items())
+    name = next(iter(names), producer.producer)
+    return {name: f"{producer.client} refuses acks={producer.acks}, {given}: {refusal}"}
 
 
 def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
@@ -135,8 +185,13 @@ def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str,
     }
 
 
+def _in_javas_words(names: Iterable[str]) -> dict[str, str]:
+    """Return the name that Java's client has for each setting."""
+    return {name: name.replace("_", ".") for name in names}
+
+
 @functools.cache
-def _refused_by(named: str, settings: str) -> dict[str, str]:
+def _asked(named: str, what: str, question: str) -> Any:
     """Ask a client itself, in a process of its own: the driver loads no client.
 
     Raises:
@@ -144,7 +199,7 @@ def _refused_by(named: str, settings: str) -> dict[str, str]:
     """
     packages = ensure(named) if version_of(named) else None
     ended = subprocess.run(
-        python(worker_of(named).module, ASK_SETTINGS, settings, packages=packages),
+        python(worker_of(named).module, what, question, packages=packages),
         env=environment(),
         capture_output=True,
         text=True,
@@ -152,8 +207,7 @@ def _refused_by(named: str, settings: str) -> dict[str, str]:
     )
     if ended.returncode != 0:
         raise WorkerError(f"{named} can't be asked for its settings: {ended.stderr}")
-    found: dict[str, str] = json.loads(ended.stdout)
-    return found
+    return json.loads(ended.stdout)
 
 
 def topology_problems(topology: Topology) -> dict[str, str]:

@@ -16,13 +16,14 @@ from contract.clients import Client, client_of
 from contract.errors import UsageError
 from contract.findings import FINDINGS
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.run_folder import GroupPlan, Plan
+from contract.run_folder import GroupPlan, Plan, ProducerPlan
 from contract.tables import TABLES
 from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.story.run import Run
 from harness.story.settings import (
     client_problems,
+    producer_problems,
     server_problems,
     topic_problems,
     topic_shape_problems,
@@ -30,6 +31,10 @@ from harness.story.settings import (
 )
 
 _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
+_TRANSACTING = (Client.JAVA, Client.LIBRDKAFKA)
+_PRODUCING = (*_TRANSACTING, Client.KAFKA_PYTHON)
+_ALL = "all"
+_ACKS = ("0", "1", _ALL)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
 _OF_LIBRDKAFKA = (Manner.MESSAGE, Manner.STORED)
 _STYLES: dict[str, CommitEpoch] = {
@@ -49,6 +54,7 @@ def require_declared(
     *,
     answer: str,
     groups: Sequence[GroupPlan],
+    producers: Sequence[ProducerPlan],
     topology: Topology,
     build: Build,
 ) -> None:
@@ -56,8 +62,9 @@ def require_declared(
 
     Args:
         module: of the scenario.
-        answer: as the scenario declares it; likewise `groups` and `topology`.
+        answer: as the scenario declares it; likewise the other arguments.
         groups: may be others in a test: `require_sound` has all.
+        producers: likewise.
         topology: likewise.
         build: what runs.
 
@@ -65,7 +72,7 @@ def require_declared(
         UsageError: the first mistake, with its file and line.
     """
     _refuse_first(module, _in_shape(topology, module))
-    _refuse_first(module, _in_declaration(answer, groups, topology, build))
+    _refuse_first(module, _in_declaration(answer, groups, producers, topology, build))
     _refuse_first(module, _in_topics(module, build))
 
 
@@ -134,7 +141,11 @@ _Problem = tuple[str, int, str]
 
 
 def _in_declaration(
-    answer: str, groups: Sequence[GroupPlan], topology: Topology, build: Build
+    answer: str,
+    groups: Sequence[GroupPlan],
+    producers: Sequence[ProducerPlan],
+    topology: Topology,
+    build: Build,
 ) -> Iterator[_Problem]:
     try:
         require_answer(answer)
@@ -142,6 +153,8 @@ def _in_declaration(
         yield answer, 0, f"answer: {mistake}"
     for group in groups:
         yield from _in_group(group, build)
+    for producer in producers:
+        yield from _in_producer(producer, build, None)
     yield from _in_servers(topology, build)
 
 
@@ -197,7 +210,8 @@ def _in_figures(plan: Plan) -> Iterator[_Problem]:
 
 def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
     topics, groups = [one.topic for one in plan.topics], [one.group for one in plan.groups]
-    for kind, names in (("topics", topics), ("groups", groups)):
+    writers = [one.producer for one in plan.producers]
+    for kind, names in (("topics", topics), ("groups", groups), ("producers", writers)):
         for name, count in Counter(names).items():
             if count > 1:
                 yield name, 0, f"{count} {kind} are named {name}"
@@ -205,7 +219,13 @@ def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
         if group.topic not in topics:
             yield group.topic, 0, f"group {group.group}: {_lacking('topic', group.topic, topics)}"
         yield from _in_group(group, build)
+    for producer in plan.producers:
+        yield from _in_producer(producer, build, topics)
     yield from _in_figures(plan)
+    yield from _in_expectations(plan, groups)
+
+
+def _in_expectations(plan: Plan, groups: Sequence[str]) -> Iterator[_Problem]:
     expected = [(one.check, one.verdict, one.groups) for one in plan.expects]
     violated = str(FindingVerdict.VIOLATION)
     for check, verdict, of in (*expected, *((check, violated, []) for check in plan.must_judge)):
@@ -254,6 +274,27 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     problems = client_problems(group, is_own=bool(build.of_clients.own))
     for name, problem in problems.items():
         yield name, 0, f"group {group.group}: {problem}"
+
+
+def _in_producer(
+    producer: ProducerPlan, build: Build, topics: Sequence[str] | None
+) -> Iterator[_Problem]:
+    """`topics`: None where they are not known yet."""
+    named = f"producer {producer.producer}"
+    if topics is not None and producer.topic not in topics:
+        yield producer.topic, 0, f"{named}: {_lacking('topic', producer.topic, topics)}"
+    elif producer.acks not in _ACKS:
+        yield producer.acks, 0, f"{named}: {_lacking('acks', producer.acks, _ACKS)}"
+    elif client_of(producer.client) not in _PRODUCING:
+        yield producer.client, 0, f"{named}: {_lacking('client', producer.client, _PRODUCING)}"
+    elif producer.transactions is not None and producer.acks != _ALL:
+        yield producer.acks, 0, f"{named}: transactions need acks={_ALL}, not {producer.acks}"
+    elif producer.transactions is not None and client_of(producer.client) not in _TRANSACTING:
+        problem = f"transactions need {' or '.join(_TRANSACTING)}"
+        yield producer.client, 0, f"{named}: {problem}, not {producer.client}"
+    else:
+        for name, problem in producer_problems(producer, build).items():
+            yield name, 0, f"{named}: {problem}"
 
 
 def _in_story(plan: Plan, module: ModuleType) -> Iterator[_Problem]:

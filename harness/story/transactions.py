@@ -6,9 +6,9 @@ from contract.errors import WorkerError
 from contract.outcomes import Outcome
 from contract.run_folder import TopicPlan
 from harness.clients.command import Call
-from harness.clients.java_producers import StepAnswer
 from harness.clients.java_worker import JavaRole
 from harness.clients.process import WorkerService
+from harness.clients.producers import StepAnswer
 
 _STEP_SECONDS = 90
 _TIMEOUT_MS = 60_000

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Outcome, ResetPolicy
-from contract.run_folder import GroupPlan, TopicPlan
+from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
 from contract.waiting import wait_until
-from harness.clients.java_producers import Counts
-from harness.clients.java_worker import JavaRole
 from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
-from harness.clients.process import Pending
+from harness.clients.process import Pending, WorkerService
+from harness.clients.producer_role import ProducerRole
+from harness.clients.producers import Counts
 from harness.story.consumers import Consumers
 
 _COMMIT_INTERVAL_MS = 1000
@@ -40,34 +40,60 @@ def reader(
     )
 
 
+def writer(
+    producer: str,
+    topic: str,
+    *,
+    acks: str = "all",
+    client: str = Client.JAVA,
+    settings: Mapping[str, str | int] | None = None,
+    records_per_second: int | None = None,
+    transactions: TransactionPlan | None = None,
+) -> ProducerPlan:
+    """Return a producer; without a rate of its own it has that of the load."""
+    return ProducerPlan(
+        producer=producer,
+        topic=topic,
+        client=client,
+        acks=acks,
+        records_per_second=records_per_second,
+        settings=dict(settings or {}),
+        transactions=transactions,
+    )
+
+
 class Workload:
     """The producers and readers while faults hold."""
 
-    def __init__(self, consumers: Consumers, observer: Observer) -> None:
-        """Start without producers and readers."""
+    def __init__(
+        self, consumers: Consumers, observer: Observer, topics: Sequence[TopicPlan]
+    ) -> None:
+        """Start without producers and readers; `topics` are those that may be written to."""
         self._consumers = consumers
         self._observer = observer
-        self._producers: list[str] = []
+        self._partitions = {topic.topic: topic.partitions for topic in topics}
+        self._producers: dict[str, WorkerService] = {}
         self._readers: list[str] = []
 
-    def start_producer(
-        self, name: str, topic: TopicPlan, *, acks: str, records_per_second: int
-    ) -> None:
-        """Write to all partitions of a topic at a fixed rate, until `stop_producers`."""
-        self._consumers.java.call(
-            JavaRole.start_producer(
-                name,
-                topic.topic,
-                list(range(topic.partitions)),
-                acks=acks,
-                records_per_second=records_per_second,
+    def start_producer(self, producer: ProducerPlan, *, records_per_second: int) -> None:
+        """Write to all partitions of its topic at a fixed rate, until `stop_producers`.
+
+        Its own rate counts, if it has one.
+        """
+        worker = self._consumers.producing(producer)
+        rate = producer.records_per_second
+        worker.call(
+            ProducerRole.start_producer(
+                producer,
+                list(range(self._partitions[producer.topic])),
+                records_per_second=records_per_second if rate is None else rate,
             )
         )
-        self._producers.append(name)
+        self._producers[producer.producer] = worker
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
         """Return the number of acknowledged values of a producer, by default in all partitions."""
-        counts = self._consumers.java.call(JavaRole.count_produced(producer))
+        counts = self._counts(producer)
         chosen = counts if partitions is None else partitions
         return sum(counts[partition].get(Outcome.OK, 0) for partition in chosen)
 
@@ -79,7 +105,7 @@ class Workload:
         """
 
         def refused() -> int:
-            counts = self._consumers.java.call(JavaRole.count_produced(producer))
+            counts = self._counts(producer)
             return sum(sum(of.values()) - of.get(Outcome.OK, 0) for of in counts.values())
 
         self._observer.await_that(
@@ -130,21 +156,20 @@ class Workload:
 
     def stop_producer(self, name: str) -> Counts:
         """Stop one producer; returns its values' outcomes."""
-        self._producers.remove(name)
-        return self._stopped(name, self._consumers.java.send(JavaRole.stop_producer(name)))
+        worker = self._producers.pop(name)
+        return _stopped(name, worker, worker.send(ProducerRole.stop_producer(name)))
 
     def stop_producers(self) -> dict[str, Counts]:
         """Stop all producers and wait for the outcome of every value; returns these by producer."""
-        java = self._consumers.java
-        sent = {name: java.send(JavaRole.stop_producer(name)) for name in self._producers}
+        sent = {
+            name: (worker, worker.send(ProducerRole.stop_producer(name)))
+            for name, worker in self._producers.items()
+        }
         self._producers.clear()
-        return {name: self._stopped(name, pending) for name, pending in sent.items()}
+        return {name: _stopped(name, *stopping) for name, stopping in sent.items()}
 
-    def _stopped(self, name: str, pending: Pending[Counts]) -> Counts:
-        """Wait for the outcomes of a producer; the message of an error names it."""
-        return self._consumers.java.result(
-            pending, timeout_seconds=_DRAIN_SECONDS, what=f"stop producer {name}"
-        )
+    def _counts(self, producer: str) -> Counts:
+        return self._producers[producer].call(ProducerRole.count_produced(producer))
 
     def start_reading(
         self,
@@ -234,3 +259,8 @@ class Workload:
         """Stop all producers and readers."""
         self.stop_producers()
         self.stop_reading()
+
+
+def _stopped(name: str, worker: WorkerService, pending: Pending[Counts]) -> Counts:
+    """Wait for the outcomes of a producer; the message of an error names it."""
+    return worker.result(pending, timeout_seconds=_DRAIN_SECONDS, what=f"stop producer {name}")

@@ -29,6 +29,7 @@ from harness.faults.rebalance import Rebalance
 from harness.faults.recreate import Recreate
 from harness.story.run import Run
 from harness.story.transactions import require
+from harness.story.workload import writer
 
 LATE_MS = 2000
 
@@ -80,7 +81,7 @@ def rebalance(client: Client) -> Callable[[Run], None]:
 def begin_burst(run: Run) -> tuple[Path, int]:
     """Fill segments; returns the leader's replica and the start of a segment that all have."""
     run.observer.worker.call(ObserverRole.alter_topic("orders", EXPIRING_TOPIC))
-    run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
+    run.workload.start_producer(writer("burst", "orders", acks="1"), records_per_second=3000)
     folder = replica(run, leader_of(run, "orders"))
     (*_, newest) = segments(folder)
     run.observer.await_state(

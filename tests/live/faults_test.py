@@ -32,6 +32,7 @@ from cluster.nodes.node import Capability
 from contract.clients import Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.workload import writer
 
 STORIES: dict[str, Callable[[Run], None]] = {**server_stories.STORIES, **data_stories.STORIES}
 SKIPPED = "this pool has no network of its own"
@@ -65,7 +66,9 @@ class FaultsScenario(Scenario):
         reported: dict[str, Reported] = {}
         with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
-            run.start_load(ORDERS, (), records_per_second=1000, producers={LOAD: "1"})
+            run.start_load(
+                ORDERS, (), records_per_second=1000, producers=[writer(LOAD, "orders", acks="1")]
+            )
             for name, story in STORIES.items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)

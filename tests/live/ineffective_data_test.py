@@ -37,6 +37,7 @@ from harness.faults.rebalance import Rebalance
 from harness.faults.recreate import Recreate
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.workload import writer
 
 GROUP: GroupPlan = GROUPS[0]
 SHORT_MS = 1500
@@ -180,5 +181,7 @@ class IneffectiveDataScenario(Scenario):
     def test_ineffective_data(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
-            run.start_load(ORDERS, (), records_per_second=500, producers={LOAD: "1"})
+            run.start_load(
+                ORDERS, (), records_per_second=500, producers=[writer(LOAD, "orders", acks="1")]
+            )
             tell(run, STORIES, Path(self.session.results, "seen.json"))

@@ -45,6 +45,7 @@ from harness.faults.targets import Broker
 from harness.faults.wipe import Wipe
 from harness.story.run import Run
 from harness.story.scenario import Scenario
+from harness.story.workload import writer
 
 BUSY_SECONDS = 4
 UNREACHED = 10**12
@@ -166,5 +167,7 @@ class IneffectiveServersScenario(Scenario):
     def test_ineffective_servers(self) -> None:
         with self.running(topics=[ORDERS], groups=[GROUP]) as run:
             run.create(assignment=BROKERS, is_spread=True)
-            run.start_load(ORDERS, (), records_per_second=500, producers={LOAD: "1"})
+            run.start_load(
+                ORDERS, (), records_per_second=500, producers=[writer(LOAD, "orders", acks="1")]
+            )
             tell(run, STORIES, Path(self.session.results, "seen.json"))

@@ -14,12 +14,13 @@ from cluster.kafka import distribution
 from contract.clients import clients_of
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember
-from harness.clients.java_producers import open_producer, settings_of
+from harness.clients.java_producer import JavaProducer
 from harness.clients.member import Member, OffsetAndEpoch
+from harness.clients.producers import Opening
 from harness.java.jvm import java_class, start_jvm
 
 BOOTSTRAP = "127.0.0.1:9"
-SETTINGS: dict[str, dict[str, str]] = {
+SETTINGS: dict[str, dict[str, str | int]] = {
     "acks=all": {"acks": "all"},
     "acks=1": {"acks": "1"},
     "acks=0": {"acks": "0"},
@@ -106,8 +107,8 @@ def producers() -> dict[str, Any]:
     """The settings in force, by those that were given."""
     reported = {}
     for name, settings in SETTINGS.items():
-        producer = open_producer(name, bootstrap=BOOTSTRAP, settings=settings)
-        reported[name] = msgspec.to_builtins(settings_of(producer))
+        producer = JavaProducer(Opening(producer=name, bootstrap=BOOTSTRAP, settings=settings))
+        reported[name] = msgspec.to_builtins(producer.settings)
         producer.close()
     return reported
 

@@ -51,6 +51,7 @@ from harness.faults.targets import (
 from harness.faults.wipe import Wipe
 from harness.story.consumers import members_of
 from harness.story.run import Run
+from harness.story.workload import writer
 
 
 def pause(run: Run) -> None:
@@ -139,7 +140,7 @@ def wipe(run: Run) -> None:
 
 def fill(run: Run) -> None:
     """Full is only what this broker writes: the others go on in the same file system."""
-    run.workload.start_producer("burst", ORDERS, acks="1", records_per_second=3000)
+    run.workload.start_producer(writer("burst", "orders", acks="1"), records_per_second=3000)
     with run.fault(Fill(Broker(PLAIN))):
         log = run.kafka.host(PLAIN).read(run.kafka.log_file(PLAIN)).decode()
         assert "all log dirs" in log.rstrip().split("\n")[-1]

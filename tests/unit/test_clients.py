@@ -24,10 +24,10 @@ from contract.errors import WorkerError
 from contract.outcomes import NO_OFFSET, CommitEpoch, Outcome
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
-from harness.clients.java_producers import StepAnswer
 from harness.clients.java_worker import JavaRole
 from harness.clients.member import Member, MemberCommit, OffsetAndEpoch, Partition
 from harness.clients.member_role import MemberRole, MemberStamp, open_log
+from harness.clients.producers import StepAnswer
 from harness.clients.worker import serve
 from harness.decode.client_logs.lines import log_lines
 from harness.story.transactions import require

@@ -22,6 +22,8 @@ from contract.manifest import MANIFEST_FILE, Manifest
 from contract.nights import NIGHT_FILE, Night, read_night
 from contract.outcomes import (
     DEFINITE_COMMIT_FAILURES,
+    DEFINITE_SEND_FAILURES,
+    DEFINITE_TRANSACTION_FAILURES,
     NO_OFFSET,
     Outcome,
     commit_outcome,
@@ -68,7 +70,7 @@ def test_what_we_did_not_make_is_not_intact(value: str) -> None:
     ],
 )
 def test_a_send_failed_only_where_that_is_sure(error: str | None, outcome: Outcome) -> None:
-    assert send_outcome(error) is outcome
+    assert send_outcome(error, DEFINITE_SEND_FAILURES) is outcome
 
 
 def test_a_commit_of_an_old_member_surely_failed() -> None:
@@ -92,11 +94,12 @@ def test_a_commit_of_an_old_member_surely_failed() -> None:
 def test_a_step_of_a_transaction_failed_only_where_that_is_sure(
     error: str | None, outcome: Outcome
 ) -> None:
-    assert transaction_outcome(error) is outcome
+    assert transaction_outcome(error, DEFINITE_TRANSACTION_FAILURES) is outcome
 
 
 def test_a_fenced_producer_is_reported_by_its_error() -> None:
-    assert is_fencing("InvalidProducerEpochException")
+    for name in ("InvalidProducerEpochException", "_FENCED", "ProducerFencedError"):
+        assert is_fencing(name)
     assert not is_fencing("InvalidTxnStateException")
     assert not is_fencing(None)
 

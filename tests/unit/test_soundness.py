@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.builds import Jar, released
 from contract.errors import UsageError
-from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan
+from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
 from harness import faults
 from harness.session import catalog
 from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
@@ -23,6 +23,7 @@ from harness.session.ducktape_session import pool_size
 from harness.story.settings import topic_shape_problems, topology_problems
 from harness.story.soundness import require_declared, require_sound
 from harness.story.topics import durable_topic, new_topic
+from harness.story.workload import writer
 
 # Mistakes of a scenario are refused before its cluster starts, with file and line.
 
@@ -48,6 +49,7 @@ def story(run):
 READERS = GroupPlan(
     group="readers", client="java", topic="orders", commit_epoch="record", reset="earliest"
 )
+ONE = TransactionPlan(records=1)
 PLAN = Plan(
     scenario="own",
     question="A question?",
@@ -141,6 +143,27 @@ def test_a_name_that_the_story_misspells_is_refused(
         (
             {"expects": [Expectation(check="lost_record", groups=["r"])]},
             "1: there is no group r; there are: readers",
+        ),
+        (
+            {"producers": [writer("w", "orderz")]},
+            "1: producer w: there is no topic orderz; there are: orders",
+        ),
+        ({"producers": [writer("w", "orders", acks="2")]}, "1: producer w: there is no acks 2"),
+        (
+            {"producers": [writer("w", "orders", client="java-consumer")]},
+            "1: producer w: there is no client java-consumer; there are: java, librdkafka",
+        ),
+        (
+            {"producers": [writer("w", "orders", acks="1", transactions=ONE)]},
+            "1: producer w: transactions need acks=all, not 1",
+        ),
+        (
+            {"producers": [writer("w", "orders", client="kafka-python", transactions=ONE)]},
+            "1: producer w: transactions need java or librdkafka, not kafka-python",
+        ),
+        (
+            {"producers": [writer("w", "orders"), writer("w", "orders")]},
+            "1: 2 producers are named w",
         ),
         ({"groups": [other(commit_epoch="recrd")]}, "1: group readers: there is no commit style"),
         ({"groups": [other(reset="first")]}, "1: group readers: there is no reset policy first"),
@@ -269,7 +292,7 @@ def test_settings_of_topics_are_checked_before_anything_starts(
 ) -> None:
     story = STORY.replace("ORDERS =", 'COMPACTED = {"cleanup.policy": "compact,delete"}\nORDERS =')
     module = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
-    declared = {"answer": "", "groups": (), "topology": Topology(brokers=1)}
+    declared = {"answer": "", "groups": (), "producers": (), "topology": Topology(brokers=1)}
     with pytest.raises(UsageError, match=f"own_test.py:.*{reported[2:]}"):
         require_declared(module, build=released("4.4.0"), **declared)
 

@@ -10,7 +10,8 @@ from contract.errors import WorkerError
 from contract.events import Answered
 from harness.clients.command import Call
 from harness.clients.process import Pending, WorkerService
-from harness.story.workload import Workload
+from harness.story.topics import durable_topic
+from harness.story.workload import Workload, writer
 from tests.made import made
 
 GROUPS = {"g": ["g#1", "g#2"], "h": ["h#1"]}
@@ -43,7 +44,7 @@ def test_commits_before_the_wait_count_unless_they_have_to_be_new(
     )
     consumers: Any = members
     observer: Any = SimpleNamespace(await_that=await_that)
-    Workload(consumers, observer).await_commits(GROUPS, are_new=are_new)
+    Workload(consumers, observer, ()).await_commits(GROUPS, are_new=are_new)
     assert len(members.counts) == left
 
 
@@ -70,11 +71,11 @@ class StuckWorker(WorkerService):
 
 @pytest.mark.parametrize("stop", [Workload.stop_producers, lambda load: load.stop_producer("p2")])
 def test_a_producer_that_does_not_stop_is_named(stop: Callable[[Workload], object]) -> None:
-    consumers: Any = SimpleNamespace(java=StuckWorker())
+    worker = StuckWorker()
+    consumers: Any = SimpleNamespace(producing=lambda _: worker)
     observer: Any = None
-    load = Workload(consumers, observer)
-    topic: Any = SimpleNamespace(topic="orders", partitions=1)
+    load = Workload(consumers, observer, [durable_topic("orders", partitions=1)])
     for name in ("p1", "p2"):
-        load.start_producer(name, topic, acks="all", records_per_second=1)
+        load.start_producer(writer(name, "orders"), records_per_second=1)
     with pytest.raises(WorkerError, match=r"^clients could not stop producer p2: values"):
         stop(load)
