@@ -10,11 +10,13 @@ from harness.commands.clients import app as clients_app
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
+from harness.commands.load import consume, produce
 from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
 from harness.commands.reports import explain, open_page, report
 from harness.commands.requirements import doctor
 from harness.commands.run import analyze, list_scenarios, run
+from harness.commands.status import status
 
 app = typer.Typer(
     help=(
@@ -40,6 +42,9 @@ app.command(name="explain")(explain)
 app.command(name="report")(report)
 app.command(name="generate")(generate)
 app.command(name="playground")(playground)
+app.command(name="status")(status)
+app.command(name="produce")(produce)
+app.command(name="consume")(consume)
 app.command(name="fault")(fault)
 app.command(name="heal")(heal)
 app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)

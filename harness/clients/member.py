@@ -159,6 +159,7 @@ class GroupMember(ABC):
         tells_its_state: whether its position's and its metadata's epochs can be read.
         member: the consumer to open.
         commits: the number of its acknowledged commits, each for one or more partitions.
+        records: the number of records that its polls returned.
         failed: the number of exceptions of `failures` that its polls raised.
     """
 
@@ -169,7 +170,7 @@ class GroupMember(ABC):
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
         """Open the consumer; once subscribed, it joins its group at its first `consume`."""
         self.member = member
-        self.commits = self.failed = 0
+        self.commits = self.failed = self.records = 0
         self._history = history
         self._is_by_itself = member.manner == Manner.AUTO
         self._last_epochs: dict[Partition, int] = {}
@@ -424,6 +425,7 @@ class GroupMember(ABC):
         return sum(len(batch.offsets) for batch in batches)
 
     def _record(self, batch: Batch) -> None:
+        self.records += len(batch.offsets)
         self._history.write(
             Polled,
             group=self.member.group,

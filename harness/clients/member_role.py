@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import CommitEpoch
@@ -23,6 +25,15 @@ _CLOSE_SECONDS = 20
 T = TypeVar("T")
 MemberFactory = Callable[[Member, str, HistoryWriter], CallingMember]
 """Opens a member with its bootstrap servers and the worker's history."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """What an open member has done so far: records polled, commits, exceptions of its polls."""
+
+    member: str
+    records: int
+    commits: int
+    failures: int
 
 
 class _Reader:
@@ -162,6 +173,14 @@ class MemberRole(Role):
     def count_commits(self, members: list[str]) -> dict[str, int]:
         """Return the number of each member's commits that are acknowledged so far."""
         return {name: self._member(name).commits for name in members}
+
+    @command
+    def progress(self) -> list[Progress]:
+        """Return what each open member has done."""
+        return [
+            Progress(member=name, records=one.records, commits=one.commits, failures=one.failed)
+            for name, one in self._members.items()
+        ]
 
     @command
     def count_failures(self, members: list[str]) -> dict[str, int]:

@@ -12,6 +12,7 @@ from contract.events import StateAwaited
 from contract.run_folder import TopicPlan
 from contract.waiting import wait_until
 from harness.clients.admin import NewTopic, TransactionState
+from harness.clients.broker_view import BrokerView
 from harness.clients.command import Call
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_worker import ObserverRole
@@ -253,6 +254,15 @@ class Observer:
             partition: max(seen, key=lambda one: (one[1].leader_epoch, one[0] == one[1].leader))[1]
             for partition, seen in views.items()
         }
+
+    def look(self) -> list[BrokerView]:
+        """Return what each broker that runs and is not paused knows."""
+        brokers = {i: self.listener(i) for i in self.kafka.answering_brokers()}
+        return self.worker.call(ObserverRole.look(brokers))
+
+    def topics(self) -> list[str]:
+        """Return the topics that any broker knows, but internal ones."""
+        return sorted({state.topic for view in self.look() for state in view.partitions})
 
     def replicas(self, topic: str, partition: int) -> list[int]:
         """Return the brokers that a partition is assigned to, the preferred leader first."""

@@ -15,15 +15,18 @@ import msgspec
 from contract.clients import Client
 from contract.events import QuorumSampled, Sampled, WireCalled
 from harness.clients.admin import AdminRole
+from harness.clients.broker_view import BrokerView, groups_seen_by
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.time_lookup import look_up_times
 from harness.clients.views import (
     PartitionState,
     QuorumState,
+    all_partitions_seen_by,
     brokers_seen_by,
     controller_seen_by,
     coordinator_seen_by,
+    is_internal,
     partitions_seen_by,
     quorum_seen_by,
     topic_id_seen_by,
@@ -36,8 +39,6 @@ from harness.wire.proxy import Message, Proxy, Watch
 from harness.wire.request import Broker, api_key, exchange, with_error_classes
 from harness.wire.requests import WireRequest
 
-_INTERNAL = "__"
-"""Names of internal topics begin so."""
 _NONE = -1
 
 P = ParamSpec("P")
@@ -116,15 +117,33 @@ class ObserverRole(AdminRole):
         asked_micros = time.time_ns() // 1000
         states = _or_none(partitions_seen_by, broker, broker_id, topics) or []
         for state in states:
-            if not state.topic.startswith(_INTERNAL):
+            if not is_internal(state.topic):
                 self._write_sample(broker_id, state, asked_micros)
         return states
+
+    @command
+    def look(self, brokers: dict[int, Broker]) -> list[BrokerView]:
+        """Return what each broker knows; nothing of one that does not respond. Writes nothing.
+
+        Groups come first, so that no commit lies behind a log end that was read before it.
+        """
+        groups = {i: _or_none(groups_seen_by, one, i) for i, one in brokers.items()}
+        seen = {i: _or_none(all_partitions_seen_by, one, i) for i, one in brokers.items()}
+        return [
+            BrokerView(broker=i, partitions=partitions or [], groups=groups[i] or [])
+            for i, partitions in seen.items()
+        ]
 
     @command
     def watch(self, brokers: dict[int, Broker], topics: list[str], *, interval_ms: int) -> None:
         """Sample brokers from now on: the partitions that each leads, and changes of others."""
         for broker_id, broker in brokers.items():
             self._start(self._watch_broker, broker_id, broker, topics, interval_ms)
+
+    @command
+    def look_at_quorum(self, controller: Broker) -> QuorumState | None:
+        """Return the quorum as `describe_quorum` does. Writes nothing."""
+        return _or_none(quorum_seen_by, controller)
 
     @command
     def describe_quorum(self, server: int, controller: Broker) -> QuorumState | None:

@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -74,7 +75,7 @@ class WorkerService(Service):  # type: ignore[misc]
     """A worker on a node of its own, as a ducktape service.
 
     The worker writes results to its history only. After a worker has died the next command fails
-    with its last output.
+    with its last output. Several threads may send commands at a time.
 
     Attributes:
         client_version: of the worker's client, from its history; "" until it has answered.
@@ -97,6 +98,7 @@ class WorkerService(Service):  # type: ignore[misc]
         self._requests = itertools.count(1)
         self._answers: dict[int, Answered] = {}
         self._read_to = 0
+        self._lock = threading.Lock()
 
     @property
     def host(self) -> Node:
@@ -157,7 +159,8 @@ class WorkerService(Service):  # type: ignore[misc]
         if self._process is None:
             raise WorkerError(f"worker {self.worker} was not launched")
         request = next(self._requests)
-        self._process.send_line(call.line(request))
+        with self._lock:
+            self._process.send_line(call.line(request))
         return Pending(request, call)
 
     def result(self, pending: Pending[T], *, timeout_seconds: float, what: str = "") -> T:
@@ -244,11 +247,12 @@ class WorkerService(Service):  # type: ignore[misc]
         self.host.remove(self.folder)
 
     def _answer(self, request: int) -> Answered | None:
-        for event in self._new_events():
-            if isinstance(event, Answered):
-                self._answers[event.request] = event
-            elif isinstance(event, WorkerStarted):
-                self.client_version = event.client_version
+        with self._lock:
+            for event in self._new_events():
+                if isinstance(event, Answered):
+                    self._answers[event.request] = event
+                elif isinstance(event, WorkerStarted):
+                    self.client_version = event.client_version
         answer = self._answers.pop(request, None)
         if answer is None and self._process is not None and self._process.status() is not None:
             raise WorkerError(

@@ -114,6 +114,11 @@ class ProducerRole(MemberRole):
         return self._load(producer).counts()
 
     @command
+    def count_all_produced(self) -> dict[str, Counts]:
+        """Return the number of values so far of each producer that is started."""
+        return {name: load.counts() for name, load in self._loads.items()}
+
+    @command
     def stop_producer(self, producer: str) -> Counts:
         """Stop sending, wait for all outcomes, close the producer; returns their numbers."""
         counts = self._load(producer).stop()

@@ -1,5 +1,6 @@
 """Requests to single brokers, by Kafka's own message classes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -7,7 +8,18 @@ import msgspec
 from harness.java.jvm import java_class, java_list
 from harness.wire.request import Broker, ask
 
-_VERSIONS = {"METADATA": 12, "LIST_OFFSETS": 7, "DESCRIBE_QUORUM": 0, "FIND_COORDINATOR": 4}
+_VERSIONS = {
+    "METADATA": 12,
+    "LIST_OFFSETS": 7,
+    "DESCRIBE_QUORUM": 0,
+    "FIND_COORDINATOR": 4,
+    "LIST_GROUPS": 5,
+    "DESCRIBE_GROUPS": 5,
+    "CONSUMER_GROUP_DESCRIBE": 0,
+    "OFFSET_FETCH": 8,
+}
+_INTERNAL = "__"
+"""Names of internal topics begin so."""
 _GROUP, _TRANSACTION = 0, 1
 _EARLIEST, _LATEST = -2, -1
 _NO_ERROR = 0
@@ -59,9 +71,29 @@ def partitions_seen_by(broker: Broker, broker_id: int, topics: list[str]) -> lis
     Raises:
         OSError: it can't be reached.
     """
+    return _partitions(broker, broker_id, _metadata(broker, topics).topics())
+
+
+def all_partitions_seen_by(broker: Broker, broker_id: int) -> list[PartitionState]:
+    """Return the partitions of all topics but internal ones, as `partitions_seen_by` does.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    topics = _metadata(broker, None).topics()
+    own = [topic for topic in topics if not is_internal(str(topic.name()))]
+    return sorted(_partitions(broker, broker_id, own), key=lambda one: (one.topic, one.partition))
+
+
+def is_internal(topic: str) -> bool:
+    """Whether a topic is one of Kafka's own."""
+    return topic.startswith(_INTERNAL)
+
+
+def _partitions(broker: Broker, broker_id: int, topics: Iterable[Any]) -> list[PartitionState]:
     seen = {
         (str(topic.name()), int(partition.partitionIndex())): partition
-        for topic in _metadata(broker, topics).topics()
+        for topic in topics
         for partition in topic.partitions()
     }
     led = {
@@ -129,7 +161,7 @@ def _described(server: Broker) -> Any:
     topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
     topic.setTopicName(_METADATA_TOPIC).setPartitions(java_list([partition.setPartitionIndex(0)]))
     request = java_class(f"{_MESSAGES}.DescribeQuorumRequestData")().setTopics(java_list([topic]))
-    answer = _ask(server, "DESCRIBE_QUORUM", request)
+    answer = response_of(server, "DESCRIBE_QUORUM", request)
     return None if answer.topics().isEmpty() else answer.topics().get(0).partitions().get(0)
 
 
@@ -142,16 +174,18 @@ def coordinator_seen_by(broker: Broker, key: str, *, of_transactions: bool) -> i
     request = java_class(f"{_MESSAGES}.FindCoordinatorRequestData")()
     request.setKeyType(_TRANSACTION if of_transactions else _GROUP)
     request.setCoordinatorKeys(java_list([key]))
-    answer = _ask(broker, "FIND_COORDINATOR", request)
+    answer = response_of(broker, "FIND_COORDINATOR", request)
     return int(answer.coordinators().get(0).nodeId())
 
 
-def _metadata(broker: Broker, topics: list[str]) -> Any:
+def _metadata(broker: Broker, topics: list[str] | None) -> Any:
+    """Ask for brokers and for topics; None: all of them."""
     request = java_class(f"{_MESSAGES}.MetadataRequestData")()
     request.setAllowAutoTopicCreation(False)
     wanted = java_class(f"{_MESSAGES}.MetadataRequestData$MetadataRequestTopic")
-    request.setTopics(java_list([wanted().setName(topic) for topic in topics]))
-    return _ask(broker, "METADATA", request)
+    names = None if topics is None else java_list([wanted().setName(one) for one in topics])
+    request.setTopics(names)
+    return response_of(broker, "METADATA", request)
 
 
 def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[Partition, int]:
@@ -173,7 +207,7 @@ def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[
         for topic, asked in by_topic.items()
     ]
     request = java_class(prefix)().setReplicaId(-1).setTopics(java_list(topics))
-    answer = _ask(broker, "LIST_OFFSETS", request)
+    answer = response_of(broker, "LIST_OFFSETS", request)
     return {
         (str(topic.name()), int(partition.partitionIndex())): int(partition.offset())
         for topic in answer.topics()
@@ -181,5 +215,10 @@ def _offsets(broker: Broker, led: dict[Partition, int], timestamp: int) -> dict[
     }
 
 
-def _ask(broker: Broker, api: str, request: Any) -> Any:
+def response_of(broker: Broker, api: str, request: Any) -> Any:
+    """Send a request at the version that all supported brokers have; returns its response.
+
+    Raises:
+        OSError: the broker can't be reached.
+    """
     return ask(broker, api, request, version=_VERSIONS[api], timeout_seconds=_TIMEOUT_SECONDS)

@@ -30,6 +30,7 @@ def seed_option(of: str) -> Any:
 
 RESULTS = Path("results")
 Results = Annotated[Path, folder_option("Results folder.")]
+PlaygroundResults = Annotated[Path, folder_option("Results folder; the playground is below it.")]
 Kafka = Annotated[
     str | None,
     typer.Option(help="Kafka version of brokers and clients.", show_default=DEFAULT_KAFKA),

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.table import Table
 
@@ -17,14 +18,16 @@ from contract.python import environment, python
 from contract.terminal import Terminal
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
-from harness.commands.options import RESULTS, Cluster, folder_option
+from harness.commands.options import RESULTS, Cluster, PlaygroundResults
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
     require_runs,
 )
+from harness.commands.status import partition_table
 from harness.faults.language import FORMS, VERBS
-from harness.playground.serve import Orders
+from harness.playground.serve import Orders, Views
+from harness.playground.shape import SHAPE, Shape, shape_of
 from harness.playground.state import (
     FILE,
     KEEPER,
@@ -33,29 +36,40 @@ from harness.playground.state import (
     find,
     forget_ended,
     keeper,
+    look,
     tell,
 )
 from harness.session.ducktape_session import PROGRAM
 
 _console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
-_STOP_SECONDS = 90
+_STOP_SECONDS = 360
 _LOG_TAIL_BYTES = 3000
 _IN_THIS_FOLDER = 'cd "$0" 2>/dev/null; exec "$@"'
 """With a folder and a command: nsenter begins in the root of the sandbox, which may lack it."""
-
-Results = Annotated[Path, folder_option("Results folder; the playground is below it.")]
 
 
 def playground(
     cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
-    results: Results = RESULTS,
+    results: PlaygroundResults = RESULTS,
     *,
+    brokers: Annotated[int, typer.Option(help="How many brokers.")] = 3,
+    controllers: Annotated[
+        int, typer.Option(help="How many controllers of their own; 0: brokers are controllers too.")
+    ] = 0,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:PARTITIONS:REPLICATION",
+            help="A topic, spread over all brokers; may be given several times.",
+        ),
+    ] = None,
     stop: Annotated[bool, typer.Option("--stop", help="End the running playground.")] = False,
 ) -> None:
     """Start a cluster that keeps running, to inspect it and to inject faults by hand."""
     results = results.resolve()
+    shape = shape_of(brokers=brokers, controllers=controllers, topics=topic or ())
     if stop:
         _stop(results)
         return
@@ -66,7 +80,7 @@ def playground(
     results = require_runs(results, cluster)
     distribution.ensure(kafka)
     forget_ended(results)
-    _introduce(_start(cluster, kafka, results))
+    _introduce(_start(cluster, kafka, results, shape))
 
 
 def fault(
@@ -75,7 +89,7 @@ def fault(
     hold: Annotated[
         str | None, typer.Option("--for", help="Heal after this time, e.g. 20s; else see `heal`.")
     ] = None,
-    results: Results = RESULTS,
+    results: PlaygroundResults = RESULTS,
 ) -> None:
     """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
     seconds = None if hold is None else parse_seconds(hold)
@@ -87,6 +101,10 @@ def fault(
         raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
     _console.print(f"{injected.fault} {injected.target}: landed={injected.landed}")
     _console.print_json(data=injected.evidence)
+    if injected.beside:
+        _console.print(f"beside: {', '.join(injected.beside)}")
+    if seconds is None and injected.number is not None:
+        _console.print(f"heal it: fencepost heal {injected.number}; all: fencepost heal")
     lacking = "" if injected.landed else "the fault did not land: its evidence lacks its effect"
     if lacking and seconds is None:
         raise NotLandedError(f"{lacking}; heal it: fencepost heal")
@@ -96,20 +114,27 @@ def fault(
                 hold_for(seconds)
         except KeyboardInterrupt:
             raise InterruptError("the fault still holds; heal it: fencepost heal") from None
-        _heal(found)
+        if injected.number is not None:
+            _heal(found, str(injected.number))
     if lacking:
         raise NotLandedError(lacking)
 
 
-def heal(results: Results = RESULTS) -> None:
-    """Heal all faults of the playground, and show its partitions."""
-    _heal(find(results))
+def heal(
+    fault: Annotated[
+        list[str] | None,
+        typer.Argument(help="A fault: its number, verb, target, or verb and target; all if none."),
+    ] = None,
+    results: PlaygroundResults = RESULTS,
+) -> None:
+    """Heal a fault of the playground, or all, the last one first, and show the partitions."""
+    _heal(find(results), " ".join(fault) if fault else None)
 
 
 def shell(
     node: Annotated[str, typer.Argument(help="A node's name or its server's id.")],
     command: Annotated[list[str] | None, typer.Argument(help="The command; bash if none.")] = None,
-    results: Results = RESULTS,
+    results: PlaygroundResults = RESULTS,
 ) -> None:
     """Open a shell on a node of the playground, or run a command there.
 
@@ -138,18 +163,18 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 
-def _start(cluster: PoolKind, kafka: str, results: Path) -> Playground:
+def _start(cluster: PoolKind, kafka: str, results: Path, shape: Shape) -> Playground:
     log = results / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     command = python("harness.playground.keep", cluster.value, kafka, str(results))
-    with log.open("wb") as output, _console.status(f"starting 3 brokers ({cluster})"):
+    with log.open("wb") as output, _console.status(f"starting {shape.brokers} brokers ({cluster})"):
         started = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            env=environment({"PYTHONUNBUFFERED": "1"}),
+            env=environment({"PYTHONUNBUFFERED": "1", SHAPE: msgspec.json.encode(shape).decode()}),
         )
 
         def is_up() -> bool:
@@ -196,35 +221,31 @@ def _introduce(found: Playground) -> None:
     table = Table("server", "roles", "node", "address", "log", box=None, pad_edge=False)
     for server in found.servers:
         table.add_row(str(server.id), server.roles, server.node, server.address, server.log)
-    _console.print(f"Kafka {found.kafka} on {found.cluster}, topic {found.topic}", style="bold")
+    topics = ", ".join(found.topics)
+    _console.print(f"Kafka {found.kafka} on {found.cluster}, topics: {topics}", style="bold")
     _console.print(table)
     first = found.servers[0].node
     for line in (
         f"bootstrap, from any node:  {found.bootstrap}",
         f"look inside:               fencepost shell {first}",
         f"Kafka's classes:           {found.jars}/*",
-        f"inject a fault:            fencepost fault pause leader:{found.topic}-0 --for 20s",
+        "load:                      fencepost produce; fencepost consume",
+        "see it all:                fencepost status --watch",
+        f"inject a fault:            fencepost fault pause leader:{found.topics[0]}-0 --for 20s",
         "heal:                      fencepost heal",
         "end:                       fencepost playground --stop, or make clean",
     ):
         _console.print(line)
 
 
-def _heal(found: Playground) -> None:
+def _heal(found: Playground, name: str | None) -> None:
     with _console.status("healing"):
-        tell(found, Orders.heal())
-        status = tell(found, Orders.status())
-    table = Table("partition", "leader", "epoch", "ISR", "log end", box=None, pad_edge=False)
-    for state in filter(None, status.partitions):
-        table.add_row(
-            f"{state.topic}-{state.partition}",
-            str(state.leader),
-            str(state.leader_epoch),
-            str(state.isr),
-            str(state.log_end_offset),
-        )
-    _console.print("healed")
-    _console.print(table)
+        healed = tell(found, Orders.heal(name))
+        seen = look(found, Views.status())
+    _console.print(f"healed {', '.join(healed)}" if healed else "healed")
+    for one in seen.faults:
+        _console.print(f"fault {one.number} ({one.fault} {one.target}) still holds")
+    _console.print(partition_table(seen.partitions))
 
 
 def _stop(results: Path) -> None:

@@ -143,16 +143,20 @@ def witnesses(field: Field, among: Sequence[int]) -> list[int]:
     """The brokers that can report the failure of others, `among` which the fault was injected.
 
     Those that respond, if the remaining controllers are a majority: without one, no broker is
-        fenced, and none learns of the failure.
+        fenced, and none learns of the failure. Nor does one that another fault cuts off.
     """
     kafka = field.kafka
     voters = kafka.topology.controller_ids
-    well = [
-        i for i in voters if i not in among and kafka.is_running(i) and not kafka.host(i).is_paused
+    left = [
+        i
+        for i in {*voters, *kafka.answering_brokers()}.difference(among)
+        if kafka.is_running(i)
+        and not kafka.host(i).is_paused
+        and not field.rules.cuts_off(kafka.host(i))
     ]
-    if len(well) <= len(voters) // 2:
+    if len(set(left).intersection(voters)) <= len(voters) // 2:
         return []
-    return [i for i in kafka.answering_brokers() if i not in among]
+    return sorted(set(left).intersection(kafka.topology.broker_ids))
 
 
 def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int]:

@@ -1,7 +1,8 @@
 """The base of faults: how a fault is prepared, injected, proved, held and healed."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -102,23 +103,42 @@ class Fault(ABC):
 
 @dataclass
 class HeldFault:
-    """A fault that holds until it is healed, once."""
+    """A fault that holds until it is healed, once.
+
+    Attributes:
+        number: of the run's faults, from 0.
+        injected_micros: just before it was applied, on the driver's wall clock.
+        evidence: of its effect; without facts until it is proved.
+    """
 
     fault: Fault
     number: int
     _field: Field
+    injected_micros: int
     evidence: Evidence = field(default=Evidence(landed=False, facts={}), init=False)
     _is_healed: bool = field(default=False, init=False)
 
     @classmethod
-    def inject(cls, fault: Fault, on: Field) -> "HeldFault":
-        """Inject a fault and hold it, without proof."""
+    def inject(
+        cls, fault: Fault, on: Field, *, require: Callable[[Fault], None] | None = None
+    ) -> "HeldFault":
+        """Inject a fault and hold it, without proof.
+
+        `require` may refuse a fault by an exception, once its target is resolved.
+        """
         fault.prepare(on)
-        held = cls(fault, on.next_number(), on)
+        if require is not None:
+            require(fault)
+        held = cls(fault, on.next_number(), on, injected_micros=time.time_ns() // 1000)
         held._changed("injected")
         with held._healed_on_error():
             fault.inject(on)
         return held
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is not healed yet."""
+        return not self._is_healed
 
     def prove(self) -> None:
         """Wait for the evidence of its effect.

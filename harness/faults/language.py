@@ -51,6 +51,11 @@ FORMS = (
 )
 
 
+def is_instant(verb: str) -> bool:
+    """Whether a fault is over when it is proved, so that its heal undoes nothing."""
+    return verb == "bounce" or verb in ON_PARTITIONS or verb in ON_NAMES
+
+
 def parse_fault(verb: str, target: str) -> Fault:
     """Return the fault of a verb and a target, e.g. `pause` and `leader:orders-0`.
 

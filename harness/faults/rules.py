@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from cluster.kafka.topology import CONTROLLER_PORT
 from cluster.nodes.node import Node
 from cluster.nodes.traffic import Packets, Traffic
 
@@ -12,6 +13,13 @@ class Rules:
     def __init__(self) -> None:
         """No rule is set."""
         self._holders: dict[tuple[str, Traffic], list[object]] = {}
+
+    def cuts_off(self, node: Node) -> bool:
+        """Whether a rule that a fault holds drops packets between a node and controllers."""
+        return any(
+            holders and name == node.name and traffic.port in (None, CONTROLLER_PORT)
+            for (name, traffic), holders in self._holders.items()
+        )
 
     def block(self, node: Node, traffic: Traffic, *, by: object) -> None:
         """Drop such packets of a node until every fault that holds the rule has released it."""

@@ -60,7 +60,11 @@ class LeaderOf(_OfPartition):
         """Return the partition's current leader."""
         state = existing_partition(observer, self.topic, self.partition)
         if state.leader < 0:
-            raise FaultError(f"{self} can't be resolved: the partition has no leader now")
+            raise FaultError(
+                f"{self} can't be resolved: the partition has no leader now (leader epoch "
+                f"{state.leader_epoch}, ISR {state.isr}); brokers that respond: "
+                f"{observer.kafka.answering_brokers()}"
+            )
         return [state.leader]
 
 
@@ -274,8 +278,8 @@ def existing_topic(observer: Observer, topic: str) -> dict[int, PartitionState]:
             timeout_seconds=_KNOWN_SECONDS,
         )
     except WaitTimeoutError:
-        known = "no broker that responds knows it"
-        raise TargetError(f"there is no topic {topic}: {known}") from None
+        known = ", ".join(observer.topics()) or "none"
+        raise TargetError(f"there is no topic {topic}; there are: {known}") from None
 
 
 def parse_target(text: str) -> Target:

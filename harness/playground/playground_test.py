@@ -1,32 +1,37 @@
 """What does a real cluster do when faults are injected by hand?
 
-Cluster: 3 brokers, one topic of 3 partitions with 3 replicas.
+Cluster: 3 brokers and the topic orders, or what `fencepost playground` was asked for.
+Load:    what `fencepost produce` and `consume` start, and programs of the user.
 Fault:   those that `fencepost fault` injects.
 Expect:  nothing. It runs until `fencepost playground --stop` or `make clean`.
 """
 
 import os
 from pathlib import Path
+from typing import ClassVar
 
-from cluster.kafka.topology import Topology
+from contract.clients import Client
 from harness.playground.serve import serve
+from harness.playground.shape import shape_asked
 from harness.playground.state import SOCKET_FOLDER, Playground, Server, write_down
 from harness.story.run import Run
 from harness.story.scenario import Scenario
-from harness.story.topics import durable_topic
+
+_SHAPE = shape_asked()
 
 
 class PlaygroundScenario(Scenario):
     """Runs until it is stopped."""
 
-    topology = Topology(brokers=3)
-    orders = durable_topic("orders", partitions=3)
+    topology = _SHAPE.topology
+    spares: ClassVar = {Client.LIBRDKAFKA: 1, Client.KAFKA_PYTHON: 1}
     must_judge = ()
 
     def test_playground(self) -> None:
         """Start the cluster, write its state file, and serve orders."""
-        with self.running(topics=[self.orders]) as run:
-            run.create(assignment=[1, 2, 3])
+        with self.running(topics=_SHAPE.topics) as run:
+            run.create(assignment=self.topology.broker_ids, is_spread=_SHAPE.is_spread)
+            run.watch()
             path = Path(os.environ[SOCKET_FOLDER]) / "socket"
             serve(run, path, ready=lambda: self._write_down(run, path))
 
@@ -35,7 +40,7 @@ class PlaygroundScenario(Scenario):
         playground = Playground(
             cluster=self.session.cluster,
             kafka=kafka.version,
-            topic=self.orders.topic,
+            topics=[topic.topic for topic in _SHAPE.topics],
             bootstrap=kafka.bootstrap,
             jars=str(kafka.host(1).class_path(kafka.version)[0].parent),
             servers=[

@@ -1,24 +1,30 @@
-"""The server side of the playground's socket.
+"""The server side of the playground's sockets.
 
-No client can end the playground but by `stop`: one that sends no order, leaves before its answer,
-or orders what raises an error costs the next client nothing but time.
+Orders are carried out one after the other. What only looks has a socket of its own, so that it
+responds while a fault is injected or healed. No client can end the playground but by `stop`: one
+that sends no order, leaves before its answer, or orders what raises an error costs the next client
+nothing but time.
 """
 
 import socket
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import msgspec
 
 from contract.encodable import as_json
-from contract.errors import FencepostError, NodeError, UsageError
+from contract.errors import FencepostError, NodeError, TargetError, UsageError
 from contract.program import unexpected
+from contract.run_folder import ProducerPlan
 from harness.clients.command import Line, command, command_named
-from harness.clients.views import PartitionState
-from harness.faults.language import parse_fault
-from harness.playground.state import Answer, failed
+from harness.faults.language import is_instant, parse_fault
+from harness.playground.load import LoadOrders
+from harness.playground.overlap import described, names_of, require_compatible
+from harness.playground.state import Answer, failed, views_of
+from harness.playground.status import Status, status_of
 from harness.story.run import Run
 
 _CLIENT_SECONDS = 10.0
@@ -27,61 +33,87 @@ _ORDER_BYTES = 100_000
 
 
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
-    """A fault that was injected, by its verb."""
+    """A fault that was injected, by its verb.
+
+    number: by which it is healed; None if it took an instant, and is over.
+    beside: the other faults that hold.
+    """
 
     fault: str
     target: str
     landed: bool
     evidence: dict[str, Any]
+    number: int | None
+    beside: list[str]
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True):
-    """The paused brokers, the servers that are down, and the partitions as far as they are seen."""
+class Views:
+    """What a playground tells at any time."""
 
-    paused: list[int]
-    down: list[int]
-    partitions: list[PartitionState | None]
+    is_stopped = False
+
+    def __init__(self, run: Run, producers: dict[str, ProducerPlan]) -> None:
+        """Look at the cluster of a run, and at its producers."""
+        self._run = run
+        self._producers = producers
+
+    @command
+    def status(self) -> Status:
+        """Return what runs, leads, holds, writes and reads."""
+        return status_of(self._run, self._producers)
 
 
-class Orders:
+class Orders(LoadOrders):
     """What a playground does when `tell` asks for it.
 
     Attributes:
         is_stopped: whether `stop` was carried out.
     """
 
-    def __init__(self, run: Run) -> None:
-        """Act on the cluster of a run."""
-        self._run = run
-        self.is_stopped = False
+    is_stopped = False
 
     @command
     def fault(self, verb: str, target: str) -> Injected:
-        """Inject a fault, which holds until `heal`."""
-        held = self._run.inject(parse_fault(verb, target))
+        """Inject a fault, which holds until `heal`; one that takes an instant is healed at once.
+
+        Raises:
+            TargetError: it can have no effect beside a fault that holds.
+        """
+        before = self._run.held
+        held = self._run.inject(
+            parse_fault(verb, target), require=lambda new: require_compatible(new, before)
+        )
+        if is_instant(verb):
+            held.heal()
         return Injected(
             fault=held.fault.verb,
             target=str(held.fault.target),
             landed=held.evidence.landed,
             evidence=dict(held.evidence.facts),
+            number=held.number if held.holds else None,
+            beside=list(map(described, before)),
         )
 
     @command
-    def heal(self) -> None:
-        """Heal all faults, and wait until all replicas are in sync."""
-        self._run.settle()
+    def heal(self, name: str | None = None) -> list[str]:
+        """Heal a fault by one of its names, or all, the last one first; returns what was healed.
 
-    @command
-    def status(self) -> Status:
-        """Return what is paused, down and led."""
-        kafka = self._run.kafka
-        topics = self._run.plan.topics
-        views = [(topic, self._run.observer.partitions(topic.topic)) for topic in topics]
-        return Status(
-            paused=[i for i in kafka.topology.broker_ids if kafka.host(i).is_paused],
-            down=[i for i in kafka.topology.server_ids if not kafka.is_running(i)],
-            partitions=[seen.get(one) for topic, seen in views for one in range(topic.partitions)],
-        )
+        With the last one it waits until all replicas are in sync.
+
+        Raises:
+            TargetError: no fault of this name holds, or several do.
+        """
+        held = self._run.held
+        chosen = [one for one in held if name is None or name in names_of(one)]
+        if name is not None and len(chosen) != 1:
+            there = ", ".join(map(described, held)) or "none"
+            found = "several faults are" if chosen else "no fault that holds is"
+            raise TargetError(f"{found} called {name}; there are: {there}")
+        if len(chosen) == len(held):
+            self._run.settle()
+        for one in chosen:
+            one.heal()
+        return list(map(described, chosen))
 
     @command
     def stop(self) -> str:
@@ -91,23 +123,33 @@ class Orders:
 
 
 def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
-    """Carry out orders in sequence until `stop`; calls `ready` when the socket accepts them."""
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        server.listen()
+    """Carry out orders in sequence until `stop`; calls `ready` when the sockets accept them."""
+    orders = Orders(run)
+    with _listening(path) as server, _listening(views_of(path)) as views:
+        Thread(target=_serve, args=(views, Views(run, orders.producers)), daemon=True).start()
         ready()
-        orders = Orders(run)
-        while not orders.is_stopped:
-            connection, _ = server.accept()
-            # The client may have ended: what it ordered is done, and its answer has no reader.
-            with suppress(OSError), connection:
-                connection.settimeout(_CLIENT_SECONDS)
-                with connection.makefile("rwb") as line:
-                    try:
-                        answer = _answer(orders, _read(line.readline(_ORDER_BYTES)))
-                    except UsageError as error:
-                        answer = failed(error)
-                    line.write(as_json(answer) + b"\n")
+        _serve(server, orders)
+
+
+def _listening(path: Path) -> socket.socket:
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+    return server
+
+
+def _serve(server: socket.socket, role: Views | Orders) -> None:
+    while not role.is_stopped:
+        connection, _ = server.accept()
+        # The client may have ended: what it ordered is done, and its answer has no reader.
+        with suppress(OSError), connection:
+            connection.settimeout(_CLIENT_SECONDS)
+            with connection.makefile("rwb") as line:
+                try:
+                    answer = _answer(role, _read(line.readline(_ORDER_BYTES)))
+                except UsageError as error:
+                    answer = failed(error)
+                line.write(as_json(answer) + b"\n")
 
 
 def _read(line: bytes) -> Line:
@@ -117,12 +159,12 @@ def _read(line: bytes) -> Line:
         raise UsageError(f"this is no order to a playground: {error}") from None
 
 
-def _answer(orders: Orders, line: Line) -> Answer:
-    order = command_named(line.do, Orders)
+def _answer(role: Views | Orders, line: Line) -> Answer:
+    order = command_named(line.do, type(role))
     if order is None:
         return failed(UsageError(f"unknown order {line.do!r}"))
     try:
-        return Answer(result=order.carried_out(orders, line.arguments))
+        return Answer(result=order.carried_out(role, line.arguments))
     except FencepostError as error:
         return failed(error)
     except Exception as error:  # noqa: BLE001 - it is the client's answer, and the cluster stays

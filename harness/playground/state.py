@@ -44,7 +44,7 @@ class Playground(msgspec.Struct, frozen=True, kw_only=True):
 
     cluster: str
     kafka: str
-    topic: str
+    topics: list[str]
     bootstrap: str
     jars: str
     servers: list[Server]
@@ -117,6 +117,17 @@ def keeper(results: Path) -> psutil.Process | None:
         if _PROGRAM in words and words[-1] == str(results.resolve()):
             return process
     return None
+
+
+def views_of(path: Path) -> Path:
+    """Return where a playground is only looked at, whose orders come to a socket."""
+    return path.with_suffix(".views")
+
+
+def look(playground: Playground, order: Call[T]) -> T:
+    """Send an order of `harness.playground.serve.Views`, as `tell` does; nothing delays it."""
+    views = str(views_of(Path(playground.socket)))
+    return tell(msgspec.structs.replace(playground, socket=views), order)
 
 
 def tell(playground: Playground, order: Call[T]) -> T:

@@ -213,6 +213,27 @@ class Consumers:
         for workers in self._of_group.values():
             workers[:] = [spare if one is worker else one for one in workers]
 
+    def add(
+        self, groups: Sequence[GroupPlan], producers: Sequence[ProducerPlan]
+    ) -> list[WorkerService]:
+        """Add groups and producers; returns the spare workers that they take, to be launched.
+
+        Raises:
+            UsageError: there is no worker for one of their clients.
+        """
+        kinds = workers_for(groups, producers)
+        known = {*self.workers, *self._spares}
+        if lacking := [kind.worker for kind in kinds if kind not in known]:
+            raise UsageError(f"there is no worker {lacking[0]}, and no spare one of that name")
+        new = {kind: self._spares.pop(kind) for kind in kinds if kind in self._spares}
+        self.workers |= new
+        self.by_name |= {worker.worker: worker for worker in new.values()}
+        for group in groups:
+            self._clients.update(group.clients)
+            self._of_group[group.group] = [self.workers[kind] for kind in _kinds(group)]
+        self._clients.update(producer.client for producer in producers)
+        return list(new.values())
+
     def workers_of(self, group: GroupPlan) -> list[WorkerService]:
         """Return the workers of a group's members, by their numbers."""
         return list(self._of_group[group.group])

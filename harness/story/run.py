@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
+from msgspec.structs import replace
+
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.errors import UsageError, WorkerError
@@ -235,6 +237,24 @@ class Run:
         )
         return list(members)
 
+    def add(
+        self, *, groups: Sequence[GroupPlan] = (), producers: Sequence[ProducerPlan] = ()
+    ) -> None:
+        """Add groups and producers that the scenario did not plan; launches spare workers.
+
+        Raises:
+            UsageError: there is no worker for one of their clients.
+        """
+        for worker in self.consumers.add(groups, producers):
+            self._launch(worker)
+            read_clocks(self._history, [worker], [])
+        self.plan = replace(
+            self.plan,
+            groups=[*self.plan.groups, *groups],
+            producers=[*self.plan.producers, *producers],
+        )
+        self.folder.write_plan(self.plan)
+
     def start_load(
         self,
         topic: TopicPlan,
@@ -330,9 +350,17 @@ class Run:
         what = f"any view of {topic}-{partition}"
         return self.observer.await_state(topic, partition, lambda _: True, what=what).leader_epoch
 
-    def inject(self, fault: Fault) -> HeldFault:
-        """Inject a fault now; it is healed by `heal()`, or at the end of the run."""
-        return self._injections.inject(fault)[0]
+    def inject(self, fault: Fault, *, require: Callable[[Fault], None] | None = None) -> HeldFault:
+        """Inject a fault now; it is healed by `heal()`, or at the end of the run.
+
+        `require` may refuse it by an exception, once its target is resolved.
+        """
+        return self._injections.inject(fault, require=require)[0]
+
+    @property
+    def held(self) -> list[HeldFault]:
+        """The faults that hold, in the order of their injections."""
+        return self._injections.held
 
     def inject_all(self, *faults: Fault) -> list[HeldFault]:
         """Inject faults, all before any is proved; each is healed as after `inject`."""
@@ -451,13 +479,20 @@ class Injections:
         self._phases = phases
         self._held: list[HeldFault] = []
 
-    def inject(self, *faults: Fault) -> list[HeldFault]:
+    @property
+    def held(self) -> list[HeldFault]:
+        """Those that are not healed, in the order of their injections."""
+        return [one for one in self._held if one.holds]
+
+    def inject(
+        self, *faults: Fault, require: Callable[[Fault], None] | None = None
+    ) -> list[HeldFault]:
         """Inject faults in immediate succession, then prove them."""
         what = ", ".join(f"{fault.verb} {fault.target}" for fault in faults)
         self._phases.enter(Stage.HELD, what)
         held: list[HeldFault] = []
         for fault in faults:
-            held.append(HeldFault.inject(fault, self._field))
+            held.append(HeldFault.inject(fault, self._field, require=require))
             self._held.append(held[-1])
         for one in held:
             one.prove()

@@ -178,10 +178,10 @@ class Scenario(Test):  # type: ignore[misc]
             )
             try:
                 run.start()
-                clients = run.consumers.versions()
-                description = msgspec.structs.replace(description, clients=clients)
+                description = self._with_clients(description, run)
                 folder.write_run(description)
                 yield run
+                description = self._with_clients(description, run)
             finally:
                 with alone_in(folder.path):
                     problems += end_and_collect(run)
@@ -195,6 +195,11 @@ class Scenario(Test):  # type: ignore[misc]
             write_manifest(folder)
         if problems:
             raise WorkerError("; ".join(problems))
+
+    @staticmethod
+    def _with_clients(description: RunDescription, run: Run) -> RunDescription:
+        """The description with the clients' versions; a story may have added groups."""
+        return msgspec.structs.replace(description, clients=run.consumers.versions())
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Return the groups whose clients support the Kafka version, in random order."""

@@ -12,7 +12,7 @@ from cluster.kafka.topology import Topology
 from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.builds import Build
 from contract.checks import Check
-from contract.clients import Client, client_of
+from contract.clients import Client, client_of, clients_of
 from contract.errors import UsageError
 from contract.findings import FINDINGS
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
@@ -237,6 +237,24 @@ def _in_expectations(plan: Plan, groups: Sequence[str]) -> Iterator[_Problem]:
         for kind, name, known in wanted:
             if name not in set(known):
                 yield name, 0, _lacking(kind, name, known)
+
+
+def require_sound_load(load: GroupPlan | ProducerPlan, topics: Sequence[str], build: Build) -> None:
+    """Refuse a group or a producer that names something unknown, such as another topic than these.
+
+    Raises:
+        UsageError: the first mistake.
+    """
+    known = [str(client) for client in clients_of(build.kafka)]
+    if load.client not in known:
+        raise UsageError(_lacking("client", load.client, known))
+    if load.topic not in topics:
+        raise UsageError(_lacking("topic", load.topic, topics))
+    problems = (
+        _in_group(load, build) if isinstance(load, GroupPlan) else _in_producer(load, build, topics)
+    )
+    for _, _, problem in problems:
+        raise UsageError(problem)
 
 
 def _in_group(group: GroupPlan, build: Build) -> Iterator[_Problem]:

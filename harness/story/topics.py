@@ -26,6 +26,7 @@ def new_topic(
     """Return a planned topic with replicas on these brokers, of which the first leads.
 
     With `is_spread` each partition's replicas begin one broker further, so that all brokers lead.
+    Of more brokers than replicas, the first ones have them.
 
     `is_own`: whether servers are an own build, which may have settings of its own.
 
@@ -43,7 +44,8 @@ def new_topic(
     return NewTopic(
         topic=plan.topic,
         assignment=[
-            _rotated(brokers, partition if is_spread else 0) for partition in range(plan.partitions)
+            _rotated(brokers, partition if is_spread else 0)[: plan.replication]
+            for partition in range(plan.partitions)
         ],
         config={**config, **settings},
     )

@@ -12,11 +12,12 @@ import pytest
 
 from cluster.nodes.sandbox import sandbox_problem
 from contract.waiting import wait_until
-from harness.clients.views import PartitionState
-from harness.playground.serve import Orders
-from harness.playground.state import FILE, find, keeper, tell
+from harness.playground.serve import Views
+from harness.playground.state import FILE, find, keeper, look
+from harness.playground.status import PartitionStatus, Status
 
 ROOT = Path(__file__).resolve().parents[2]
+GROUPS = {"readers", "others"}
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 if sandbox_problem() is not None:
@@ -39,10 +40,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(swept, cwd=ROOT, check=True)
 
 
-def partition(results: Path, index: int = 0) -> PartitionState:
-    state = tell(find(results), Orders.status()).partitions[index]
-    assert state is not None
-    return state
+def seen(results: Path) -> Status:
+    return look(find(results), Views.status())
+
+
+def partition(results: Path, index: int = 0) -> PartitionStatus:
+    return seen(results).partitions[index]
 
 
 @pytest.mark.parametrize("verb", ["pause", "stop", "cut-in"])
@@ -69,15 +72,12 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
     command = [sys.executable, "-m", "harness", *words]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
         wait_until(
-            lambda: (
-                tell(find(results), Orders.status()).paused == [before.leader]
-                or one.poll() is not None
-            ),
+            lambda: seen(results).paused == [before.leader] or one.poll() is not None,
             what="the pause of the leader",
             timeout_seconds=60,
         )
         one.send_signal(number)
-    assert tell(find(results), Orders.status()).paused == [before.leader]
+    assert seen(results).paused == [before.leader]
     assert fencepost("heal", "--results", str(results)).returncode == 0
     assert partition(results).isr == [1, 2, 3]
 
@@ -96,8 +96,55 @@ def test_a_cut_of_replication_keeps_the_leader(results: Path) -> None:
     before = partition(results)
     injected = fencepost("fault", "cut-replication", "leader:orders-0", "--results", str(results))
     assert "landed=True" in injected.stdout, injected.stderr
-    assert partition(results) == before
+    during = partition(results)
+    assert (during.leader, during.leader_epoch) == (before.leader, before.leader_epoch)
     assert fencepost("heal", "--results", str(results)).returncode == 0
+
+
+@pytest.fixture
+def load(results: Path) -> Iterator[None]:
+    """Two producers and two groups that have committed."""
+    for words in (
+        ("produce", "--acks", "1"),
+        ("produce", "orders", "--acks", "all", "--rate", "50"),
+        ("consume",),
+        ("consume", "others", "--client", "librdkafka"),
+    ):
+        started = fencepost(*words, "--results", str(results))
+        assert started.returncode == 0, started.stderr
+    wait_until(
+        lambda: {group.group for group in seen(results).groups if group.commits} == GROUPS,
+        what="both groups to commit",
+        timeout_seconds=60,
+    )
+    yield
+    for command in ("produce", "consume"):
+        stopped = fencepost(command, "--stop", "--results", str(results))
+        assert stopped.returncode == 0, stopped.stderr
+    assert seen(results).producers == seen(results).readers == []
+
+
+@pytest.mark.usefixtures("load")
+def test_a_deposed_leader_is_seen_beside_its_successor(results: Path) -> None:
+    before = partition(results)
+    words = ("fault", "cut-controllers", "leader:orders-0", "--results", str(results))
+    assert "heal it: fencepost heal" in fencepost(*words).stdout
+    during = seen(results)
+    (fault,) = during.faults
+    assert fault.landed
+    (deposed,) = during.partitions[0].other_views
+    assert (deposed.broker, deposed.leader_epoch) == (before.leader, before.leader_epoch)
+    assert during.partitions[0].leader_epoch > before.leader_epoch
+    again = fencepost("fault", "cut-controllers", f"broker:{before.leader}", *words[3:])
+    assert again.returncode == 64
+    assert f"fencepost heal {fault.number}" in again.stderr
+    shown = fencepost("status", "--results", str(results)).stdout
+    assert f"seen by broker {before.leader}" in shown
+    assert {(one.acks, one.ok > 0) for one in during.producers} == {("1", True), ("all", True)}
+    assert {one.member.partition("#")[0] for one in during.readers} == GROUPS
+    healed = fencepost("heal", str(fault.number), "--results", str(results))
+    assert healed.returncode == 0, healed.stderr
+    assert seen(results).faults == partition(results).other_views == []
 
 
 def test_a_bounced_broker_is_back_under_another_process(results: Path) -> None:

@@ -18,7 +18,15 @@ from harness.faults.expire import By, Expire
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, TakeOver
 from harness.faults.hold import Refuse
-from harness.faults.language import FORMS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, VERBS, parse_fault
+from harness.faults.language import (
+    FORMS,
+    ON_NAMES,
+    ON_PARTITIONS,
+    ON_SERVERS,
+    VERBS,
+    is_instant,
+    parse_fault,
+)
 
 SERVERS = (
     "leader:orders-0",
@@ -124,5 +132,9 @@ def test_a_fault_takes_an_instant_if_its_heal_undoes_nothing() -> None:
         TakeOver(["t"], by=str),
         Refuse("OFFSET_COMMIT", "g", error="NOT_COORDINATOR"),
     ]
+    assert [verb for verb in ON_SERVERS if is_instant(verb)] == [
+        verb for verb in ON_SERVERS if _undoes_nothing(parse_fault(verb, "all"))
+    ]
+    assert all(map(is_instant, (*ON_PARTITIONS, *ON_NAMES)))
     nothing = {fault.verb for fault in [*named, *others] if _undoes_nothing(fault)}
     assert nothing | {"expire by order", "reassign", "upgrade"} == _instant()

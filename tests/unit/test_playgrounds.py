@@ -22,7 +22,8 @@ from harness.commands import playground as commands
 from harness.commands.playground import _start, playground
 from harness.leftovers import end_playground
 from harness.playground import serve as serving
-from harness.playground.serve import Orders, Status, serve
+from harness.playground.serve import Orders, Views, serve
+from harness.playground.shape import shape_of
 from harness.playground.state import (
     FILE,
     FOLDER,
@@ -32,6 +33,7 @@ from harness.playground.state import (
     forget,
     forget_ended,
     keeper,
+    look,
     tell,
     write_down,
 )
@@ -46,8 +48,9 @@ T = TypeVar("T")
 pytestmark = pytest.mark.timeout(30)
 
 PLAYGROUND = made(
-    Playground, cluster="embedded", kafka="4.4.0", topic="orders", socket="/nonexistent"
+    Playground, cluster="embedded", kafka="4.4.0", topics=["orders"], socket="/nonexistent"
 )
+SHAPE = shape_of()
 HOLDER = (
     "import sys; from pathlib import Path; from contract.locks import HeldName\n"
     "held = HeldName(Path(sys.argv[2])); print('held', flush=True); sys.stdin.read()"
@@ -129,7 +132,7 @@ def test_of_two_that_start_at_once_the_second_shows_the_first(
     refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('one runs already')"])
     refused.wait()
     monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
-    assert _start(PoolKind.EMBEDDED, "4.4.0", tmp_path) == PLAYGROUND
+    assert _start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE) == PLAYGROUND
 
 
 def test_one_that_does_not_come_up_is_reported(
@@ -142,7 +145,7 @@ def test_one_that_does_not_come_up_is_reported(
     refused.wait()
     monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
     with pytest.raises(NodeError, match="did not come up"):
-        _start(PoolKind.EMBEDDED, "4.4.0", tmp_path)
+        _start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE)
 
 
 def test_garbage_of_a_living_one_names_the_mend(
@@ -182,7 +185,6 @@ BAD_MESSAGES = {
     "deep": b"[" * 50_000 + b"\n",
     "endless": b" " * 300_000,
 }
-STATUS = Status(paused=[], down=[], partitions=[])
 
 
 class FakeRun:
@@ -193,7 +195,12 @@ class FakeRun:
         self.error: Exception | None = None
         self.may_heal = Event()
         self.may_heal.set()
-        self.kafka = SimpleNamespace(topology=SimpleNamespace(broker_ids=[], server_ids=[]))
+        self.held: list[object] = []
+        self.kafka = SimpleNamespace(
+            topology=SimpleNamespace(broker_ids=[], server_ids=[], controller_ids=[])
+        )
+        self.observer = SimpleNamespace(look=list)
+        self.consumers = SimpleNamespace(by_name={}, java=SilentWorker())
         self.plan = SimpleNamespace(topics=[])
 
     def inject(self, fault: object) -> None:
@@ -204,6 +211,13 @@ class FakeRun:
         if self.error is not None:
             raise self.error
         self.heals += 1
+
+
+class SilentWorker:
+    """A worker on a paused node."""
+
+    worker = "clients"
+    host = SimpleNamespace(is_paused=True)
 
 
 class Served:
@@ -220,10 +234,14 @@ class Served:
         assert ready.wait(10)
 
     def tell(self, order: Call[T]) -> T:
-        found = Playground(
-            cluster="", kafka="", topic="", bootstrap="", jars="", servers=[], socket=str(self.path)
-        )
-        return tell(found, order)
+        return tell(self._found, order)
+
+    def look(self, order: Call[T]) -> T:
+        return look(self._found, order)
+
+    @property
+    def _found(self) -> Playground:
+        return made(Playground, socket=str(self.path))
 
     def connect(self) -> socket.socket:
         client = socket.socket(socket.AF_UNIX)
@@ -232,7 +250,7 @@ class Served:
         return client
 
     def ends_by_stop(self) -> bool:
-        assert self.tell(Orders.status()) == STATUS
+        assert self.look(Views.status()).silent == ["clients"]
         assert self.tell(Orders.stop()) == "stopping"
         self.thread.join(10)
         return not self.thread.is_alive()
@@ -269,6 +287,18 @@ def test_a_client_that_ends_before_its_answer_ends_nothing_else(served: Served) 
     served.run.may_heal.set()
     assert served.ends_by_stop()
     assert served.run.heals == 2
+
+
+def test_it_is_seen_while_an_order_takes_its_time(served: Served) -> None:
+    served.run.may_heal.clear()
+    with served.connect() as client:
+        client.sendall(Orders.heal().line(0).encode() + b"\n")
+        assert served.look(Views.status()).partitions == []
+        assert served.run.heals == 0
+        served.run.may_heal.set()
+        assert client.makefile("rb").readline()
+    assert served.run.heals == 1
+    assert served.ends_by_stop()
 
 
 def test_a_client_that_sends_nothing_lets_the_next_one_pass(

@@ -15,7 +15,9 @@ from harness.commands import playground
 from harness.faults import targets
 from harness.faults.fault import Field
 from harness.faults.language import parse_fault
-from harness.playground.serve import Injected, Status
+from harness.playground.serve import Injected
+from harness.playground.status import Status
+from tests.made import made
 
 LEADERLESS = 1
 
@@ -42,6 +44,9 @@ class FakeObserver:
         self.kafka = SimpleNamespace(topology=topology, answering_brokers=lambda: running)
         self.worker = SimpleNamespace(call=lambda _: None)
 
+    def topics(self) -> list[str]:
+        return ["orders"]
+
     def partitions(self, topic: str) -> dict[int, PartitionState]:
         return {one: state(one) for one in range(3)} if topic == "orders" else {}
 
@@ -66,7 +71,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("verb", "target", "reported"),
     [
-        ("kill", "leader:nosuch-0", "there is no topic nosuch"),
+        ("kill", "leader:nosuch-0", "there is no topic nosuch; there are: orders"),
         ("kill", "leader:orders-99", "no partition orders-99: orders has the partitions 0, 1, 2"),
         ("kill", "follower:nosuch-0", "there is no topic nosuch"),
         ("kill", "followers:orders-99", "there is no partition orders-99"),
@@ -90,7 +95,11 @@ def test_what_the_cluster_does_not_have_is_a_wrong_target(
 @pytest.mark.parametrize(
     ("target", "running", "reported"),
     [
-        (f"leader:orders-{LEADERLESS}", [1], "has no leader now"),
+        (
+            f"leader:orders-{LEADERLESS}",
+            [2],
+            r"no leader now \(leader epoch 3, ISR \[1\]\); brokers that respond: \[2\]",
+        ),
         ("leader:nosuch-0", [], "no broker runs"),
     ],
 )
@@ -103,15 +112,20 @@ def test_what_is_not_there_now_is_another_error(
 
 
 def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = Injected(fault="pause", target="broker:1", landed=False, evidence={})
+    answer = Injected(
+        fault="pause", target="broker:1", landed=False, evidence={}, number=0, beside=[]
+    )
     ordered: list[str] = []
 
     def tell(_: object, order: Call[Any]) -> object:
         ordered.append(order.what)
-        return answer if order.what == "fault" else Status(paused=[], down=[], partitions=[])
+        if order.what == "heal":
+            return ["fault 0"]
+        return answer if order.what == "fault" else made(Status, faults=[], partitions=[])
 
     monkeypatch.setattr(playground, "find", lambda _: None)
     monkeypatch.setattr(playground, "tell", tell)
+    monkeypatch.setattr(playground, "look", tell)
     for hold, orders in ((None, ["fault"]), ("1ms", ["fault", "heal", "status"])):
         ordered.clear()
         with pytest.raises(NotLandedError, match="did not land") as reported:

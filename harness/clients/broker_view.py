@@ -1,0 +1,155 @@
+"""All that one broker knows of its cluster: partitions, and the groups that it coordinates."""
+
+from typing import Any
+
+import msgspec
+
+from contract.events import NO_EPOCH
+from harness.clients.admin import ListedOffset, MemberView
+from harness.clients.views import PartitionState, response_of
+from harness.java.jvm import java_class, java_list
+from harness.wire.request import Broker
+
+_MESSAGES = "org.apache.kafka.common.message"
+_CLASSIC, _CONSUMER = "classic", "consumer"
+_NO_OFFSET = -1
+
+
+class GroupState(msgspec.Struct, frozen=True, kw_only=True):
+    """A consumer group as its coordinator reports it; type and state are Kafka's.
+
+    commits: of each partition that it has a committed offset of.
+    """
+
+    group: str
+    coordinator: int
+    type: str
+    state: str
+    members: list[MemberView]
+    commits: list[ListedOffset]
+
+
+class BrokerView(msgspec.Struct, frozen=True, kw_only=True):
+    """What a broker returns at one moment.
+
+    partitions: of all topics but internal ones.
+    groups: those that it coordinates.
+    """
+
+    broker: int
+    partitions: list[PartitionState]
+    groups: list[GroupState]
+
+
+def groups_seen_by(broker: Broker, broker_id: int) -> list[GroupState]:
+    """Return the consumer groups that a broker coordinates, by requests to it alone.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    request = java_class(f"{_MESSAGES}.ListGroupsRequestData")()
+    listed = response_of(broker, "LIST_GROUPS", request).groups()
+    types = {str(one.groupId()): str(one.groupType()).lower() for one in listed}
+    found = {
+        **_described(broker, [name for name, kind in types.items() if kind == _CLASSIC]),
+        **_described_consumers(broker, [name for name, kind in types.items() if kind == _CONSUMER]),
+    }
+    commits = _commits(broker, list(found))
+    return [
+        GroupState(
+            group=name,
+            coordinator=broker_id,
+            type=types[name],
+            state=state,
+            members=members,
+            commits=commits.get(name, []),
+        )
+        for name, (state, members) in sorted(found.items())
+    ]
+
+
+_Described = dict[str, tuple[str, list[MemberView]]]
+"""By group: its state and members."""
+
+
+def _described(broker: Broker, groups: list[str]) -> _Described:
+    """Describe groups of the classic protocol, whose members' assignments are bytes of theirs."""
+    if not groups:
+        return {}
+    request = java_class(f"{_MESSAGES}.DescribeGroupsRequestData")().setGroups(java_list(groups))
+    return {
+        str(group.groupId()): (
+            str(group.groupState()),
+            [
+                MemberView(
+                    member=str(member.memberId()),
+                    client=str(member.clientId()),
+                    partitions=_assigned(member.memberAssignment()),
+                )
+                for member in group.members()
+            ],
+        )
+        for group in response_of(broker, "DESCRIBE_GROUPS", request).groups()
+    }
+
+
+def _assigned(assignment: Any) -> list[str]:
+    if not len(assignment):
+        return []
+    protocol = java_class("org.apache.kafka.clients.consumer.internals.ConsumerProtocol")
+    wrapped = java_class("java.nio.ByteBuffer").wrap(assignment)
+    return sorted(str(one) for one in protocol.deserializeAssignment(wrapped).partitions())
+
+
+def _described_consumers(broker: Broker, groups: list[str]) -> _Described:
+    """Describe groups of the consumer protocol (KIP-848)."""
+    if not groups:
+        return {}
+    request = java_class(f"{_MESSAGES}.ConsumerGroupDescribeRequestData")()
+    request.setGroupIds(java_list(groups))
+    return {
+        str(group.groupId()): (
+            str(group.groupState()),
+            [
+                MemberView(
+                    member=str(member.memberId()),
+                    client=str(member.clientId()),
+                    partitions=sorted(
+                        f"{topic.topicName()}-{partition}"
+                        for topic in member.assignment().topicPartitions()
+                        for partition in topic.partitions()
+                    ),
+                )
+                for member in group.members()
+            ],
+        )
+        for group in response_of(broker, "CONSUMER_GROUP_DESCRIBE", request).groups()
+    }
+
+
+def _commits(broker: Broker, groups: list[str]) -> dict[str, list[ListedOffset]]:
+    if not groups:
+        return {}
+    prefix = f"{_MESSAGES}.OffsetFetchRequestData"
+    wanted = [
+        java_class(f"{prefix}$OffsetFetchRequestGroup")().setGroupId(name).setTopics(None)
+        for name in groups
+    ]
+    request = java_class(prefix)().setGroups(java_list(wanted))
+    return {
+        str(group.groupId()): sorted(
+            (
+                ListedOffset(
+                    topic=str(topic.name()),
+                    partition=int(one.partitionIndex()),
+                    offset=int(one.committedOffset()),
+                    epoch=max(int(one.committedLeaderEpoch()), NO_EPOCH),
+                )
+                for topic in group.topics()
+                for one in topic.partitions()
+                if int(one.committedOffset()) != _NO_OFFSET
+            ),
+            key=lambda one: (one.topic, one.partition),
+        )
+        for group in response_of(broker, "OFFSET_FETCH", request).groups()
+    }

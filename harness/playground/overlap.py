@@ -1,0 +1,43 @@
+"""Which faults can hold at the same time, and by which names one of them is healed."""
+
+from collections.abc import Sequence
+
+from contract.errors import TargetError
+from contract.faults import Verb
+from harness.faults.fault import Fault, HeldFault
+
+_SILENCING = {Verb.KILL, Verb.STOP, Verb.PAUSE, Verb.WIPE, Verb.FILL}
+"""After these a server, or a worker, does nothing until the heal."""
+
+
+def require_compatible(new: Fault, held: Sequence[HeldFault]) -> None:
+    """Refuse a fault that can have no effect beside those that hold; its target is resolved.
+
+    Raises:
+        TargetError: one of its servers, or its worker, is out of service by another fault, or has
+            the same fault.
+    """
+    for one in held:
+        shared = _places(new) & _places(one.fault)
+        if shared and (one.fault.verb in _SILENCING or one.fault.verb == new.verb):
+            raise TargetError(
+                f"{new.verb} {new.target} can have no effect on {', '.join(sorted(shared))} while "
+                f"{described(one)} holds; heal that first: fencepost heal {one.number}"
+            )
+
+
+def described(held: HeldFault) -> str:
+    """Return a fault in words, with its number."""
+    return f"fault {held.number} ({held.fault.verb} {held.fault.target})"
+
+
+def names_of(held: HeldFault) -> set[str]:
+    """Return what a fault is called: its number, its verb, its target, or verb and target."""
+    verb, target = held.fault.verb.replace(" ", "-"), held.fault.target.name
+    return {str(held.number), verb, target, f"{verb} {target}"}
+
+
+def _places(fault: Fault) -> set[str]:
+    """Return the servers and the worker that a fault acts on."""
+    servers = {f"server {server}" for server in fault.target.brokers}
+    return servers if fault.target.worker is None else {f"worker {fault.target.worker}"}
