@@ -143,7 +143,8 @@ def witnesses(field: Field, among: Sequence[int]) -> list[int]:
     """The brokers that can report the failure of others, `among` which the fault was injected.
 
     Those that respond, if the remaining controllers are a majority: without one, no broker is
-        fenced, and none learns of the failure. Nor does one that another fault cuts off.
+        fenced, and none learns of the failure. Nor does one that another fault partitions from
+        the controllers.
     """
     kafka = field.kafka
     voters = kafka.topology.controller_ids

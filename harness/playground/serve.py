@@ -48,7 +48,7 @@ class Injected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Views:
-    """What a playground tells at any time."""
+    """What a playground returns at any time."""
 
     is_stopped = False
 

@@ -200,7 +200,7 @@ class FakeRun:
             topology=SimpleNamespace(broker_ids=[], server_ids=[], controller_ids=[])
         )
         self.observer = SimpleNamespace(look=list)
-        self.consumers = SimpleNamespace(by_name={}, java=SilentWorker())
+        self.consumers = SimpleNamespace(by_name={"clients": SilentWorker()})
         self.plan = SimpleNamespace(topics=[])
 
     def inject(self, fault: object) -> None:
