@@ -16,8 +16,8 @@ from setuptools.command.build_py import build_py
 
 TOP = "fencepost"
 PACKAGES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios")
-FILES = ("docker-compose.yml", "requirements.lock")
-"""Of the repository's folder, which commands read."""
+FILES = ("docker-compose.yml", "requirements.lock", "docs/glossary.md")
+"""Of the repository's folder, which commands and pages read."""
 _OURS = "|".join(PACKAGES)
 _IMPORTED = re.compile(rf"(?:{_OURS})(?:\.\w+)*")
 _NAMED = re.compile(rf"(?:{_OURS})(?:\.\w+)+\.?")
@@ -38,6 +38,7 @@ class BuildBelow(build_py):
         for package in PACKAGES:
             shutil.move(built / package, built / TOP / package)
         for name in FILES:
+            (built / TOP / name).parent.mkdir(exist_ok=True)
             shutil.copy(name, built / TOP / name)
         for file in (built / TOP).rglob("*.py"):
             file.write_text(below(file.read_text()))

@@ -1,12 +1,35 @@
 """Pages from templates of jinja."""
 
 import os
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from contract.terminal import shown
+
+_GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
+_ROW = re.compile(r"^\| (?P<word>[^|]+) \| (?P<meaning>[^|]+) \| [^|]+ \|$", re.MULTILINE)
+_HEADS = ("word", "---")
+_REFERENCE = re.compile(r" ?\(\[[^]]*\]\([^)]*\)\)|;? \[[^]]*\]\([^)]*\) lists all")
+"""A link to a page of the docs, which a report on another machine does not have."""
+
+
+@cache
+def glossary() -> list[tuple[str, str, str]]:
+    """The words of docs/glossary.md: an id of each, the word, and what it means here."""
+    return [
+        (
+            "word-" + re.sub(r"[^a-z]+", "-", row["word"].lower()).strip("-"),
+            row["word"],
+            _REFERENCE.sub("", row["meaning"]).replace("`", ""),
+        )
+        for row in _ROW.finditer(_GLOSSARY.read_text())
+        if row["word"] not in _HEADS
+    ]
 
 
 class _Page(Template):
@@ -30,6 +53,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["glossary"] = glossary()
     # A path may be no text in UTF-8.
     made.filters["urlencode"] = lambda path: quote(os.fsencode(path))
     return made

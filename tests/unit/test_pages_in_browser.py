@@ -128,6 +128,34 @@ ACCESSIBILITY = """
   return [...new Set(problems)];
 """
 WIDTH = "return [document.documentElement.scrollWidth, innerWidth];"
+BEYOND_THE_EDGE = """
+  document.documentElement.style.width = "390px";
+  for (const one of document.querySelectorAll("details")) one.open = true;
+  await pause();
+  const cells = [...document.querySelectorAll("td, caption, h1, p, li")].filter(visible);
+  const out = cells.filter((one) => one.getBoundingClientRect().right > 391);
+  const labelled = cells.filter((one) => one.dataset.head).map((one) => one.dataset.head);
+  return { out: out.map((one) => one.outerHTML.slice(0, 80)), labelled: [...new Set(labelled)] };
+"""
+PRINT = """
+  const open = () => [...document.querySelectorAll("details")].filter((one) => one.open).length;
+  const counts = [open()];
+  for (const name of ["beforeprint", "afterprint"]) {
+    dispatchEvent(new Event(name));
+    counts.push(open());
+  }
+  return [...counts, document.querySelectorAll("details").length];
+"""
+WORDS = """
+  const links = [...document.querySelectorAll("a.word")];
+  const terms = [...document.querySelectorAll("#words dt")].map((one) => one.id);
+  return {
+    lost: links.filter((one) => !terms.includes(one.hash.slice(1)) || !one.title).length,
+    twice: links.length - new Set(links.map((one) => one.hash)).size,
+    unused: terms.length - links.length,
+    words: links.map((one) => one.textContent.toLowerCase()),
+  };
+"""
 NODES = """
   return document.querySelectorAll("*").length;
 """
@@ -215,6 +243,25 @@ def test_pages_are_accessible_and_fit(run_page: Path, session_page: Path, width:
         assert look(file, ACCESSIBILITY, width=width).result == []
         scroll, inner = look(file, WIDTH, width=width).result
         assert scroll <= inner
+
+
+def test_nothing_stands_beyond_the_edge_of_a_phone(run_page: Path, session_page: Path) -> None:
+    for file, heads in ((run_page, {"found", "never delivered"}), (session_page, {"answer"})):
+        seen = look(file, BEYOND_THE_EDGE, width=500).result
+        assert seen["out"] == []
+        assert heads <= set(seen["labelled"])
+
+
+def test_what_is_folded_is_printed(run_page: Path) -> None:
+    before, printed, after, folds = look(run_page, PRINT).result
+    assert before == after < printed == folds
+
+
+def test_words_of_the_glossary_are_linked_once(run_page: Path, session_page: Path) -> None:
+    for file in (run_page, session_page):
+        seen = look(file, WORDS).result
+        assert (seen["lost"], seen["twice"], seen["unused"]) == (0, 0, 0)
+        assert {"scenario", "permitted"} <= set(seen["words"]), seen["words"]
 
 
 def test_an_address_with_a_finding_opens_it(run_page: Path) -> None:

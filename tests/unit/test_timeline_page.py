@@ -230,6 +230,28 @@ DRAWN = """
 """
 
 
+KEYS = """
+  const plot = document.querySelector(".fp-plot"), at = document.querySelector(".fp-at");
+  while (!plot.calcdata) await pause();
+  plot.focus();
+  const press = async (key) => {
+    plot.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    await pause();
+    return at.textContent;
+  };
+  const is_focused = document.activeElement === plot;
+  const range = () => plot.layout.xaxis.range[1] - plot.layout.xaxis.range[0];
+  const first = await press("ArrowRight"), again = await press("Home");
+  await press("Enter");
+  const hash = location.hash, whole = range();
+  const below = await press("ArrowDown"), last = await press("End"), up = await press("ArrowUp");
+  const hovered = document.querySelectorAll(".hoverlayer text").length;
+  await press("+");
+  const zoomed = range();
+  await press("Escape");
+  const shares = [zoomed / whole, range() / whole];
+  return { is_focused, first, again, hash, below, last, up, hovered, shares };
+"""
 REPORTED = """
   const plot = document.querySelector(".fp-plot");
   while (!plot.textContent) await pause();
@@ -262,6 +284,22 @@ def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path, width:
     assert focused["titles"] == seen.result["after"]
     assert sum(focused["range"]) / 2 == pytest.approx(4)
     assert focused["range"][1] - focused["range"][0] < 10
+
+
+@needs_chromium
+def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
+    lost = finding("lost_record", at=13 * SECOND)
+    seen = look(written(made(tmp_path), lost), KEYS)
+    assert seen.console == []
+    keys = seen.result
+    assert "error" not in keys, keys
+    assert keys["is_focused"]
+    assert keys["first"] == keys["again"]
+    assert "Enter opens the events behind it" in keys["first"]
+    assert keys["hash"] == "#finding-lost_record-1"
+    assert len({keys["first"], keys["below"], keys["last"], keys["up"]}) == 4
+    assert keys["hovered"]
+    assert keys["shares"] == [pytest.approx(0.5), pytest.approx(1)]
 
 
 @needs_chromium

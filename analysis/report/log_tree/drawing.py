@@ -81,12 +81,14 @@ class LogTree:
         topic: of the partition.
         partition: its number.
         svg: an element to be put into a page; every text of the run is escaped.
+        sentences: what it shows.
         left: the number of further partitions that findings or truncations concern.
     """
 
     topic: str
     partition: int
     svg: Markup
+    sentences: list[str]
     left: int = 0
 
 
@@ -96,8 +98,7 @@ def log_trees(facts: RunFacts, verdict: Verdict) -> list[LogTree]:
     trees = sorted(_concerned(source), key=lambda tree: not tree.branches)
     left = max(0, len(trees) - TREES_MAX)
     return [
-        LogTree(tree.where.topic, tree.where.number, _drawn(source, tree, number), left)
-        for number, tree in enumerate(trees[:TREES_MAX], start=1)
+        _drawn(source, tree, number, left) for number, tree in enumerate(trees[:TREES_MAX], start=1)
     ]
 
 
@@ -115,17 +116,22 @@ def _concerned(source: Source) -> Iterator[Tree]:
             yield tree
 
 
-def _drawn(source: Source, tree: Tree, number: int) -> Markup:
+def _drawn(source: Source, tree: Tree, number: int, left: int) -> LogTree:
     commits = commits_of(source, tree)
     notes = []
     if len(commits) > COMMITS_MAX:
         notes.append(f"{len(commits) - COMMITS_MAX} other kinds of commits are not drawn.")
     if len(tree.branches) > BRANCHES_MAX:
         notes.append(f"{len(tree.branches) - BRANCHES_MAX} other branches are not drawn.")
-    svg = svg_of(
-        tree.with_branches(BRANCHES_MAX), commits[:COMMITS_MAX], number=number, notes=notes
+    commits, drawn = commits[:COMMITS_MAX], tree.with_branches(BRANCHES_MAX)
+    svg = svg_of(drawn, commits, number=number, notes=notes)
+    return LogTree(
+        topic=tree.where.topic,
+        partition=tree.where.number,
+        svg=Markup(svg),  # noqa: S704 - each text in it is escaped
+        sentences=[*described(drawn, commits), *notes],
+        left=left,
     )
-    return Markup(svg)  # noqa: S704 - each text in it is escaped
 
 
 @dataclass(frozen=True)
@@ -258,13 +264,14 @@ def svg_of(tree: Tree, commits: list[Commit], *, number: int, notes: list[str]) 
 def _framed(tree: Tree, commits: list[Commit], canvas: _Canvas, number: int) -> str:
     height = canvas.y + 14
     ids = f"fp-tree-{number}"
+    said = " ".join(described(tree, commits))
     return (
         f'<svg class="fp-tree" xmlns="http://www.w3.org/2000/svg"'
         f' viewBox="0 0 {_WIDTH} {height:.0f}"'
         f' role="img" aria-labelledby="{ids}-title {ids}-desc" font-family="inherit"'
         f' style="width:100%;min-width:720px;max-width:{_WIDTH + 140}px;height:auto">'
         f'<title id="{ids}-title">{escape(f"The log of {tree.where} as a tree of epochs")}</title>'
-        f'<desc id="{ids}-desc">{escape(described(tree, commits))}</desc>'
+        f'<desc id="{ids}-desc">{escape(said)}</desc>'
         "<style>.fp-text{paint-order:stroke;stroke:var(--back,Canvas);stroke-width:4px}"
         ".fp-box .fp-text{stroke:none}</style>"
         f'<defs><pattern id="{ids}-gone" width="7" height="7" patternUnits="userSpaceOnUse"'

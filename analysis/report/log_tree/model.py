@@ -378,10 +378,10 @@ def leaders_in_words(tree: Tree) -> str:
     return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(reported)
 
 
-def described(tree: Tree, commits: list[Commit]) -> str:
-    """The whole picture in sentences, for those who do not see it."""
+def described(tree: Tree, commits: list[Commit]) -> list[str]:
+    """The whole picture in sentences, for those who do not see it, or not all of it."""
     main = ", ".join(f"{epoch_name(one)} from offset {one.begin}" for one in tree.main)
-    reported = [
+    return [
         (
             f"The surviving log, on broker {tree.broker}, has offsets {tree.log_start} to "
             f"{tree.log_end} (exclusive): {main}."
@@ -390,4 +390,3 @@ def described(tree: Tree, commits: list[Commit]) -> str:
         *(f"{commit_in_words(one)}. {why(one, tree)}" for one in commits),
         f"{leaders_in_words(tree)}.",
     ]
-    return " ".join(reported)

@@ -2,9 +2,11 @@
   "use strict";
   const plot = root.querySelector(".fp-plot");
   const data = JSON.parse(root.querySelector(".fp-data").textContent);
+  const at = root.querySelector(".fp-at");
   const boxes = [...root.querySelectorAll("input[type=checkbox]")];
-  const ROW = 19, VALUES = 112, TITLE = 26, LINE = 15, GAP = 8, NARROW = 600;
+  const ROW = 19, VALUES = 112, TITLE = 26, LINE = 15, GAP = 8, NARROW = 600, PRINTED = 690;
   let range = data.range;
+  let marked = null;
 
   function timeOfDay(seconds) {
     const time = new Date(data.zero_ms + seconds * 1000);
@@ -153,6 +155,83 @@
     }
     draw();
   }
+  // The marks that are drawn, each with its row and time: lanes from the top, then their rows.
+  function marks() {
+    const found = [];
+    (plot.data || []).forEach((trace, curve) => {
+      if (!trace.hovertext) {
+        return;
+      }
+      const lane = Number(trace.yaxis.slice(1) || 1);
+      const isLine = trace.mode === "lines";
+      const times = trace.type === "bar" ? trace.base : trace.x;
+      times.forEach((time, point) => found.push({
+        curve, point, time, lane, row: isLine ? 0 : trace.y[point],
+        text: trace.hovertext[point], link: trace.customdata && trace.customdata[point],
+        subplot: "x" + trace.yaxis,
+      }));
+    });
+    return found.sort((a, b) => a.lane - b.lane || a.row - b.row || a.time - b.time);
+  }
+  function nearest(all, time) {
+    return all.reduce((best, one) =>
+      !best || Math.abs(one.time - time) < Math.abs(best.time - time) ? one : best, null);
+  }
+  function isSameRow(a, b) {
+    return a.lane === b.lane && a.row === b.row;
+  }
+  function mark(one) {
+    if (!one) {
+      return;
+    }
+    marked = one;
+    if (one.time < range[0] || one.time > range[1]) {
+      const half = (range[1] - range[0]) / 2;
+      zoom([one.time - half, one.time + half]);
+    }
+    Plotly.Fx.hover(plot, [{ curveNumber: one.curve, pointNumber: one.point }], one.subplot);
+    const end = one.link ? " (Enter opens the events behind it)" : "";
+    at.textContent = one.text.replace(/<br>/g, " ").replace(/<[^>]*>/g, "") + end;
+  }
+  function zoom(wanted) {
+    range = wanted;
+    draw();
+  }
+  function zoomBy(factor) {
+    const middle = marked ? marked.time : (range[0] + range[1]) / 2;
+    const half = ((range[1] - range[0]) / 2) * factor;
+    zoom([middle - half, middle + half]);
+    mark(marked);
+  }
+  function otherRow(all, step) {
+    const rows = all.filter((one, place) => !place || !isSameRow(one, all[place - 1]));
+    const now = rows.findIndex((one) => isSameRow(one, marked));
+    const wanted = rows[now + step];
+    return wanted && nearest(all.filter((one) => isSameRow(one, wanted)), marked.time);
+  }
+  function press(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) {
+      return;
+    }
+    const all = marks();
+    const place = marked ? all.findIndex((one) => one.curve === marked.curve && one.point === marked.point) : -1;
+    const moves = {
+      ArrowRight: () => mark(all[Math.min(place + 1, all.length - 1)]),
+      ArrowLeft: () => mark(all[Math.max(place - 1, 0)]),
+      ArrowDown: () => mark(place < 0 ? all[0] : otherRow(all, 1)),
+      ArrowUp: () => mark(place < 0 ? all[0] : otherRow(all, -1)),
+      Home: () => mark(all[0]),
+      End: () => mark(all[all.length - 1]),
+      Enter: () => marked && marked.link && show(marked.link),
+      "+": () => zoomBy(0.5),
+      "-": () => zoomBy(2),
+      Escape: () => zoom(data.range.slice()),
+    };
+    if (moves[event.key]) {
+      event.preventDefault();
+      moves[event.key]();
+    }
+  }
   function begin() {
     draw();
     if (typeof Plotly === "undefined") {
@@ -174,6 +253,10 @@
         show(link);
       }
     });
+    addEventListener("beforeprint", () => Plotly.relayout(plot, { width: PRINTED }));
+    addEventListener("afterprint", () => Plotly.relayout(plot, { width: null, autosize: true }));
+    plot.addEventListener("keydown", press);
+    plot.addEventListener("blur", () => { Plotly.Fx.unhover(plot); at.textContent = ""; });
     plot.on("plotly_relayout", () => { range = plot.layout.xaxis.range.slice(); });
     document.addEventListener("click", (event) => {
       const link = event.target.closest("[data-timeline-show], [data-timeline-at]");
