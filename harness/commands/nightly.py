@@ -18,7 +18,7 @@ from contract.builds import Choice
 from contract.child import run_child
 from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
 from contract.comparisons import Side, write_comparison
-from contract.errors import AnalysisError, InterruptError
+from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.python import python
 from contract.terminal import Terminal
@@ -50,7 +50,7 @@ from harness.commands.requirements import (
     require_seed,
 )
 from harness.invocation import session_of
-from harness.nightly.comparison import WantedComparison, parse_build, suite_of
+from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.run import Ended, NightProgress, execute_in_ducktape, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import choice_of as planned_choice
@@ -239,7 +239,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     runs: Annotated[
         int,
         typer.Option(
-            help="Runs of each build. With fewer than 4, no difference can be found.",
+            help=f"Runs of each build, at least {PAIRS_MIN}: fewer can't show a difference.",
             min=1,
             max=50,
         ),
@@ -273,6 +273,11 @@ def compare(  # noqa: PLR0913 - the options of a command
     has the difference that would have been found with probability 0.8.
     """
     require_seed(seed)
+    if runs < PAIRS_MIN:
+        raise UsageError(
+            f"--runs {runs}: a comparison needs {PAIRS_MIN} runs of each build or more. With "
+            "fewer, even if all of one differ from all of the other, that may be chance"
+        )
     given = parameters_of(parameters)
     (chosen,) = find_scenarios([scenario])
     chosen.require(given)

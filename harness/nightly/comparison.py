@@ -23,6 +23,8 @@ _FORM = (
     "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, "
     "clients=NAME@VERSION, joined by commas"
 )
+PAIRS_MIN = 4
+"""With fewer, no difference is significant (`analysis.comparison.statistics.smallest_p`)."""
 _SEVERAL = ("client-jars", "clients")
 _KEYS = ("kafka", "kafka-dir", "client", *_SEVERAL)
 

@@ -152,6 +152,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("nightly", "--cluster", "cloud"), 64, "'--cluster': 'cloud' is not one of"),
         (("compare", "kafka=4.4.0"), 64, "Missing argument 'B'"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "0"), 64, "'--runs'"),
+        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "3"), 64, "needs 4 runs"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", "--scenario", "x", "--runs", "4"), 64, "no sc"),
         (("analyze",), 64, "Missing argument 'runs'"),
         (("analyze", "README.md"), 64, "no run at or below README.md"),

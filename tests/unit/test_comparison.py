@@ -33,7 +33,7 @@ from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
 from contract.run_folder import GroupPlan, RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
-from harness.nightly.comparison import WantedComparison, parse_build, suite_of
+from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import hold_night
 from studies.self_comparison import comparisons_of
@@ -426,8 +426,8 @@ def test_wilsons_interval(count: int, of: int, low: float, high: float) -> None:
 
 
 def test_fewer_than_four_stories_can_not_differ() -> None:
-    assert smallest_p(3, 3) > ALPHA
-    assert smallest_p(4, 4) <= ALPHA
+    assert smallest_p(PAIRS_MIN - 1, PAIRS_MIN - 1) > ALPHA
+    assert smallest_p(PAIRS_MIN, PAIRS_MIN) <= ALPHA
 
 
 def constant(_: random.Random) -> float:
