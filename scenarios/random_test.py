@@ -1,0 +1,69 @@
+"""What do faults do that overlap, in an order that nobody wrote down?
+
+Cluster: 3 brokers, 1 controller; one topic of 1 to 4 partitions with 3 replicas.
+Load:    a producer throughout; four groups, whose clients, styles and manners are drawn, read,
+         commit, and are opened again in between.
+Fault:   two to four faults on leaders, followers and coordinators, drawn from the seed, of which
+         two may hold at a time. Each is injected and healed at a state of the cluster, never at a
+         time. A server has one fault at a time. The run's folder has the plan (`random.json`).
+Expect:  no violation. Safety is judged always; service only where the cluster was able to serve.
+Source:  KIP-320, KIP-966, KAFKA-19902; swarm testing (Groce et al., ISSTA 2012).
+"""
+
+from pathlib import Path
+
+from cluster.kafka.topology import Topology
+from cluster.refusal import refuse
+from contract.checks import Check
+from contract.clients import Client
+from contract.consequence import Consequence
+from contract.errors import UsageError
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
+from scenarios.random_plans import BROKERS, TOPIC, Story, draw, read_plan, written
+
+PLAN_FILE = "random.json"
+
+
+class RandomScenario(Scenario):
+    """One plan of a seed, or the plan of an earlier run."""
+
+    topology = Topology(brokers=BROKERS, controllers=1)
+    groups = tuple(reader(client, TOPIC, client=client, members=2) for client in Client)
+    must_judge = (
+        Check.LOST_RECORD,
+        Check.SKIPPED_RECORD,
+        Check.UNJUSTIFIED_RESET,
+        Check.LOST_COMMIT,
+        Check.COMMIT_REGRESSED,
+        Check.START_MISMATCH,
+        Check.HISTORY_COMPLETE,
+    )
+    answer = (
+        "Of {sends.records outcome=ok:acknowledged record}, "
+        "{lost_record.records verdict=violation} were lost, and "
+        "{skipped_record.records verdict=violation} skipped against a promise; "
+        "{duplicate_delivery.records:record} came again."
+    )
+    follows = Consequence(
+        sentence=(
+            "Process records so that a repetition does no harm: "
+            "{duplicate_delivery.records:record} came again after faults and restarts."
+        ),
+        document="Kafka documentation, Design: Message Delivery Semantics",
+    )
+
+    def test_random(self, plan: str = "") -> None:
+        """`plan`: the path of a kept plan; without one it is drawn from the seed."""
+        try:
+            drawn = read_plan(Path(plan)) if plan else draw(self.session.seed, self._testable())
+        except UsageError as mistake:
+            refuse(mistake)
+            raise
+        with self.running(
+            topics=[drawn.topic], groups=drawn.groups, producers=[drawn.producer]
+        ) as run:
+            (run.folder.path / PLAN_FILE).write_bytes(written(drawn))
+            run.create(assignment=[1, 2, 3], is_spread=True)
+            run.watch()
+            Story(run, drawn).carry_out()
