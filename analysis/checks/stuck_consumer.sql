@@ -14,7 +14,8 @@ permitted: a fault held at the timeout; or one that takes an instant was over fo
   s, or 45 s for a member without a partition; or a transaction was open at the member's position,
   or had ended and has no marker in the log, and the group has `isolation.level=read_committed`
   (`hanging_transaction` evaluates both transactions); or an administrator had set the position
-  with an epoch that no leader had.
+  with an epoch that no leader had; or the member had no partition, and other members of its group,
+  which were there then or later, owned each partition of the topic.
 undecided: at a read to the log end, no leader reported a high watermark, and nothing else proves
   that the record was below it.
 evaluates: each read to the log end, which ends as caught_up, stalled or failed; and each partition
@@ -33,6 +34,8 @@ cases:
 - violation: no longer fetched
   cause: the member polled for {seconds:.1f} s and was delivered nothing more of the partition,
     though records lay at its position {position} or above{raised}
+- permitted: no partition was left
+  cause: the member was assigned no partition; other members of its group owned each of the topic
 - violation: '{kind}'
   when: partition < 0
   cause: the member was assigned no partition
@@ -73,6 +76,28 @@ excused as (
     max(is_instant and at_micros between ended_micros
       and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}) as is_recent
   from reported join held_faults on injected_micros <= at_micros
+  group by all
+),
+-- A group may have more members than its topic has partitions. A member of which nothing was seen
+-- any more may have been killed.
+seen_last as (
+  select member, max(at_micros) as seen_micros
+  from (
+    select member, at_micros from group_events
+    union all
+    select member, at_micros from deliveries)
+  group by all
+),
+idle as (
+  select s.member, s.seq, count(distinct o.partition) = max(partitions) as is_idle
+  from reported as s
+  join planned_readers as r using (group)
+  join (select topic, count(distinct partition) as partitions from leaderships group by all) as t
+    on t.topic = r.topic
+  join reported_assignments as o on (o.group, o.topic) = (s.group, r.topic)
+  join seen_last as l on l.member = o.member
+  where s.partition < 0 and o.member != s.member and o.from_micros <= s.at_micros
+    and coalesce(o.left_micros >= s.at_micros, true) and seen_micros >= s.at_micros
   group by all
 ),
 -- A client waits for metadata of an epoch that no leader had yet (KIP-320).
@@ -125,6 +150,7 @@ unfetched as (
 select member, group, topic, partition, position, at_micros, log_end, open_at, closed_by,
   coalesce(concat(' (', permit.words, ')'), '') as lost_by, set_epoch, is_required,
   case
+    when is_idle then 'no partition was left'
     when is_held then 'while a fault held'
     when closed_by is not null then 'at a transaction without a marker'
     when open_at is not null then 'at an open transaction'
@@ -133,7 +159,9 @@ select member, group, topic, partition, position, at_micros, log_end, open_at, c
     else 'no fault'
   end as kind,
   raised, cast(null as double) as seconds
-from stalls left join excused using (member, topic, partition, seq)
+from stalls
+left join excused using (member, topic, partition, seq)
+left join idle using (member, seq)
 where is_reported and (position is null or open_at is not null or is_required is not null)
 union all
 select * from unfetched

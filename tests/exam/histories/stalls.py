@@ -1,6 +1,6 @@
 """Stalls after faults that take an instant, and what a member that stands still could be given."""
 
-from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import copies, written
 from tests.exam.transaction_verbs import Batch, replicas, started, step
 from tests.exam.verbs import WATCHED, cluster, cut, joined, plain, reads_to, watched
@@ -110,6 +110,40 @@ def no_partition_while_a_killed_member_has_its_session(h: History) -> None:
 )
 def no_partition_long_after_a_kill(h: History) -> None:
     _stalled(h, "kill", at=75.0, partition=-1)
+
+
+@asks_each(
+    "A member has no partition when its time to read is over, beside another one of its group.",
+    source="Kafka's documentation, consumer groups: each partition is consumed by exactly one "
+    "member of a group, so of more members than partitions some have none",
+    check="stuck_consumer",
+    cases={
+        "That one owns the only partition.": (
+            f"{PERMITTED}: no partition was left",
+            {"partitions": 1},
+        ),
+        "That one owns one of two partitions.": (VIOLATION, {"partitions": 2}),
+        "That one gave the only partition up before.": (VIOLATION, {"revoked": 20.0}),
+        "That one was seen last 50 s before.": (VIOLATION, {"closed": None}),
+    },
+)
+def no_partition_beside_an_owner(
+    h: History, *, partitions: int = 1, revoked: float | None = None, closed: float | None = 61.0
+) -> None:
+    h.topic(partitions=partitions)
+    h.group()
+    for partition in range(partitions):
+        cluster(h, partition=partition)
+    h.sent(0, 99, at=2.0)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=10.0)
+    h.changed("opened", at=5.0, member="2")
+    if revoked is not None:
+        h.changed("revoked", at=revoked, position=100)
+    h.changed("stalled", at=60.0, topic="", member="2")
+    if closed is not None:
+        h.changed("closed", at=closed)
+    copies(h, (1, 2), (0, 99, 0), high_watermark=100, at=2.0)
 
 
 @asks(

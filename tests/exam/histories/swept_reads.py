@@ -18,7 +18,8 @@ Log = tuple[str, int]
 
 
 @asks(
-    "Leaders reported each high watermark, at each moment around the delivery of a record.",
+    "Leaders reported each high watermark, at each moment around the delivery of a record; some "
+    "were succeeded before or after it.",
     source="Kafka's documentation, Replication: only committed records are given to consumers",
     expects={
         "uncommitted_read": f"{VIOLATION}: above the high watermark: "
@@ -51,6 +52,8 @@ def reads_around_each_high_watermark(h: History) -> None:
         read.append((place, first, epoch if first else 0))
     for (topic, partition), of_log in reports.items():
         cluster(h, topic=topic, partition=partition)
+        if (succeeded := _succeeded(partition, of_log)) is not None:
+            h.led(1, 1, at=succeeded, isr=(1, 2), topic=topic, partition=partition)
         for at, end, broker, epoch, asked in of_log:
             where: dict[str, Any] = {"topic": topic, "partition": partition}
             h.sampled(broker, at=at, end=end, leader=1, epoch=epoch, **where)
@@ -67,7 +70,10 @@ def reads_around_each_high_watermark(h: History) -> None:
             if (broker, of_epoch) == (1, epoch)
             and round(at - asked - CLOCK_SECONDS - READ, ROUND) > 0
         ]
-        if any(0 <= end <= last for end in known) and not _is_created_again(*log):
+        succeeded = _succeeded(place["partition"], reports[log]) if epoch == 0 else None
+        is_led = succeeded is None or succeeded > READ + CLOCK_SECONDS
+        is_judged = is_led and not _is_created_again(*log)
+        if is_judged and any(0 <= end <= last for end in known):
             h.finds("uncommitted_read", VIOLATION, **place)
 
 
@@ -143,6 +149,14 @@ def _logs_that_start(
         yield (topic, partition), None if held is None else max(held, reported_last)
         if _is_created_again(topic, partition):
             h.led(1, 0, at=5.0, isr=(1, 2), topic_id="new", **where)
+
+
+def _succeeded(partition: int, of_log: list[tuple[float, int, int, int, float]]) -> float | None:
+    """When epoch 1 follows epoch 0: before the delivery if it reports, or around it; or never."""
+    if any(epoch for _, _, _, epoch, _ in of_log):
+        return READ - 5
+    later = {2: CLOCK_SECONDS, 3: CLOCK_SECONDS + MICROSECOND}.get(partition % 4)
+    return None if later is None else READ + later
 
 
 def _is_created_again(topic: str, partition: int) -> bool:

@@ -18,7 +18,7 @@ from tests.exam.scenes import (
     torn,
     written,
 )
-from tests.exam.verbs import cluster
+from tests.exam.verbs import cluster, joined
 
 
 @asks(
@@ -121,3 +121,40 @@ def _serves_late(h: History) -> None:
     h.polled(0, 99, at=7)
     h.polled(100, 199, at=30)
     h.changed("closed", at=35)
+
+
+@asks(
+    "A leader that was cut off goes on to report its high watermark of 60; its successor, elected "
+    "at second 20, has committed the records of the older epoch up to 99, and serves them.",
+    source="KIP-101, KIP-320: a new leader keeps the records of older epochs that it has, and "
+    "commits them with its first own ones",
+    expects={
+        "uncommitted_read": NONE,
+        "commit_beyond_log": NONE,
+        "high_watermark_regressed": NONE,
+        "early_high_watermark": NONE,
+        "expired_read": NONE,
+        "epoch_regressed": NONE,
+        "leader_completeness": NONE,
+        "over_truncation": NONE,
+        "lost_record": NONE,
+        "skipped_record": NONE,
+    },
+)
+def successor_serves_what_the_zombie_has_not_committed(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 59, at=2.0)
+    h.sent(60, 99, at=10.0, acks="1")
+    h.sampled(1, at=12.0, end=60, isr=(1, 2))
+    h.led(2, 1, at=20.0, isr=(2,), starts=100)
+    h.sent(100, 109, at=22.0)
+    joined(h, 0, at=24.0)
+    h.polled(0, 99, at=25.0)
+    h.polled(100, 109, at=25.0, epoch=1)
+    h.commit(110, at=25.5, epoch=1)
+    for at in (26.0, 28.0, 30.0):
+        h.sampled(1, at=at, end=60, isr=(1, 2))
+        h.sampled(2, at=at, end=110, epoch=1, isr=(2,))
+    copies(h, (1, 2), (0, 99, 0), (100, 109, 1), high_watermark=110, at=2.0)
