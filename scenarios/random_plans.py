@@ -164,7 +164,7 @@ class _Draw:
             unclean_election=False,
         )
         producer = writer("writer", TOPIC, acks=self._random.choice(("all", "all", "1")))
-        groups = tuple(self._group(number) for number in range(_GROUPS))
+        groups = tuple(self._group(number, topic) for number in range(_GROUPS))
         return RandomPlan(
             seed=self._seed,
             topic=topic,
@@ -173,7 +173,7 @@ class _Draw:
             steps=tuple(self._steps(topic, groups)),
         )
 
-    def _group(self, number: int) -> GroupPlan:
+    def _group(self, number: int, topic: TopicPlan) -> GroupPlan:
         client = self._random.choice(self._clients)
         is_java = client in (Client.JAVA, Client.JAVA_CONSUMER)
         group = reader(
@@ -181,7 +181,7 @@ class _Draw:
             TOPIC,
             client=client,
             reset=self._random.choice((ResetPolicy.EARLIEST, ResetPolicy.LATEST)),
-            members=self._random.randint(1, 2),
+            members=self._random.randint(1, min(2, topic.partitions)),
         )
         return replace(
             group,
