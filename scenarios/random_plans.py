@@ -153,7 +153,7 @@ class _Draw:
         self._verbs = kept if len(kept) >= _VERBS_MIN else list(_VERBS)
         self._held: dict[int, str] = {}
         self._led: int | None = None
-        """The partition whose leader the last fault struck."""
+        """The partition whose leader the last fault was injected into."""
 
     def plan(self) -> RandomPlan:
         topic = TopicPlan(

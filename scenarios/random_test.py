@@ -1,4 +1,4 @@
-"""What do faults do that overlap, in an order that nobody wrote down?
+"""What do faults do that overlap, in an order that no scenario has?
 
 Cluster: 3 brokers, 1 controller; one topic of 1 to 4 partitions with 3 replicas.
 Load:    a producer throughout; four groups, whose clients, styles and manners are drawn, read,
