@@ -18,6 +18,7 @@ from contract.python import environment, python
 from contract.terminal import Terminal
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
+from harness.commands.judging import analyse_in_own_process, options_of
 from harness.commands.options import RESULTS, Cluster, PlaygroundResults
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
@@ -30,6 +31,7 @@ from harness.playground.serve import Orders, Views
 from harness.playground.shape import SHAPE, Shape, shape_of
 from harness.playground.state import (
     FILE,
+    FOLDER,
     KEEPER,
     LOG,
     Playground,
@@ -49,7 +51,7 @@ _IN_THIS_FOLDER = 'cd "$0" 2>/dev/null; exec "$@"'
 """With a folder and a command: nsenter begins in the root of the sandbox, which may lack it."""
 
 
-def playground(
+def playground(  # noqa: PLR0913 - the options of a command
     cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
     results: PlaygroundResults = RESULTS,
@@ -66,12 +68,20 @@ def playground(
         ),
     ] = None,
     stop: Annotated[bool, typer.Option("--stop", help="End the running playground.")] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="With --stop: judge what happened, as of a run.")
+    ] = False,
 ) -> None:
     """Start a cluster that keeps running, to inspect it and to inject faults by hand."""
     results = results.resolve()
     shape = shape_of(brokers=brokers, controllers=controllers, topics=topic or ())
+    if judge and not stop:
+        raise UsageError("--judge is for --stop: what is judged is collected at the end")
     if stop:
         _stop(results)
+        if judge:
+            run = (results / FOLDER / "latest").resolve()
+            raise typer.Exit(analyse_in_own_process([run], options=options_of(results=results)))
         return
     if is_held(results / KEEPER):
         _introduce(find(results))

@@ -3,21 +3,27 @@
 import os
 import sys
 import webbrowser
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
+from contract.locks import is_held
 from contract.python import python
 from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
 from contract.uris import as_word, local_folder
-from harness.commands.options import RESULTS, AsJson, Results
+from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
+from harness.playground.serve import Views
+from harness.playground.state import KEEPER, find, look
 
+_MICROS = 1_000_000
 _PAGE = Path("report") / "index.html"
 _NIGHTS = "nightly"
 _GRAPHICAL = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -59,7 +65,11 @@ def open_page(
 
 def explain(
     run: Annotated[
-        str, typer.Argument(help="A run's folder, or the address of a finding on its page.")
+        str,
+        typer.Argument(
+            help="A run's folder, or the address of a finding on its page; or a partition or a "
+            "group of the playground, e.g. orders-0."
+        ),
     ],
     finding: Annotated[
         str | None,
@@ -73,13 +83,30 @@ def explain(
         bool, typer.Option("--all", help="Show every event, also those that are folded.")
     ] = False,
     as_json: AsJson = False,
+    results: PlaygroundResults = RESULTS,
 ) -> None:
-    """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries."""
+    """Show the events behind one finding in order: sends, leaders, faults, commits, deliveries.
+
+    Of a partition or a group of a playground that runs, show what happened to it so far.
+    """
+    if finding is None and is_held(results / KEEPER) and not os.path.lexists(run.partition("#")[0]):
+        _explain_by_hand(results, run, as_json=as_json)
+        return
     local_folder(run.partition("#")[0])
     options = [name for name, is_chosen in (("--all", show_all), ("--json", as_json)) if is_chosen]
     names = [run] if finding is None else [run, finding]
     command = python("analysis.report.explain", *options, "--", *names)
     raise typer.Exit(run_child(command, what="the explanation"))
+
+
+def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
+    found = look(find(results), Views.chronicle(subject))
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found)))
+        return
+    for one in found:
+        at = datetime.fromtimestamp(one.at_micros / _MICROS, UTC)
+        typer.echo(shown(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} {one.what}"))
 
 
 def report(

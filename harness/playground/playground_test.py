@@ -3,13 +3,14 @@
 Cluster: 3 brokers and the topic orders, or what `fencepost playground` was asked for.
 Load:    what `fencepost produce` and `consume` start, and programs of the user.
 Fault:   those that `fencepost fault` injects.
-Expect:  nothing. It runs until `fencepost playground --stop` or `make clean`.
+Expect:  nothing; a violation fails it. It runs until `fencepost playground --stop` or `make clean`.
 """
 
 import os
 from pathlib import Path
 from typing import ClassVar
 
+from contract.checks import Check
 from contract.clients import Client
 from harness.playground.serve import serve
 from harness.playground.shape import shape_asked
@@ -25,7 +26,13 @@ class PlaygroundScenario(Scenario):
 
     topology = _SHAPE.topology
     spares: ClassVar = {Client.LIBRDKAFKA: 1, Client.KAFKA_PYTHON: 1}
-    must_judge = ()
+    must_judge = (Check.LOST_RECORD,)
+    answer = (
+        "Of {sends.records outcome=ok:acknowledged record}, {lost_record.records acks=1} with "
+        "acks=1 and {lost_record.records acks=all} with acks=all were lost. Deposed leaders "
+        "acknowledged {served_under_fenced_epoch.records kind=accepted_by_zombie:record} after the "
+        "epochs of their successors had begun. Groups skipped {skipped_record.records:record}."
+    )
 
     def test_playground(self) -> None:
         """Start the cluster, write its state file, and serve orders."""

@@ -21,6 +21,7 @@ from contract.program import unexpected
 from contract.run_folder import ProducerPlan
 from harness.clients.command import Line, command, command_named
 from harness.faults.language import is_instant, parse_fault
+from harness.playground.chronicle import Happening, chronicle
 from harness.playground.load import LoadOrders
 from harness.playground.overlap import described, names_of, require_compatible
 from harness.playground.state import Answer, failed, views_of
@@ -61,6 +62,11 @@ class Views:
     def status(self) -> Status:
         """Return what runs, leads, holds, writes and reads."""
         return status_of(self._run, self._producers)
+
+    @command
+    def chronicle(self, subject: str) -> list[Happening]:
+        """Return what happened to a partition or a group so far."""
+        return chronicle(self._run, subject)
 
 
 class Orders(LoadOrders):
@@ -126,9 +132,15 @@ def serve(run: Run, path: Path, *, ready: Callable[[], None]) -> None:
     """Carry out orders in sequence until `stop`; calls `ready` when the sockets accept them."""
     orders = Orders(run)
     with _listening(path) as server, _listening(views_of(path)) as views:
-        Thread(target=_serve, args=(views, Views(run, orders.producers)), daemon=True).start()
+        looking = Views(run, orders.producers)
+        Thread(target=_serve_until_closed, args=(views, looking), daemon=True).start()
         ready()
         _serve(server, orders)
+
+
+def _serve_until_closed(server: socket.socket, role: Views) -> None:
+    with suppress(OSError):
+        _serve(server, role)
 
 
 def _listening(path: Path) -> socket.socket:

@@ -2,14 +2,24 @@
 
 import io
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import pytest
 
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import TargetError, UsageError
-from contract.outcomes import CommitEpoch, Manner, Outcome
+from contract.events import (
+    Committed,
+    ConsumerFailed,
+    Event,
+    FaultChanged,
+    GroupChanged,
+    Sampled,
+    Sent,
+)
+from contract.faults import FaultTarget, TargetKind, Verb
+from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 from contract.terminal import Terminal
 from harness.clients.admin import ListedOffset, MemberView
@@ -21,6 +31,7 @@ from harness.faults.broker_fault import witnesses
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.faults.language import parse_fault
 from harness.faults.rules import Rules
+from harness.playground.chronicle import chronicle, events_of, happenings
 from harness.playground.load import LoadOrders, produced_by
 from harness.playground.overlap import names_of, require_compatible
 from harness.playground.shape import SHAPE, shape_asked, shape_of
@@ -319,3 +330,98 @@ def test_a_status_shows_what_a_person_looks_for() -> None:
         "readers#1 reads 9 records, 4 commits, 1 exceptions",
     ):
         assert part in shown, shown
+
+
+# What happened so far.
+
+
+def lines(*events: Event) -> bytes:
+    return b"".join(msgspec.json.encode(one) + b"\n" for one in events)
+
+
+def sampled(micros: int, broker: int, leader: int, epoch: int, *isr: int, end: int = -1) -> Event:
+    return made(
+        Sampled,
+        wall_micros=micros,
+        broker=broker,
+        topic="orders",
+        leader=leader,
+        leader_epoch=epoch,
+        isr=list(isr),
+        log_end_offset=end,
+    )
+
+
+def changed(micros: int, change: Literal["injected", "proved", "healed"]) -> Event:
+    target = FaultTarget(target_kind=TargetKind.BROKER, brokers=(1,))
+    fault = Verb.CUT_CONTROLLERS
+    return made(
+        FaultChanged, wall_micros=micros, fault=fault, target=target, change=change, landed=True
+    )
+
+
+def test_a_chronicle_has_leaders_faults_and_what_failed() -> None:
+    sent = made(Sent, topic="orders", producer="p", outcome=Outcome.UNKNOWN, error="Timeout")
+    history = lines(
+        sampled(1, 1, 1, 0, 1, 2, end=0),
+        sampled(2, 2, 1, 0, 1, 2),
+        changed(3, "injected"),
+        sampled(4, 2, 2, 1, 2, end=7),
+        sampled(5, 1, 1, 0, 1, 2, end=9),
+        sampled(6, 1, 1, 0, 1, 2, end=10),
+        msgspec.structs.replace(sent, wall_micros=7, sequences=[1, 2], offsets=[-1, -1]),
+        msgspec.structs.replace(sent, wall_micros=8, sequences=[3], offsets=[-1]),
+        msgspec.structs.replace(sent, wall_micros=8, outcome=Outcome.OK, error=None),
+        made(Sampled, wall_micros=9, topic="others", leader_epoch=8),
+        changed(10, "healed"),
+        sampled(11, 1, 2, 1, 2),
+        sampled(12, 2, 2, 1, 1, 2, end=12),
+    )
+    found = happenings(events_of(history + b'{"event":"Sam'), "orders-0", is_group=False)
+    assert [one.what for one in found] == [
+        "broker 1 leads under epoch 0, ISR 1, 2, log end 0",
+        "fault 0 (cut controllers broker:1 (broker 1)) injected",
+        "broker 2 leads under epoch 1, ISR 2, log end 7",
+        "broker 1 still sees itself lead under epoch 0",
+        "3 values of p ended unknown: Timeout",
+        "fault 0 (cut controllers broker:1 (broker 1)) healed",
+        "broker 1 sees epoch 1",
+        "broker 2 leads under epoch 1, ISR 1, 2, log end 12",
+    ]
+
+
+def test_a_groups_chronicle_has_its_members_new_epochs_and_failures() -> None:
+    member: dict[str, Any] = {"group": "g", "member": "g#1", "topic": "orders"}
+    commit = made(Committed, **member, offset=5, outcome=Outcome.OK)
+    refused = msgspec.structs.replace(commit, outcome=Outcome.FAILED, error="Fenced", epoch=1)
+    history = lines(
+        made(GroupChanged, wall_micros=1, **member, change=GroupChange.OPENED),
+        made(
+            GroupChanged,
+            wall_micros=2,
+            **member,
+            partition=0,
+            change=GroupChange.ASSIGNED,
+            position=3,
+        ),
+        msgspec.structs.replace(commit, wall_micros=3),
+        msgspec.structs.replace(commit, wall_micros=4, offset=6),
+        msgspec.structs.replace(refused, wall_micros=5),
+        msgspec.structs.replace(commit, wall_micros=6, offset=7, epoch=1),
+        made(ConsumerFailed, wall_micros=7, **member, exception="Truncated", message="at 7"),
+        made(GroupChanged, wall_micros=8, group="others", change=GroupChange.OPENED),
+    )
+    assert [one.what for one in happenings(events_of(history), "g", is_group=True)] == [
+        "g#1 opened",
+        "g#1 assigned orders-0 at 3",
+        "g#1 committed 5, epoch 0, on orders-0",
+        "1 commits of g#1 on orders-0 ended failed: Fenced",
+        "g#1 committed 7, epoch 1, on orders-0",
+        "g#1 raised Truncated: at 7",
+    ]
+
+
+def test_a_chronicle_is_of_what_there_is() -> None:
+    run = SimpleNamespace(plan=SimpleNamespace(topics=[plan("orders")], groups=[]))
+    with pytest.raises(UsageError, match="no partition or group orders-3; there are: partitions"):
+        chronicle(cast("Run", run), "orders-3")
