@@ -22,6 +22,7 @@ CALLS: list[tuple[tuple[str, ...], tuple[int, ...]]] = [
     *(((command, "--no-such-option"), (USAGE,)) for command in ("run", "nightly", "analyze")),
     *(((command, "--no-such-option"), (USAGE,)) for command in ("list", "explain", "generate")),
     *(((command, "--no-such-option"), (USAGE,)) for command in ("playground", "fault", "heal")),
+    *(((command, "--no-such-option"), (USAGE,)) for command in ("status", "produce", "consume")),
     *(((command,), (USAGE,)) for command in ("run", "analyze", "explain", "fault", "kafka")),
     *((("run", name), (USAGE,)) for name in ("nonsense", "", "../baseline", "baseline ", _LONG)),
     *((("run", name), (USAGE,)) for name in ("[red]x[/]", "base\nline", "{{7*7}}", "*", "é")),

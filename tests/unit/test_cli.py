@@ -132,7 +132,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
             64,
             (
                 "there are: arbiter, commit_epoch, handover, handover_ends, hunt, nightly, "
-                "protocol, reproduction, smoke"
+                "protocol, random, reproduction, smoke"
             ),
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
@@ -170,6 +170,14 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("fault", "pause", "leader:orders-0"), 64, "no playground runs here"),
         (("fault", "pause", "leader:orders-0", "--for", "soon"), 64, "'soon' is no duration"),
         (("heal",), 64, "no playground runs here"),
+        (("heal", "pause", "leader:orders-0"), 64, "no playground runs here"),
+        (("status",), 64, "no playground runs here"),
+        (("status", "--watch"), 64, "no playground runs here"),
+        (("produce",), 64, "no playground runs here"),
+        (("produce", "--rate", "0"), 64, "'--rate'"),
+        (("consume", "--client", "sarama"), 64, "'--client': 'sarama' is not one of"),
+        (("playground", "--judge"), 64, "--judge is for --stop"),
+        (("playground", "--topic", "orders:1:9"), 64, "replication=9 has to be a number, 1 to 3"),
         (("shell", "node-1"), 64, "no playground runs here"),
         (("doctor", "x"), 64, "unexpected extra argument"),
         (("frobnicate",), 64, "No such command"),

@@ -130,6 +130,7 @@ ACCESSIBILITY = """
 WIDTH = "return [document.documentElement.scrollWidth, innerWidth];"
 BEYOND_THE_EDGE = """
   document.documentElement.style.width = "390px";
+  for (const one of document.querySelectorAll("p, h1")) one.append(" " + "name_".repeat(20));
   for (const one of document.querySelectorAll("details")) one.open = true;
   await pause();
   const cells = [...document.querySelectorAll("td, caption, h1, p, li")].filter(visible);
