@@ -19,6 +19,8 @@ columns: |
   asked_epoch int
   took_micros bigint
 */
+-- An earlier attempt of a commit that was tried again, as one that took so long may have been, is
+-- stored whenever the broker receives it, also after a later attempt was acknowledged.
 with by_themselves as (
   select group from planned_groups where is_by_client
 ),
@@ -27,7 +29,8 @@ explained as (
   from member_commits
   join asked_commits using (group, topic, partition, offset, committed_epoch)
   where committed_micros >= asked_first
-    and (outcome = 'unknown' or outcome = 'ok' and committed_micros <= asked_last)
+    and (outcome = 'unknown'
+      or outcome = 'ok' and (committed_micros <= asked_last or took_micros >= 100000))
 ),
 -- Clients commit the epoch of a control record before the offset, and do not report it.
 of_controls as (

@@ -8,6 +8,7 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import stored_in_transaction
@@ -270,6 +271,33 @@ def stored_commit_that_no_history_tells(h: History) -> None:
     h.polled(80, 99, at=12.0)
     h.commit(100, 0, at=15.0, brokers=(1, 2))
     left(h, 100, at=80.0, caught_up=True)
+
+
+@asks_each(
+    "A commit is acknowledged, and stored again 1.5 s later.",
+    source="NetworkClient: a request that timed out is sent again on another connection, and the "
+    "packets of the first one may still arrive; OffsetCommit is not idempotent",
+    check="history_complete",
+    cases={
+        "It took 12 s, so that the client may have sent it twice.": (NONE, {"took": 12.0}),
+        "It took 0.1 s.": (NONE, {"took": 0.1}),
+        "It took less than that.": (f"{UNDECIDED}: commit not reported", {"took": 0.099999}),
+        "It took 12 s, and another offset is stored.": (
+            f"{UNDECIDED}: commit not reported",
+            {"took": 12.0, "again": 70},
+        ),
+    },
+)
+def commit_is_stored_twice(h: History, *, took: float, again: int = 80) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    _read_and_commit_50(h)
+    h.polled(50, 79, at=9.0)
+    h.commit(80, 0, at=30.0, brokers=(1, 2))
+    h.rows["commits"][-1]["began_micros"] = h.at(30.0 - took)
+    h.stored(again, 0, at=31.5, brokers=(1, 2))
+    left(h, 80, at=80.0)
 
 
 def _stored_with_epoch(h: History, epoch: int) -> None:
