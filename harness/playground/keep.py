@@ -1,6 +1,7 @@
 """Runs a playground, detached: `python -m harness.playground.keep CLUSTER KAFKA RESULTS`."""
 
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 from contract.locks import HeldName
 from contract.randomness import new_seed
 from harness.invocation import Session, git_head, versions
+from harness.playground.shape import shape_asked
 from harness.playground.state import FOLDER, KEEPER, SOCKET_FOLDER, forget
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
@@ -21,11 +23,12 @@ def main() -> None:
     """Run until the playground is stopped; then remove its state file."""
     cluster, kafka, folder = sys.argv[1:]
     results = Path(folder)
+    of_pool = [f"--cluster={cluster}", f"--kafka={kafka}"]
     session = Session(
         seed=new_seed(),
         kafka=kafka,
         cluster=cluster,
-        command="fencepost playground",
+        command=shlex.join(["fencepost", "playground", *of_pool, *shape_asked().words()]),
         git_head=git_head(),
         versions=versions(),
         results=folder,

@@ -10,8 +10,12 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
+from contract.run_folder import Plan, RunDescription
 from harness.playground.serve import serve
 from harness.playground.shape import shape_asked
 from harness.playground.state import SOCKET_FOLDER, Playground, Server, write_down
@@ -41,6 +45,11 @@ class PlaygroundScenario(Scenario):
             run.watch()
             path = Path(os.environ[SOCKET_FOLDER]) / "socket"
             serve(run, path, ready=lambda: self._write_down(run, path))
+
+    def _describe(self, plan: Plan, shape: Topology, starts_on: str | None) -> RunDescription:
+        """Its command starts such a cluster again; what was done by hand is in its history."""
+        described = super()._describe(plan, shape, starts_on)
+        return replace(described, rerun=self.session.command)
 
     def _write_down(self, run: Run, path: Path) -> None:
         kafka = run.kafka

@@ -32,6 +32,15 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     topics: list[TopicPlan]
     is_spread: bool
 
+    def words(self) -> list[str]:
+        """Return the options of `fencepost playground` that ask for it."""
+        topics = [
+            f"--topic={topic.topic}:{topic.partitions}:{topic.replication}"
+            for topic in self.topics
+            if self.is_spread
+        ]
+        return [f"--brokers={self.brokers}", f"--controllers={self.controllers}", *topics]
+
     @property
     def topology(self) -> Topology:
         """The cluster of this shape."""

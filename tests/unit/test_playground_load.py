@@ -67,6 +67,11 @@ def test_a_shape_is_three_brokers_and_orders_unless_asked_for(
         plan("b", partitions=1),
         plan("c"),
     ]
+    assert wide.words() == [
+        *("--brokers=5", "--controllers=3"),
+        *("--topic=a:6:2", "--topic=b:1:3", "--topic=c:3:3"),
+    ]
+    assert shape_of().words() == ["--brokers=3", "--controllers=0"]
     assert shape_of(brokers=1).topics == [plan("orders", replication=1, min_insync=1)]
     monkeypatch.setenv(SHAPE, msgspec.json.encode(wide).decode())
     assert shape_asked() == wide
