@@ -79,7 +79,7 @@ docs: $(DOCS_READY) ## The site of the docs, with all that is made from code and
 	.venv/bin/python -m website $(if $(REPOSITORY),--repository $(call quoted,$(REPOSITORY)))
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
-	.venv/bin/python -m cluster.image.build $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
+	$(FENCEPOST) docker image $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
 	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit $(DEMO)
@@ -111,7 +111,7 @@ doctor: $(READY) ## Which pools and faults this machine supports, and what a mis
 	$(FENCEPOST) doctor
 
 clean: ## Remove leftovers of killed runs, and caches of tools (keeps results and .venv)
-	@if [ -x .venv/bin/python ]; then .venv/bin/python -m harness.leftovers $(call quoted,$(RESULTS)); fi
+	@if [ -x $(FENCEPOST) ]; then $(FENCEPOST) clean --results $(call quoted,$(RESULTS)); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
 $(READY): requirements.lock pyproject.toml

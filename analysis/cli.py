@@ -19,6 +19,7 @@ from analysis.engine.session import close_session
 from analysis.engine.settings import OF_URIS, settings_of
 from analysis.large import judge_by_sql
 from analysis.opening import open_session
+from analysis.prepare import ensure
 from analysis.report.commands import pasted
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
@@ -88,6 +89,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
     """
     require_options(master, conf or ())
     asked = Asked(master, settings_of(conf or ()), engine)
+    ensure()
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
     spark: SparkSession | None = None

@@ -1,6 +1,7 @@
 """Prepare all statements at set-up, so that no analysis has to (`analysis.engine.prepared`)."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from analysis.engine import prepared
 from analysis.facts import gaps
@@ -8,6 +9,7 @@ from analysis.runs import validity
 from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS, depends_on, output_columns
 from analysis.verdict import exercise
+from contract.python import IS_INSTALLED
 
 
 def texts() -> Iterator[str]:
@@ -21,6 +23,13 @@ def texts() -> Iterator[str]:
             yield exercise.counting(check.header.exercised)
     yield from validity.statements()
     yield from gaps.statements()
+
+
+def ensure() -> None:
+    """Write the file of an installation if it is missing; without it, all is prepared each time."""
+    if IS_INSTALLED and not prepared.FILE.exists():
+        with suppress(OSError):
+            main()
 
 
 def main() -> None:

@@ -6,7 +6,9 @@ from typing import Annotated
 import typer
 
 from contract.program import run_program
+from harness.commands.clean import clean
 from harness.commands.clients import app as clients_app
+from harness.commands.docker import app as docker_app
 from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
@@ -32,6 +34,7 @@ app = typer.Typer(
 app.add_typer(kafka_app, name="kafka")
 app.add_typer(patch_app, name="patch")
 app.add_typer(clients_app, name="clients")
+app.add_typer(docker_app, name="docker")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="compare")(compare)
@@ -49,6 +52,7 @@ app.command(name="fault")(fault)
 app.command(name="heal")(heal)
 app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)
 app.command(name="doctor")(doctor)
+app.command(name="clean")(clean)
 
 
 def _print_version(*, is_asked: bool) -> None:

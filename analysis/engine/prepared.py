@@ -2,8 +2,9 @@
 
 The spelling has rules where sqlglot alone would not keep the meaning.
 
-That takes seconds for all checks and facts, so set-up makes it once (`analysis.prepare`) into a
-file, by the text of each statement. A statement that is not in it is prepared when it runs.
+That takes seconds for all checks and facts, so it is made once (`analysis.prepare`) into a file, by
+the text of each statement: in a checkout at set-up, of an installation by the first analysis. A
+statement that is not in it is prepared when it runs.
 """
 
 import re
@@ -17,10 +18,18 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
+from contract.cache import cache_folder
 from contract.errors import StatementError
+from contract.python import IS_INSTALLED
 from contract.regular_files import replace_file
 
-FILE = Path(__file__).with_name("prepared.msgpack")
+_BY = sha256(Path(__file__).read_bytes() + sqlglot.__version__.encode()).hexdigest()
+"""What makes the file: a release of these modules."""
+FILE = (
+    cache_folder() / f"prepared-{_BY[:12]}.msgpack"
+    if IS_INSTALLED
+    else Path(__file__).with_name("prepared.msgpack")
+)
 _KEPT_MAX = 2048
 """Statements that are kept: more than twice as many as all checks have."""
 
@@ -92,8 +101,9 @@ def write(texts: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
         OSError: the file can't be written.
     """
     statements = {_hashed(text): _prepared(text) for text in texts}
+    FILE.parent.mkdir(parents=True, exist_ok=True)
     by_hash = {_hashed(by): names for by, names in columns.items()}
-    replace_file(FILE, msgspec.msgpack.encode(_File(_maker(), statements, by_hash)))
+    replace_file(FILE, msgspec.msgpack.encode(_File(_BY, statements, by_hash)))
 
 
 @cache
@@ -103,12 +113,7 @@ def _made() -> _File:
         file = msgspec.msgpack.decode(FILE.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError):
         return _File()
-    return file if file.by == _maker() else _File()
-
-
-@cache
-def _maker() -> str:
-    return sha256(Path(__file__).read_bytes() + sqlglot.__version__.encode()).hexdigest()
+    return file if file.by == _BY else _File()
 
 
 def _hashed(text: str) -> str:

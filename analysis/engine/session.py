@@ -59,6 +59,7 @@ def open_session(
         AnalysisError: Spark does not start with that.
     """
     require_spark_home()
+    temporary = folder_of_temporary_files()
     builder = (
         SparkSession.builder.appName("fencepost")
         .master(master or LOCAL)
@@ -69,6 +70,7 @@ def open_session(
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
         # Runs at URIs are a union with a partition each (`analysis.tasks.as_frame`).
         .config("spark.sql.unionOutputPartitioning", "false")
+        .config("spark.sql.warehouse.dir", str(temporary / "warehouse"))  # Not the current folder.
         .config(map={**OF_SQL})
         .config("spark.driver.memory", _MEMORY[engine])
     )
@@ -77,7 +79,6 @@ def open_session(
         builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
             "spark.driver.host", "127.0.0.1"
         )
-    temporary = folder_of_temporary_files()
     python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
     os.environ[_PYTHON] = python if master else sys.executable
     options = _options_of_jvms(engine, temporary)

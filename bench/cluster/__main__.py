@@ -24,6 +24,7 @@ from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root
 from cluster.kafka.lock import read_lock
 from cluster.nodes.pool import PoolKind
+from contract.cache import cache_folder
 from contract.errors import FencepostError
 from contract.events import PhaseEntered
 from contract.randomness import new_seed
@@ -44,7 +45,7 @@ _MEGABYTE = 1 << 20
 def _tools() -> Path:
     """Return the jar with Kafka's own programs, in the cache, verified by its lock."""
     (artifact,) = read_lock(DEFAULT_KAFKA, Path(__file__).parent).artifacts
-    folder = distribution.cache_folder() / "bench" / DEFAULT_KAFKA
+    folder = cache_folder() / "bench" / DEFAULT_KAFKA
     with alone_in(folder):
         download(artifact, repository=repository_root(), folder=folder, advance=lambda _: None)
     return folder / artifact.file_name

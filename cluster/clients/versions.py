@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.kafka.distribution import CACHE_VARIABLE, cache_folder
-from cluster.kafka.lock import locked_versions
+from cluster.kafka.lock import locked_versions, path_of_lock
+from contract.cache import CACHE_VARIABLE, cache_folder
 from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
 from contract.locks import HeldFolder, alone_in, remove_unheld
@@ -66,7 +66,7 @@ def require_form(named: str) -> None:
 
 def lock_file(named: str) -> Path:
     """Return the path of a version's lock file, which need not exist."""
-    return LOCKS / f"{client_of(named)}-{version_of(named)}.lock"
+    return path_of_lock(f"{client_of(named)}-{version_of(named)}", LOCKS)
 
 
 def locked(client: Client) -> list[str]:

@@ -1,4 +1,4 @@
-"""Build the nodes' image: `python -m cluster.image.build [--base IMAGE]`.
+"""Build the nodes' image (`fencepost docker image`).
 
 The public base is used where it can be pulled. On a host without a registry, a base is made from
 Debian's own packages with mmdebstrap.
@@ -7,10 +7,9 @@ Debian's own packages with mmdebstrap.
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-import tomllib
 from dataclasses import dataclass
+from importlib.metadata import requires
 from pathlib import Path
 
 import docker
@@ -20,9 +19,8 @@ from packaging.utils import canonicalize_name
 
 from cluster.clients.versions import for_nodes
 from cluster.nodes.docker_client import connect
-from contract.errors import FencepostError, PrerequisiteError
+from contract.errors import PrerequisiteError
 from contract.python import python
-from contract.terminal import Terminal
 
 IMAGE = "fencepost-node:0.1.0"
 PUBLIC_BASE = (
@@ -97,7 +95,7 @@ def _make_base(client: docker.DockerClient, *, why: str) -> str:
     if tool is None:
         raise PrerequisiteError(
             f"{PUBLIC_BASE} can't be pulled ({why}). Without a registry, a base is made from "
-            "Debian's packages: apt-get install mmdebstrap; or name one: BASE_IMAGE=..."
+            "Debian's packages: apt-get install mmdebstrap; or name one: --base IMAGE"
         )
     command = [tool, "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", "-"]
     with tempfile.NamedTemporaryFile() as archive, tempfile.TemporaryFile() as said:
@@ -125,10 +123,13 @@ def _download_wheels(folder: Path, *, with_java: bool) -> None:
 
 
 def client_packages() -> list[str]:
-    """The packages of the clients that run in Python: the extra `clients` of pyproject.toml."""
-    declared = tomllib.loads((_ROOT / "pyproject.toml").read_text())
-    clients = declared["project"]["optional-dependencies"]["clients"]
-    return [canonicalize_name(Requirement(client).name) for client in clients]
+    """The packages of the clients that run in Python: the extra `clients`."""
+    needed = [Requirement(one) for one in requires("fencepost") or ()]
+    return [
+        canonicalize_name(one.name)
+        for one in needed
+        if one.marker is not None and one.marker.evaluate({"extra": "clients"})
+    ]
 
 
 def wheels(*, with_java: bool = False) -> dict[str, str]:
@@ -146,7 +147,9 @@ def wheels(*, with_java: bool = False) -> dict[str, str]:
     while waiting:
         name = waiting.pop()
         if name not in locked:
-            raise PrerequisiteError(f"requirements.lock does not hold {name}: run `make lock`")
+            raise PrerequisiteError(
+                f"requirements.lock does not hold {name}: run `make lock` in the repository"
+            )
         chosen[name] = locked[name].entry
         waiting += [
             one for one, package in locked.items() if name in package.parents and one not in chosen
@@ -181,19 +184,3 @@ def _locked() -> dict[str, _Locked]:
                 parents=frozenset(line.split()[-1] for line in comments),
             )
     return found
-
-
-def main() -> None:
-    """Build the image; `--base IMAGE` names another base."""
-    console = Terminal(stderr=True)
-    base = sys.argv[2] if sys.argv[1:2] == ["--base"] else None
-    try:
-        with console.status("building the nodes' image"):
-            print(build(base=base))
-    except FencepostError as error:
-        console.print(f"error: {error}", style="red", soft_wrap=True)
-        sys.exit(error.exit_code)
-
-
-if __name__ == "__main__":
-    main()

@@ -10,27 +10,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from cluster.kafka.download import alone_in, download_all, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
+from contract.cache import CACHE_VARIABLE, cache_folder
 from contract.errors import DistributionError
 from contract.terminal import Terminal
 
-__all__ = [
-    "CACHE_VARIABLE",
-    "cache_folder",
-    "class_path",
-    "ensure",
-    "is_fetched",
-    "locked_versions",
-]
-
-CACHE_VARIABLE = "FENCEPOST_CACHE"
-
-
-def cache_folder() -> Path:
-    """`$FENCEPOST_CACHE`, else `fencepost` in the user's cache folder."""
-    if own := os.environ.get(CACHE_VARIABLE):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "fencepost"
+__all__ = ["class_path", "ensure", "is_fetched", "locked_versions"]
 
 
 def is_fetched(version: str) -> bool:

@@ -37,7 +37,9 @@ def ivy_jar() -> Path:
     folders = list(spec.submodule_search_locations or []) if spec else []
     jars = [jar for folder in folders for jar in Path(folder).glob("jars/ivy-*.jar")]
     if not jars:
-        raise DistributionError("PySpark with its Ivy is not installed here: run `make` again")
+        raise DistributionError(
+            "PySpark with its Ivy is not installed here: install Fencepost again"
+        )
     return jars[0]
 
 

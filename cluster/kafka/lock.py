@@ -4,9 +4,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.cache import cache_folder
 from contract.errors import DistributionError
+from contract.python import IS_INSTALLED
 
 LOCKS = Path(__file__).resolve().parent / "locks"
+_LOCKS_OF_USERS = "locks"
+"""In the cache: those that users of an installation make."""
 _HEADER = "# Made by `fencepost kafka lock`: group:artifact:version[:classifier] bytes sha256\n"
 _FIELDS = 3
 
@@ -72,9 +76,22 @@ class Lock:
         return reported
 
 
+def path_of_lock(name: str, folder: Path = LOCKS) -> Path:
+    """Return the path of a lock file, which need not exist.
+
+    One that an installation does not have belongs into the user's cache.
+    """
+    path = folder / f"{name}.lock"
+    if path.exists() or not IS_INSTALLED:
+        return path
+    return cache_folder() / _LOCKS_OF_USERS / path.name
+
+
 def locked_versions(folder: Path = LOCKS, of: str = "kafka") -> list[str]:
     """The versions of Kafka, or of a client, that have a lock file, oldest first."""
-    versions = [path.stem.removeprefix(f"{of}-") for path in folder.glob(f"{of}-*.lock")]
+    folders = [folder, *([cache_folder() / _LOCKS_OF_USERS] if IS_INSTALLED else [])]
+    found = {path.stem for folder in folders for path in folder.glob(f"{of}-*.lock")}
+    versions = [stem.removeprefix(f"{of}-") for stem in found]
     return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
 
 
@@ -84,7 +101,7 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
     Raises:
         DistributionError: there is none, or a line of it is invalid.
     """
-    path = folder / f"kafka-{version}.lock"
+    path = path_of_lock(f"kafka-{version}", folder)
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:

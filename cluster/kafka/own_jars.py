@@ -10,10 +10,10 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from cluster.kafka import distribution
 from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import locked_versions
 from contract.builds import Build, Choice, Jar, version_numbers
+from contract.cache import cache_folder
 from contract.errors import DistributionError, UsageError
 from contract.regular_files import replace_file
 
@@ -121,7 +121,7 @@ def _client_jars(name: str) -> tuple[Jar, ...]:
         if jars:
             return _hashed(jars, named)
         try:
-            classes = packed(path, distribution.cache_folder() / "classes")
+            classes = packed(path, cache_folder() / "classes")
         except OSError as error:
             raise UsageError(f"{named} can't be read: {error.strerror}: {error.filename}") from None
         if classes is None:

@@ -19,6 +19,7 @@ from cluster.java import javac_command
 from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import read_lock
+from contract.cache import cache_folder
 from contract.errors import DistributionError, UsageError
 
 PATCHES = Path(__file__).resolve().parent / "patches"
@@ -97,7 +98,7 @@ def build(patch: Patch) -> Build:
     """
     javac = javac_command()
     sources, class_path = fetch_sources(patch.version), distribution.class_path(patch.version)
-    folder = distribution.cache_folder() / "patched" / patch.version
+    folder = cache_folder() / "patched" / patch.version
     with alone_in(folder), tempfile.TemporaryDirectory(prefix="fencepost-patch-") as name:
         work = Path(name)
         tree, classes = work / "sources", work / "classes"
@@ -123,7 +124,7 @@ def fetch_sources(version: str) -> Path:
         DistributionError: there is no lock, or the download failed or has another hash.
     """
     (artifact,) = read_lock(version, PATCHES / version).artifacts
-    folder = distribution.cache_folder() / "sources" / version
+    folder = cache_folder() / "sources" / version
     with alone_in(folder):
         download(artifact, repository=repository_root(), folder=folder, advance=lambda _: None)
     return folder / artifact.file_name

@@ -39,7 +39,8 @@ _STDOUT = 1
 _SAID_BYTES = 2000
 
 _WHAT_TO_DO = (
-    "its container or the Docker daemon ended. See `docker ps --all`; `make clean` removes the rest"
+    "its container or the Docker daemon ended. See `docker ps --all`; `fencepost clean` removes "
+    "the rest"
 )
 
 _links: dict[tuple[int, str], "AgentLink"] = {}

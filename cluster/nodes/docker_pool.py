@@ -21,16 +21,16 @@ from typing import Any
 import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from cluster.kafka import distribution
 from cluster.nodes.docker_client import connect, explained, owned_by_root
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
+from contract.cache import cache_folder
 from contract.errors import NodeError, PrerequisiteError
 from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
 from contract.python import PACKAGES, python
 
 _ROOT = Path(__file__).resolve().parents[2]
-_COMPOSE_FILE = _ROOT / "docker-compose.yml"
+COMPOSE_FILE = _ROOT / "docker-compose.yml"
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _EMPTY = f"""
 for process in /proc/[0-9]*; do
@@ -64,7 +64,7 @@ class DockerPool:
         Raises:
             PrerequisiteError: no daemon, no image, too few nodes, or a name that is taken.
         """
-        self._compose = read_compose(_COMPOSE_FILE)
+        self._compose = read_compose(COMPOSE_FILE)
         remove_orphans()
         self._project, self._held = _take_project(str(self._compose["name"]))
         self._owner = HeldFolder(Path(gettempdir()), _OWNERS)
@@ -95,7 +95,8 @@ class DockerPool:
             client.images.get(service["image"])
         except ImageNotFound:
             raise PrerequisiteError(
-                f"the Docker image {service['image']} is missing. Build it with `make docker-image`"
+                f"the Docker image {service['image']} is missing. Build it with: "
+                "fencepost docker image"
             ) from None
         network = f"{self._project}_cluster"
         owner = {_OWNER: f"{socket.gethostname()}:{self._owner.path}"}
@@ -149,7 +150,7 @@ def read_compose(path: Path) -> dict[str, Any]:
 
     The folder of jars is this harness's cache, unless the environment names another.
     """
-    given = {"FENCEPOST_JARS": str(distribution.cache_folder() / "kafka"), **os.environ}
+    given = {"FENCEPOST_JARS": str(cache_folder() / "kafka"), **os.environ}
     filled = _VARIABLE.sub(lambda m: given.get(m[1]) or m[2] or "", path.read_text())
     content: dict[str, Any] = yaml.safe_load(filled)
     return content

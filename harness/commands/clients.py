@@ -56,5 +56,6 @@ def lock(
             f"{path} has other packages or hashes than the package index now. It is kept; replace "
             f"it with: fencepost clients lock {client} {version} --update"
         )
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, text)
     typer.echo(str(path))

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from cluster.kafka import distribution, patched
-from cluster.kafka.lock import LOCKS, Lock, locked_versions, read_lock
+from cluster.kafka.lock import Lock, locked_versions, path_of_lock, read_lock
 from cluster.kafka.resolve import make_lock
 from contract.errors import DistributionError
 from contract.program import say
@@ -68,9 +68,10 @@ def lock(
     require_kafka(version, option="kafka lock")
     with Terminal(stderr=True).status(f"resolving Kafka {version}"):
         made = make_lock(version)
-    path = LOCKS / f"kafka-{version}.lock"
+    path = path_of_lock(f"kafka-{version}")
     if os.path.lexists(path) and not is_update:
         _require_equal(made, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, made.text)
     typer.echo(f"{path}: {len(made.artifacts)} jars")
 

@@ -243,7 +243,7 @@ def _introduce(found: Playground) -> None:
         "see it all:                fencepost status --watch",
         f"inject a fault:            fencepost fault pause leader:{found.topics[0]}-0 --for 20s",
         "heal:                      fencepost heal",
-        "end:                       fencepost playground --stop, or make clean",
+        "end:                       fencepost playground --stop",
     ):
         _console.print(line)
 

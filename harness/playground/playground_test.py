@@ -3,7 +3,7 @@
 Cluster: 3 brokers and the topic orders, or what `fencepost playground` was asked for.
 Load:    what `fencepost produce` and `consume` start, and programs of the user.
 Fault:   those that `fencepost fault` injects.
-Expect:  nothing; a violation fails it. It runs until `fencepost playground --stop` or `make clean`.
+Expect:  nothing; a violation fails it. It runs until `fencepost playground --stop`.
 """
 
 import os

@@ -70,17 +70,20 @@ def find(results: Path) -> Playground:
     """
     if not is_held(results / KEEPER):
         if os.path.lexists(results / FILE):
-            raise UsageError("the playground has ended: make playground starts a new one")
-        raise UsageError("no playground runs here: make playground")
+            raise UsageError("the playground has ended: fencepost playground starts a new one")
+        raise UsageError("no playground runs here: fencepost playground")
     try:
         return msgspec.json.decode(read_file(results / FILE), type=Playground)
     except FileNotFoundError:
         raise UsageError(
-            "the playground is not up yet, or is about to end: wait, or end it with: make clean"
+            "the playground is not up yet, or is about to end: wait, or end it with: "
+            "fencepost clean"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OSError) as error:
         file = results / FILE
-        raise NodeError(f"{file} is damaged ({error}): end the playground: make clean") from None
+        raise NodeError(
+            f"{file} is damaged ({error}): end the playground: fencepost clean"
+        ) from None
 
 
 def write_down(playground: Playground, results: Path) -> None:

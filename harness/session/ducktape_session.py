@@ -227,7 +227,7 @@ def _remove_containers() -> None:
     except (DockerException, OSError, PrerequisiteError) as error:
         _console.print(
             f"the Docker daemon does not respond ({error}), so containers of this run may remain. "
-            "Start the daemon, then run `make clean` to remove them",
+            "Start the daemon, then run `fencepost clean` to remove them",
             style="yellow",
             soft_wrap=True,
         )

@@ -34,7 +34,7 @@ def missing() -> str | None:
     try:
         connect().images.get(image())
     except ImageNotFound:
-        return "the nodes' image is not built: make docker-image"
+        return "the nodes' image is not built: fencepost docker image"
     return None
 
 

@@ -153,7 +153,7 @@ def test_without_an_image(tmp_path: Path) -> None:
     code, said = run_baseline(tmp_path, FENCEPOST_IMAGE="fencepost-nowhere:0")
     assert code == PrerequisiteError.exit_code
     assert said.count("error:") == 1
-    assert "make docker-image" in said
+    assert "fencepost docker image" in said
 
 
 def test_an_old_daemon_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

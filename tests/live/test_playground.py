@@ -36,7 +36,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert started.returncode == 0, started.stderr
     assert "fencepost shell node-1" in started.stdout
     yield folder
-    swept = [sys.executable, "-m", "harness.leftovers", str(folder)]
+    swept = [sys.executable, "-m", "harness", "clean", "--results", str(folder)]
     subprocess.run(swept, cwd=ROOT, check=True)
 
 

@@ -194,6 +194,6 @@ def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path:
     harness.communicate()
     wait_until(lambda: not brokers_below(tmp_path), what="the brokers' end", timeout_seconds=30)
     assert list((tmp_path / ".nodes").glob("session-*"))
-    swept = [sys.executable, "-m", "harness.leftovers", str(tmp_path)]
+    swept = [sys.executable, "-m", "harness", "clean", "--results", str(tmp_path)]
     subprocess.run(swept, cwd=ROOT, check=True)
     assert not list((tmp_path / ".nodes").glob("session-*"))

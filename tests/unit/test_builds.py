@@ -31,6 +31,7 @@ from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.doctor import diagnose
 from cluster.nodes.local import LocalNode
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
+from contract.cache import CACHE_VARIABLE
 from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
 from contract.nights import PlannedRun
@@ -310,7 +311,7 @@ def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
     line: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Lock("9.9.9", (Artifact("a", "b", "1.0", "", 10, HASH),))
-    monkeypatch.setattr(kafka, "LOCKS", tmp_path)
+    monkeypatch.setattr(kafka, "path_of_lock", lambda name: tmp_path / f"{name}.lock")
     monkeypatch.setattr(kafka, "make_lock", lambda _: made)
     path = tmp_path / "kafka-9.9.9.lock"
     kafka.lock("9.9.9")
@@ -334,7 +335,7 @@ CONSUMER = "org/apache/kafka/clients/consumer/KafkaConsumer.class"
 @pytest.fixture(autouse=True)
 def _new_files_each_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own_jars.forget()
-    monkeypatch.setenv(distribution.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
 
 
 def jar(path: Path, **content: str) -> Path:

@@ -19,8 +19,8 @@ from contract.errors import FaultError, FencepostError, NodeError, UsageError
 from contract.locks import HeldName, is_held
 from harness.clients.command import Call
 from harness.commands import playground as commands
+from harness.commands.clean import end_playground
 from harness.commands.playground import _start, playground
-from harness.leftovers import end_playground
 from harness.playground import serve as serving
 from harness.playground.serve import Orders, Views, serve
 from harness.playground.shape import shape_of
@@ -151,7 +151,7 @@ def test_one_that_does_not_come_up_is_reported(
 def test_garbage_of_a_living_one_names_the_mend(
     garbage: Path, held: "subprocess.Popen[str]"
 ) -> None:
-    with pytest.raises(NodeError, match="make clean"):
+    with pytest.raises(NodeError, match="fencepost clean"):
         find(garbage)
     found = keeper(garbage)
     assert found is not None
@@ -161,7 +161,7 @@ def test_garbage_of_a_living_one_names_the_mend(
 def test_a_living_one_is_found_and_ended(tmp_path: Path, held: "subprocess.Popen[str]") -> None:
     with pytest.raises(UsageError, match="not up yet"):
         find(tmp_path)
-    with pytest.raises(UsageError, match="make clean"):
+    with pytest.raises(UsageError, match="fencepost clean"):
         playground(results=tmp_path, stop=True)
     write_down(PLAYGROUND, tmp_path)
     forget_ended(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 from analysis import prepare
 from analysis.engine import prepared as module
 from analysis.engine.duckdb import Database
-from analysis.engine.prepared import _made, _maker, prepared, write
+from analysis.engine.prepared import _made, prepared, write
 from analysis.runs.load import load_on_duckdb
 from analysis.statements import registry
 from analysis.statements.registry import CHECKS, output_columns
@@ -118,7 +118,7 @@ def own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """Be as a new process."""
-    for known in (prepared, _made, _maker, output_columns):
+    for known in (prepared, _made, output_columns):
         known.cache_clear()
 
 
@@ -151,7 +151,7 @@ def test_what_is_in_no_file_is_prepared_once(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("own_file")
 def test_what_other_code_prepared_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as of_another_release:
-        of_another_release.setattr(module, "_maker", lambda: "another release")
+        of_another_release.setattr(module, "_BY", "another release")
         of_another_release.setattr(module, "in_duckdb", lambda _: "SELECT 'another spelling'")
         write([KNOWN], {})
         assert prepared(KNOWN).in_duckdb == "SELECT 'another spelling'"

@@ -250,4 +250,4 @@ def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
     summary = msgspec.json.decode((there / "report" / "summary.json").read_bytes())
     assert [row["verdict"] for row in summary["runs"]] == ["pass", "undecided"]
     assert "viewfs://m/runs/b/plan.json" in summary["runs"][1]["error"]
-    assert {path.name for path in tmp_path.iterdir()} <= {"there", "spark-warehouse"}
+    assert {path.name for path in tmp_path.iterdir()} <= {"there"}

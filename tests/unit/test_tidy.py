@@ -46,7 +46,6 @@ FLOORS = [
     "nightly",
     "commands",
     "cli",
-    "leftovers",
     "__main__",
 ]
 ROOMS_OF_ANALYSIS = [
@@ -56,6 +55,7 @@ ROOMS_OF_ANALYSIS = [
     "facts",
     "checks",
     "verdict",
+    "prepare",
     "report",
     "comparison",
     "judging",
@@ -65,7 +65,6 @@ ROOMS_OF_ANALYSIS = [
     "opening",
     "early",
     "cli",
-    "prepare",
     "linting",
     "__main__",
 ]

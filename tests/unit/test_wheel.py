@@ -43,7 +43,11 @@ def run(built: Path, users: Path, *arguments: str) -> "subprocess.CompletedProce
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=users,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (users, built)))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (users, built))),
+            "FENCEPOST_CACHE": str(users / "cache"),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -85,6 +89,20 @@ def test_a_command_runs_beside_packages_of_the_user(built: Path, users: Path) ->
     ended = run(built, users, "-m", "fencepost", "analyze", "nowhere")
     assert (ended.returncode, ended.stdout) == (64, "")
     assert "nowhere" in ended.stderr
+
+
+def test_what_is_made_later_is_in_the_cache_of_the_user(built: Path, users: Path) -> None:
+    names = "FILE, path_of_lock('kafka-1.2.3'), path_of_lock('kafka-4.4.0')"
+    program = (
+        "from fencepost.analysis.engine.prepared import FILE\n"
+        "from fencepost.cluster.kafka.lock import path_of_lock\n"
+        f"print(*({names}))"
+    )
+    ended = run(built, users, "-P", "-c", program)
+    assert ended.returncode == 0, ended.stderr
+    prepared, own_lock, lock = map(Path, ended.stdout.split())
+    assert (prepared.parent, own_lock.parent) == (users / "cache", users / "cache" / "locks")
+    assert lock.parent == built / TOP / "cluster" / "kafka" / "locks"
 
 
 def test_an_import_or_a_name_is_changed_and_nothing_else() -> None:

@@ -1,25 +1,26 @@
-"""Removes the leftovers of killed runs: `python -m harness.leftovers RESULTS`."""
+"""`fencepost clean`: removes the leftovers of killed runs."""
 
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
+import typer
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
+from harness.commands.options import RESULTS, Results
 from harness.playground.state import forget, keeper
 from harness.session.node_root import sweep
 
 _END_SECONDS = 60
 
 
-def main() -> None:
+def clean(results: Results = RESULTS) -> None:
     """End a playground, and remove folders of dead sessions and containers of dead runs."""
-    end_playground(Path(sys.argv[1]))
-    print(f"removed the folders of {sweep(Path(sys.argv[1]))} dead sessions")
+    end_playground(results)
+    typer.echo(f"removed the folders of {sweep(results)} dead sessions")
     if docker_problem() is None:
-        print(f"removed {remove_orphans()} containers of dead runs")
+        typer.echo(f"removed {remove_orphans()} containers of dead runs")
 
 
 def end_playground(results: Path) -> None:
@@ -31,9 +32,5 @@ def end_playground(results: Path) -> None:
         if (process := keeper(results)) is not None:
             process.terminate()
             process.wait(_END_SECONDS)
-            print("ended the playground")
+            typer.echo("ended the playground")
     forget(results)
-
-
-if __name__ == "__main__":
-    main()
