@@ -14,6 +14,7 @@ import msgspec
 
 from contract.builds import Build, Choice, released
 from contract.errors import UsageError
+from contract.python import IS_INSTALLED
 
 GLOBALS_KEY = "fencepost"
 _ROOT = Path(__file__).resolve().parents[1]
@@ -78,8 +79,11 @@ def rerun_command(
 
 
 def git_head() -> str:
-    """Return the current commit, with `+changes` if files differ; `unknown` outside git."""
-    head = _git("rev-parse", "HEAD")
+    """Return the commit of this code, with `+changes` if files differ; else `unknown`.
+
+    An installation may be in a repository of its user.
+    """
+    head = None if IS_INSTALLED else _git("rev-parse", "HEAD")
     if head is None:
         return "unknown"
     return f"{head}+changes" if _git("status", "--porcelain") else head

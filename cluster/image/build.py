@@ -1,4 +1,4 @@
-"""Build the nodes' image (`fencepost docker image`).
+"""Build the image of nodes, or that of the whole tool (`fencepost docker image`).
 
 The public base is used where it can be pulled. On a host without a registry, a base is made from
 Debian's own packages with mmdebstrap.
@@ -8,9 +8,11 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import requires
+from importlib.metadata import distribution, requires
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import docker
 from docker.errors import APIError, BuildError, DockerException, ImageNotFound
@@ -20,9 +22,10 @@ from packaging.utils import canonicalize_name
 from cluster.clients.versions import for_nodes
 from cluster.nodes.docker_client import connect
 from contract.errors import PrerequisiteError
-from contract.python import python
+from contract.python import IS_INSTALLED, PACKAGES, python
 
-IMAGE = "fencepost-node:0.1.0"
+IMAGE, IMAGE_OF_TOOL = "fencepost-node:0.1.0", "fencepost:0.1.0"
+_STAGE, _STAGE_OF_TOOL, _OF_A_STAGE = "node", "tool", "fencepost.stage"
 PUBLIC_BASE = (
     "python:3.11-slim-bookworm"
     "@sha256:0bee7276f83efd4a1ee05bbbf4281d95ed28e079220a9457f25a93e3f1e3c31b"
@@ -32,6 +35,7 @@ same image. The Docker Official Images list newer ones in docker-library/repo-in
 
 LOCAL_BASE = "fencepost-base:bookworm"
 
+_OWN = "fencepost"
 _ROOT = Path(__file__).resolve().parents[2]
 _WHEELS = ("jpype1", "msgspec", "pyarrow", "pyroute2")
 """The packages that every worker may import, in addition to its client."""
@@ -50,30 +54,46 @@ _NODE = {
 _PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"
 
 
-def build(*, base: str | None = None) -> str:
+def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
     """Build the image from a base that has Python 3.11; returns its name.
 
     Java comes from the base, else from the wheel that carries a runtime.
 
+    Args:
+        base: its name; None: the public one.
+        tool_with: for the image of the tool, the folder of a Kafka version's jars, which it has.
+
     Raises:
         PrerequisiteError: no base is available, or the build failed; says what to do.
     """
+    name, stage = (IMAGE_OF_TOOL, _STAGE_OF_TOOL) if tool_with else (IMAGE, _STAGE)
     client = connect()
     chosen = base or _base(client)
-    with tempfile.TemporaryDirectory(prefix="fencepost-image-") as name:
-        context = Path(name)
+    with tempfile.TemporaryDirectory(prefix="fencepost-image-") as folder:
+        context = Path(folder)
         shutil.copy(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
-        _download_wheels(context / "wheels", with_java=chosen != LOCAL_BASE)
+        of_nodes = wheels(with_java=chosen != LOCAL_BASE)
+        _download(of_nodes, context / "wheels")
+        if tool_with:
+            _add_tool(context, of_nodes)
+            shutil.copytree(tool_with, context / "kafka" / tool_with.name)
         try:
             client.images.build(
-                path=name, tag=IMAGE, buildargs={"BASE_IMAGE": chosen}, rm=True, forcerm=True
+                path=folder,
+                tag=name,
+                target=stage,
+                buildargs={"BASE_IMAGE": chosen},
+                rm=True,
+                forcerm=True,
             )
         except BuildError as error:
             said = "".join(line.get("stream", "") for line in error.build_log)
             raise PrerequisiteError(f"the image can't be built from {chosen}: {said}") from error
         except APIError as error:
             raise PrerequisiteError(f"the image can't be built: {error.explanation}") from error
-    return IMAGE
+        finally:
+            client.images.prune(filters={"dangling": True, "label": _OF_A_STAGE})
+    return name
 
 
 def _base(client: docker.DockerClient) -> str:
@@ -109,26 +129,59 @@ def _make_base(client: docker.DockerClient, *, why: str) -> str:
     return LOCAL_BASE
 
 
-def _download_wheels(folder: Path, *, with_java: bool) -> None:
-    """The locked wheels that workers import, for Python 3.11 on this machine's architecture."""
+def _download(packages: Mapping[str, str], folder: Path) -> None:
+    """Locked packages as wheels, for Python 3.11 on this machine's architecture.
+
+    Those that have none are written in Python alone, and built here.
+    """
     folder.mkdir()
     requirements = folder.parent / "requirements.txt"
-    requirements.write_text("\n".join(wheels(with_java=with_java).values()))
-    command = python("pip", "download", "--quiet", "--disable-pip-version-check")
-    command += ["--no-deps", "--require-hashes", "--only-binary=:all:"]
-    command += [*for_nodes(), "--dest", str(folder), "-r", str(requirements)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    requirements.write_text("\n".join(packages.values()))
+    _pip("download", "--require-hashes", *for_nodes(), f"--dest={folder}", f"-r{requirements}")
+    for source in folder.glob("*.tar.gz"):
+        _pip("wheel", f"--wheel-dir={folder}", str(source))
+        source.unlink()
+
+
+def _add_tool(context: Path, of_nodes: Mapping[str, str]) -> None:
+    """The wheels of Fencepost and of all that it needs and nodes do not."""
+    locked = _with_needed(set(_packages(extra="clients")) - {_OWN})
+    needed = {name: entry for name, entry in locked.items() if name not in of_nodes}
+    _download(needed, context / "tool")
+    if IS_INSTALLED:
+        _pack(context / "tool")
+    else:
+        _pip("wheel", "--no-build-isolation", f"--wheel-dir={context / 'tool'}", str(PACKAGES))
+
+
+def _pack(folder: Path) -> None:
+    """Make the wheel again from which this was installed."""
+    own = distribution(_OWN)
+    with ZipFile(folder / f"{_OWN}-{own.version}-py3-none-any.whl", "w", ZIP_DEFLATED) as wheel:
+        for file in own.files or ():
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                wheel.write(str(file.locate()), str(file))
+
+
+def _pip(*arguments: str) -> None:
+    command = python("pip", arguments[0], "--quiet", "--disable-pip-version-check", "--no-deps")
+    ended = subprocess.run([*command, *arguments[1:]], capture_output=True, text=True, check=False)
     if ended.returncode != 0:
-        raise PrerequisiteError(f"the image's wheels can't be downloaded: {ended.stderr.strip()}")
+        raise PrerequisiteError(f"the image's wheels can't be made: {ended.stderr.strip()}")
 
 
 def client_packages() -> list[str]:
     """The packages of the clients that run in Python: the extra `clients`."""
-    needed = [Requirement(one) for one in requires("fencepost") or ()]
+    return sorted(set(_packages(extra="clients")) - set(_packages()))
+
+
+def _packages(extra: str = "") -> list[str]:
+    """The packages that Fencepost itself needs, also with an extra."""
+    needed = [Requirement(one) for one in requires(_OWN) or ()]
     return [
         canonicalize_name(one.name)
         for one in needed
-        if one.marker is not None and one.marker.evaluate({"extra": "clients"})
+        if one.marker is None or one.marker.evaluate({**_NODE, "extra": extra})
     ]
 
 
@@ -141,8 +194,11 @@ def wheels(*, with_java: bool = False) -> dict[str, str]:
     Raises:
         PrerequisiteError: requirements.lock does not hold one of them.
     """
-    waiting = [*_WHEELS, *client_packages(), *([_JAVA_WHEEL] if with_java else [])]
-    locked = _locked()
+    return _with_needed([*_WHEELS, *client_packages(), *([_JAVA_WHEEL] if with_java else [])])
+
+
+def _with_needed(names: Iterable[str]) -> dict[str, str]:
+    waiting, locked = list(names), _locked()
     chosen: dict[str, str] = {}
     while waiting:
         name = waiting.pop()

@@ -1,14 +1,18 @@
-"""`fencepost docker`: the nodes' image, and the Compose file of a pool that is kept."""
+"""`fencepost docker`: images, and the Compose file of a pool that is kept."""
 
 from typing import Annotated
 
 import typer
 
 from cluster.image.build import build
+from cluster.kafka import distribution
 from cluster.nodes.docker_pool import COMPOSE_FILE
 from contract.terminal import Terminal
+from harness.commands.requirements import DEFAULT_KAFKA
 
-app = typer.Typer(help="The image of Docker nodes, and the Compose file of a pool that is kept.")
+app = typer.Typer(
+    help="The images of nodes and of the tool; the Compose file of a pool that is kept."
+)
 
 
 @app.command()
@@ -18,10 +22,14 @@ def image(
         str | None,
         typer.Option(help="An image with Python 3.11 to build from, instead of the public one."),
     ] = None,
+    is_tool: Annotated[
+        bool, typer.Option("--tool", help="The image of the tool, with the default Kafka version.")
+    ] = False,
 ) -> None:
     """Build the image of nodes, and print its name."""
-    with Terminal(stderr=True).status("building the nodes' image"):
-        typer.echo(build(base=base))
+    tool_with = distribution.ensure(DEFAULT_KAFKA) if is_tool else None
+    with Terminal(stderr=True).status("building the image"):
+        typer.echo(build(base=base, tool_with=tool_with))
 
 
 @app.command()

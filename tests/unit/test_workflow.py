@@ -1,7 +1,10 @@
-"""The Makefile and the workflow of GitHub Actions call what there is."""
+"""The Makefile and what GitHub Actions runs call what there is."""
 
+import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,8 @@ from typer.testing import CliRunner
 
 from analysis.report.outputs import FAMILIES, OUTPUT_FILES
 from contract.findings import FINDINGS
+from contract.nights import NightRow
+from contract.verdicts import UnexpectedFindings, Verdict
 from harness.cli import app
 
 # What `make` hands to the shell: a path is one word, whatever is in it.
@@ -83,23 +88,143 @@ def test_each_test_is_run_by_one_target() -> None:
     assert quick | live == with_marks(set((ROOT / "tests").rglob("test_*.py")))
 
 
-# The workflow of GitHub Actions calls what there is; docs/outputs.md names what is written.
+# What GitHub Actions runs is there; docs/outputs.md names what is written.
 
 
-WORKFLOW: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/fencepost.yml").read_text())
 PAGE = (ROOT / "docs" / "outputs.md").read_text()
-STEPS: list[dict[str, Any]] = WORKFLOW["jobs"]["night"]["steps"]
+TEXT = (ROOT / "action.yml").read_text()
+ACTION: dict[str, Any] = yaml.safe_load(TEXT)
+STEPS: dict[str, dict[str, Any]] = {
+    step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step
+}
+FOLDER = ROOT / ".github" / "action"
+SUMMARY = "report/summary.md"
+A_NIGHT = """
+case " $* " in *" --json "*) exit 64;; esac
+mkdir -p "$RESULTS/nightly/smoke-2"
+cp -r "$NIGHT/." "$RESULTS/nightly/smoke-2"
+exit 1
+"""
 
 
-@pytest.mark.parametrize("name", ["fencepost.yml", "docs.yml"])
+@pytest.mark.parametrize("name", [".github/workflows/docs.yml", "action.yml"])
 def test_actions_are_pinned_by_a_commit_and_no_secret_is_used(name: str) -> None:
-    text = (ROOT / ".github" / "workflows" / name).read_text()
+    text = (ROOT / name).read_text()
     used = re.findall(r"uses: (.*)", text)
     assert used
     pinned = re.compile(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
     assert [one for one in used if not pinned.fullmatch(one)] == []
     assert "secrets" not in text
-    assert yaml.safe_load(text)["permissions"] == {"contents": "read"}
+
+
+def test_the_workflow_runs_the_action() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/fencepost.yml").read_text())
+    assert workflow["permissions"] == {"contents": "read"}
+    *_, used = workflow["jobs"]["night"]["steps"]
+    assert used["uses"] == "./"
+    assert set(used["with"]) <= set(ACTION["inputs"])
+
+
+def test_a_script_of_the_action_gets_what_it_reads() -> None:
+    for name, step in STEPS.items():
+        script = FOLDER / f"{name}.sh"
+        assert step["run"] == f'"$GITHUB_ACTION_PATH/.github/action/{script.name}"'
+        assert os.access(script, os.X_OK)
+        read = set(re.findall(r"\$\{?([A-Z_]+)", script.read_text()))
+        assert read <= {*step["env"], *OF_GITHUB}
+        outputs = re.findall(rf"steps\.{name}\.outputs\.([a-z-]+)", TEXT)
+        assert {f"{one}=" in script.read_text() for one in outputs} == {True}
+
+
+OF_GITHUB = ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP")
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Path:
+    """A night as the action finds it: one run as expected, one that failed, one undecided."""
+    folder = tmp_path / "made"
+    (folder / "report").mkdir(parents=True)
+    (folder / "report" / "summary.md").write_text("a row a run\n")
+    runs = [
+        row("baseline", "expected", None),
+        row("zombie_leader", "unexpected", "runs/1/report/index.html"),
+        {**row("canary", "undecided", None), "error": "100% of it\nis lost"},
+    ]
+    (folder / "report" / "summary.json").write_text(json.dumps({"runs": runs}))
+    report = folder / "runs" / "1" / "report"
+    report.mkdir(parents=True)
+    found = {"check": "lost_record", "first": {"cause": "7 records were truncated"}}
+    verdict = {"unexpected": [found], "doubts": ["a gap"]}
+    (report / "verdict.json").write_text(json.dumps(verdict))
+    return folder
+
+
+def row(scenario: str, outcome: str, report: str | None) -> dict[str, Any]:
+    given = {"scenario": scenario, "kafka": "4.4.0", "outcome": outcome, "report": report}
+    return {**given, "verdict": "fail", "expect": "pass", "error": None, "rerun": "fencepost run"}
+
+
+def step_of_night(tmp_path: Path, night: Path, program: str) -> tuple[int, str, str, str]:
+    """What the step prints, and what it gives to GitHub, if `fencepost` is this program."""
+    (tmp_path / "fencepost").write_text(f"#!/bin/sh\n{program}")
+    (tmp_path / "fencepost").chmod(0o755)
+    (tmp_path / "own.yml").touch()
+    out, summary = tmp_path / "output", tmp_path / "summary"
+    given = {"SUITE": "own.yml", "CLUSTER": "embedded", "RESULTS": "results", "ARGUMENTS": "-v"}
+    of_github = {"GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(summary)}
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(
+        ["bash", str(FOLDER / "night.sh")],
+        cwd=tmp_path,
+        env={**os.environ, **given, **of_github, "PATH": path, "NIGHT": str(night)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    shown = summary.read_text() if summary.exists() else ""
+    return ended.returncode, ended.stdout, out.read_text(), shown
+
+
+def test_the_step_of_the_night_writes_summary_annotations_and_outputs(
+    tmp_path: Path, night: Path
+) -> None:
+    code, printed, outputs, summary = step_of_night(tmp_path, night, A_NIGHT)
+    assert (code, summary) == (1, "a row a run\n")
+    assert outputs == "exit-code=1\nnight=results/nightly/smoke-2\n"
+    assert printed.splitlines() == [
+        (
+            "::error file=own.yml,title=zombie_leader%2C Kafka 4.4.0%3A fail%2C expected pass::"
+            "lost_record: 7 records were truncated%0Aa gap%0Aagain: fencepost run"
+        ),
+        (
+            "::warning file=own.yml,title=canary%2C Kafka 4.4.0%3A fail%2C expected pass::"
+            "100%25 of it%0Ais lost%0Aagain: fencepost run"
+        ),
+    ]
+
+
+def test_a_night_that_was_not_judged_shows_no_earlier_one(tmp_path: Path, night: Path) -> None:
+    earlier = tmp_path / "results" / "nightly" / "smoke-1"
+    shutil.copytree(night, earlier)
+    os.utime(earlier / SUMMARY, (0, 0))
+    code, printed, outputs, summary = step_of_night(tmp_path, night, "exit 69")
+    assert (code, outputs, summary) == (69, "exit-code=69\n", "")
+    assert printed == "::error title=fencepost::the night was not judged, exit code 69\n"
+
+
+def test_what_is_annotated_are_fields_of_the_contract() -> None:
+    fields = {kind: set(kind.__struct_fields__) for kind in (NightRow, Verdict)}
+    assert set(row("", "", None)) <= fields[NightRow]
+    assert {"unexpected", "doubts"} <= fields[Verdict]
+    assert {"check", "first"} <= set(UnexpectedFindings.__struct_fields__)
+
+
+def test_the_command_of_the_action_exists() -> None:
+    script = (FOLDER / "night.sh").read_text()
+    (command,) = (line.split() for line in script.splitlines() if line.startswith("fencepost "))
+    shown = CliRunner().invoke(app, [command[1], "--help"], env={"COLUMNS": "200"}).output
+    for option in (word for word in command if word.startswith("--")):
+        assert option in shown
 
 
 def test_the_site_is_published_by_a_job_of_its_own() -> None:
@@ -110,23 +235,6 @@ def test_the_site_is_published_by_a_job_of_its_own() -> None:
     (built,) = [step["run"] for step in jobs["build"]["steps"] if "run" in step]
     assert built.startswith("make docs REPOSITORY=")
     assert jobs["build"]["steps"][-1]["with"] == {"path": "build/site/html"}
-
-
-def test_the_commands_of_the_workflow_exist() -> None:
-    runs = [step["run"] for step in STEPS if "run" in step]
-    (command,) = (run.split() for run in runs if "fencepost" in run)
-    shown = CliRunner().invoke(app, [command[1], "--help"], env={"COLUMNS": "200"}).output
-    for option in (word for word in command if word.startswith("--")):
-        assert option in shown
-    (target,) = (run.removeprefix("make ") for run in runs if run.startswith("make "))
-    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-
-
-def test_the_summary_is_shown_and_the_reports_are_kept_also_after_a_failure() -> None:
-    always = [step for step in STEPS if step.get("if") == "always()"]
-    summary, kept = always
-    assert f"report/{OUTPUT_FILES[1]}" in summary["run"]
-    assert "report/" in kept["with"]["path"]
 
 
 @pytest.mark.parametrize("name", [*OUTPUT_FILES, *FINDINGS.names, *FAMILIES])
