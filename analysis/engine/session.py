@@ -70,7 +70,8 @@ def open_session(
         .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
         # Runs at URIs are a union with a partition each (`analysis.tasks.as_frame`).
         .config("spark.sql.unionOutputPartitioning", "false")
-        .config("spark.sql.warehouse.dir", str(temporary / "warehouse"))  # Not the current folder.
+        # Otherwise a folder in the current one.
+        .config("spark.sql.warehouse.dir", (temporary / "warehouse").as_uri())
         .config(map={**OF_SQL})
         .config("spark.driver.memory", _MEMORY[engine])
     )
