@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distribution, requires
 from pathlib import Path
@@ -92,7 +93,8 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
         except APIError as error:
             raise PrerequisiteError(f"the image can't be built: {error.explanation}") from error
         finally:
-            client.images.prune(filters={"dangling": True, "label": _OF_A_STAGE})
+            with suppress(APIError):  # It may be in use by another build.
+                client.images.prune(filters={"dangling": True, "label": _OF_A_STAGE})
     return name
 
 
