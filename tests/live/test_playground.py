@@ -183,7 +183,7 @@ def test_what_makes_no_sense_is_reported(
 def test_nothing_runs_here(tmp_path: Path) -> None:
     refused = fencepost("fault", "pause", "broker:1", "--results", str(tmp_path))
     assert refused.returncode == 64
-    assert "make playground" in refused.stderr
+    assert "fencepost playground" in refused.stderr
 
 
 def test_its_end_leaves_nothing(results: Path) -> None:
