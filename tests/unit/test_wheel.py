@@ -56,11 +56,11 @@ def run(built: Path, users: Path, *arguments: str) -> "subprocess.CompletedProce
 
 def test_a_wheel_has_one_package_and_every_file(built: Path) -> None:
     listed = subprocess.run(
-        ["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", TOP, *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    files = [*listed.stdout.split(), *FILES]
+    names = [name.removeprefix(f"{TOP}/") for name in (*listed.stdout.split(), *FILES)]
     assert [one.name for one in built.iterdir()] == [TOP]
-    assert [name for name in files if not (built / TOP / name).is_file()] == []
+    assert [name for name in names if not (built / TOP / name).is_file()] == []
 
 
 def test_no_module_imports_a_package_of_the_user(built: Path, users: Path) -> None:
