@@ -44,14 +44,18 @@ class CommitEpoch(enum.StrEnum):
 
 
 class Manner(enum.StrEnum):
-    """How a group commits: message and stored only with librdkafka, sync and auto with any client.
+    """How a group commits: sync, auto, periodic and unawaited with any client.
 
-    The others are for a Java client.
+    Message and stored are for librdkafka, the others for a Java client.
 
     sync: `commitSync`, or `commit()` of a Python client; with style record without arguments, with
         any other with the offsets.
     async: `commitAsync`, and the wait for its response.
     auto: `enable.auto.commit`: the client commits by itself, Java's only when it is closed.
+    periodic: `enable.auto.commit` with the client's `auto.commit.interval.ms`, or that of the
+        group's settings.
+    unawaited: `commitAsync` after each poll that returned records, without a wait for its response;
+        when the story orders a commit, as before a close, `commitSync`.
     revoked: `commitSync` in `onPartitionsRevoked`, when the consumer is closed.
     auto-revoked: `enable.auto.commit`, and a commit in `onPartitionsRevoked` as well.
     external: the application stores offset and epoch itself, commits nothing to Kafka, and seeks
@@ -65,6 +69,8 @@ class Manner(enum.StrEnum):
     SYNC = "sync"
     ASYNC = "async"
     AUTO = "auto"
+    PERIODIC = "periodic"
+    UNAWAITED = "unawaited"
     REVOKED = "revoked"
     AUTO_REVOKED = "auto-revoked"
     EXTERNAL = "external"
@@ -73,7 +79,7 @@ class Manner(enum.StrEnum):
     STORED = "stored"
 
 
-BY_THE_CLIENT = (str(Manner.AUTO), str(Manner.AUTO_REVOKED))
+BY_THE_CLIENT = (str(Manner.AUTO), str(Manner.PERIODIC), str(Manner.AUTO_REVOKED))
 """Manners of which the client commits by itself, and reports nothing."""
 
 

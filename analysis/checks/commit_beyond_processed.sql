@@ -7,7 +7,8 @@ explanation: A first commit at the position where the group started without a co
 permitted: a reset had led to exactly that offset; or by an election since that permits the loss
   of the record before. It may have been a control record.
 undecided: the group's client commits by itself, and the record was delivered later. Such a
-  commit can be stored while the poll that delivers the record returns.
+  commit can be stored while the poll that delivers the record returns. Or its member's worker was
+  killed, perhaps in such a poll, and the client is not Java's.
 evaluates: every commit whose previous record is known, and is no control record.
 source: >-
   `KafkaConsumer.commitSync`: the committed offset is that of the next record to be consumed.
@@ -25,6 +26,10 @@ cases:
   when: is_by_client and delivered_micros is not null
   cause: record {offset - 1} was delivered to the group {seconds:.1f} s after its client
     committed by itself
+- undecided: cut off
+  when: cut_off is not null
+  cause: 'record {offset - 1} is in no poll of {cut_off}, whose worker was killed; its client
+    committed by itself, perhaps in a poll that was cut off'
 - permitted: truncated
   when: replaced_by is not null and permit is not null
   cause: record {offset - 1} was not delivered to the group; the log has another one there since,
@@ -35,7 +40,7 @@ cases:
     of epoch {replaced_by}
 - violation: unread
   cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group
-evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit
+evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit, cut_off
 place:
   offset_first: offset
   offset_last: offset
@@ -68,12 +73,16 @@ delivered as (
   where polled_micros > committed_micros
   group by all
 ),
+killed as (
+  select {{ commit_key }}, max(member) as cut_off from cut_off_commits group by all
+),
 judged as (
-  select c.*, timeline, delivered_micros, is_by_client,
+  select c.*, timeline, delivered_micros, is_by_client, cut_off,
     (delivered_micros - committed_micros) / {{ micros_per_second }} as seconds
   from {{ with_reset_to("beyond") }} as c
   left anti join hidden using ({{ commit_key }})
   left join delivered using ({{ commit_key }})
+  left join killed using ({{ commit_key }})
   left join timelines using (topic, partition)
   left join planned_groups using (group)
   where previous_offset is not null or not reset_cause <=> 'no_commit'

@@ -13,7 +13,8 @@ permitted: >-
   unclean elections a truncation led it past records of older epochs, to the offset that the
   protocol requires of the leader: the end of the largest epoch that is not above the requested
   one.
-undecided: the history of a member lacks events; a group that commits the epochs of its records
+undecided: the history of a member lacks events; a client that commits by itself, and is not Java's,
+  had committed the record when its worker was killed, perhaps in a poll that returned it; a group that commits the epochs of its records
   noticed a truncation, but was led elsewhere above the divergence.
 evaluates: every delivery.
 source: >-
@@ -32,6 +33,10 @@ cases:
 - permitted: skipped by an administrator
   when: set_to is not null
   cause: an administrator set the group's offset to {set_to}, past the records
+- undecided: skipped in a poll that was cut off
+  when: cut_off is not null and not is_replaced
+  cause: '{cut_off}, whose client commits by itself, had committed the record when its worker was
+    killed, perhaps in a poll that returned it'
 - permitted: divergent offset too high
   when: is_replaced and is_unvalidated and commit_epoch = 'none' and truncated_to is not null
   cause: the offset was committed without a leader epoch, so it could not be validated
@@ -61,7 +66,7 @@ cases:
   cause: neither a truncation nor a reset explains the skip
   undecided_if: is_gapped
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
-  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit
+  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit, cut_off
 */
 with began as (
   select group, topic, partition, max(committed_offset) as unvalidated_below
@@ -69,9 +74,17 @@ with began as (
   where committed_epoch < 0
   group by all
 ),
+cut_off as (
+  select group, topic, partition, n.offset, leader_epoch, max(member) as cut_off
+  from never_delivered as n
+  join cut_off_commits as c using (group, topic, partition)
+  where n.offset >= read_to and n.offset < c.offset
+  group by all
+),
 skipped as (
   select *, coalesce(offset < unvalidated_below, false) as is_unvalidated
   from explained_skips
+  left join cut_off using (group, topic, partition, offset, leader_epoch)
   left join began using (group, topic, partition)
   left join timelines using (topic, partition)
 ),
@@ -82,4 +95,4 @@ judged as (
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
-  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, leader_epoch") }}
+  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, cut_off, leader_epoch") }}

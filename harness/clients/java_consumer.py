@@ -145,6 +145,19 @@ class JavaMember(CallingMember):
             return dict.fromkeys(positions, exception_name(error))
         return {}
 
+    def _commit_unawaited(self, began_micros: int) -> None:
+        """Commit; a poll, a `commitSync` or the close calls the callback."""
+        self._last_generation = self._generation()
+
+        def report(offsets: Any, error: Any) -> None:
+            committed = {
+                _partition_of(tp): _offset_and_epoch(offsets.get(tp)) for tp in offsets.keySet()
+            }
+            errors = {} if error is None else dict.fromkeys(committed, exception_name(error))
+            self._answered(committed, errors, began_micros=began_micros)
+
+        self._consumer.commitAsync(jpype.JProxy(_CALLBACK, inst=_Callback(report)))
+
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
         """Read the consumer's own fields, which sends and validates nothing.
 
@@ -237,8 +250,12 @@ class _AsyncMember(JavaMember):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
-        callback = _Callback()
-        proxy = jpype.JProxy(_CALLBACK, inst=callback)
+        reported: list[str] = []
+
+        def report(_offsets: Any, error: Any) -> None:
+            reported.extend([] if error is None else [exception_name(error)])
+
+        proxy = jpype.JProxy(_CALLBACK, inst=_Callback(report))
         if is_plain:
             self._consumer.commitAsync(proxy)
         elif positions:
@@ -247,18 +264,18 @@ class _AsyncMember(JavaMember):
             self._consumer.commitSync(java_class("java.util.HashMap")())
         except jpype.JException as error:
             return dict.fromkeys(positions, exception_name(error))
-        return {} if callback.error is None else dict.fromkeys(positions, callback.error)
+        return dict.fromkeys(positions, reported[0]) if reported else {}
 
 
 class _Callback:
-    """An `OffsetCommitCallback` that keeps the error's name."""
+    """An `OffsetCommitCallback` from a function of offsets and error."""
 
-    def __init__(self) -> None:
-        self.error: str | None = None
+    def __init__(self, report: Callable[[Any, Any], None]) -> None:
+        self._report = report
 
-    def onComplete(self, _offsets: Any, error: Any) -> None:  # noqa: N802 - the interface's name
-        """Called by the consumer in the thread that waits."""
-        self.error = None if error is None else exception_name(error)
+    def onComplete(self, offsets: Any, error: Any) -> None:  # noqa: N802 - the interface's name
+        """Called by the consumer in the thread that polls, commits or closes."""
+        self._report(offsets, error)
 
 
 class _AutoMember(JavaMember):
@@ -266,6 +283,13 @@ class _AutoMember(JavaMember):
 
     def _settings(self) -> dict[str, str]:
         return {"enable.auto.commit": "true", "auto.commit.interval.ms": _NEVER_MS}
+
+
+class _PeriodicMember(JavaMember):
+    """`enable.auto.commit`, every `auto.commit.interval.ms`."""
+
+    def _settings(self) -> dict[str, str]:
+        return {"enable.auto.commit": "true"}
 
 
 class _Listener:
@@ -376,6 +400,8 @@ def java_member(member: Member, bootstrap: str, history: HistoryWriter) -> JavaM
         Manner.SYNC: JavaMember,
         Manner.ASYNC: _AsyncMember,
         Manner.AUTO: _AutoMember,
+        Manner.PERIODIC: _PeriodicMember,
+        Manner.UNAWAITED: JavaMember,
         Manner.REVOKED: _RevokedMember,
         Manner.AUTO_REVOKED: _AutoRevokedMember,
         Manner.EXTERNAL: _ExternalMember,

@@ -171,6 +171,20 @@ class KafkaPythonMember(CallingMember):
             return dict.fromkeys(positions, type(error).__name__)
         return {}
 
+    def _commit_unawaited(self, began_micros: int) -> None:
+        """Commit; the client calls back in the thread of its event loop."""
+
+        def report(offsets: Any, answer: Any) -> None:
+            committed = {
+                (tp.topic, tp.partition): OffsetAndEpoch(at.offset, at.leader_epoch)
+                for tp, at in offsets.items()
+            }
+            name = type(answer).__name__ if isinstance(answer, BaseException) else None
+            errors = {} if name is None else dict.fromkeys(committed, name)
+            self._answered(committed, errors, began_micros=began_micros)
+
+        self._consumer.commit_async(callback=report)
+
     def _unsubscribe(self) -> None:
         self._consumer.unsubscribe()
 

@@ -4,6 +4,8 @@
 """
 
 import logging
+import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -88,6 +90,7 @@ class LibrdkafkaMember(CallingMember):
         self._messages: dict[Partition, Message] = {}
         self._is_assigned_by_hand = False
         self._pending: KafkaError | None = None
+        self._unawaited: deque[int] = deque()
         super().__init__(member, bootstrap, history)
 
     def _open(self, bootstrap: str) -> None:
@@ -103,6 +106,7 @@ class LibrdkafkaMember(CallingMember):
                 "enable.auto.offset.store": self.member.manner != Manner.STORED,
                 "enable.partition.eof": True,
                 "debug": _CLIENT_LOG,
+                **({"on_commit": self._on_commit} if self._is_unawaited else {}),
                 **self.member.settings,
             },
             logger=self._log,
@@ -160,6 +164,33 @@ class LibrdkafkaMember(CallingMember):
             elif tp.offset >= 0:
                 errors.pop(partition, None)
         return errors
+
+    def _commit_unawaited(self, began_micros: int) -> None:
+        """Commit; a poll calls back for each commit in turn, and so does the close.
+
+        There is nothing to commit if librdkafka has committed all that it delivered.
+        """
+        try:
+            self._consumer.commit(asynchronous=True)
+        except KafkaException as error:
+            if _error(error).name() != NO_OFFSET:
+                raise
+        else:
+            self._unawaited.append(began_micros)
+
+    def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        began_micros = self._unawaited.popleft() if self._unawaited else time.time_ns() // 1000
+        committed = {
+            (tp.topic, tp.partition): OffsetAndEpoch(tp.offset, _number(tp.leader_epoch))
+            for tp in partitions
+            if tp.offset >= 0
+        }
+        names = {
+            (tp.topic, tp.partition): found.name()
+            for tp in partitions
+            if (found := tp.error or error) is not None
+        }
+        self._answered(committed, names, began_micros=began_micros)
 
     def _answers_of_commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool

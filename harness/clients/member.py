@@ -172,7 +172,8 @@ class GroupMember(ABC):
         self.member = member
         self.commits = self.failed = self.records = 0
         self._history = history
-        self._is_by_itself = member.manner == Manner.AUTO
+        self._is_by_itself = member.manner in (Manner.AUTO, Manner.PERIODIC)
+        self._is_unawaited = member.manner == Manner.UNAWAITED
         self._last_epochs: dict[Partition, int] = {}
         self._processed: dict[Partition, OffsetAndEpoch] = {}
         self._last_generation = self._assigned_generation = NO_GENERATION
@@ -241,9 +242,12 @@ class GroupMember(ABC):
         due = time.monotonic() + commit_interval_seconds
         while not stop.is_set():
             try:
-                if self._poll() and processing_seconds:
+                polled = self._poll()
+                if polled and processing_seconds:
                     stop.wait(processing_seconds)
-                if time.monotonic() >= due:
+                if polled and self._is_unawaited:
+                    self._commit_unawaited(time.time_ns() // 1000)
+                if not self._is_unawaited and time.monotonic() >= due:
                     self.commit(order)
                     due = time.monotonic() + commit_interval_seconds
             except self.failures as error:
@@ -323,10 +327,39 @@ class GroupMember(ABC):
                 error=error,
                 began_micros=began_micros,
                 generation=self._last_generation,
-                manner=Manner(self.member.manner),
+                manner=Manner.SYNC if self._is_unawaited else Manner(self.member.manner),
             )
         self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
+
+    def _answered(
+        self,
+        offsets: Mapping[Partition, OffsetAndEpoch],
+        errors: Mapping[Partition, str],
+        *,
+        began_micros: int,
+    ) -> None:
+        """Record the response to a commit that nobody waited for, as the client reports it."""
+        for tp, at in offsets.items():
+            error = errors.get(tp)
+            outcome = commit_outcome(error, self.definite_failures)
+            self.commits += outcome is Outcome.OK
+            self._history.write(
+                Committed,
+                group=self.member.group,
+                member=self.member.member,
+                topic=tp[0],
+                partition=tp[1],
+                offset=at.offset,
+                epoch=at.epoch,
+                commit_epoch=CommitEpoch.RECORD,
+                record_epoch=at.epoch,
+                outcome=outcome,
+                error=error,
+                began_micros=began_micros,
+                generation=self._last_generation,
+                manner=Manner.UNAWAITED,
+            )
 
     def processed(self) -> dict[Partition, OffsetAndEpoch]:
         """Return the position after the last record of each partition polled since assigned."""
@@ -376,6 +409,10 @@ class GroupMember(ABC):
         `positions` are those that are expected of it. Any other commits exactly `positions`, and
         nothing if there are none.
         """
+
+    @abstractmethod
+    def _commit_unawaited(self, began_micros: int) -> None:
+        """Commit the client's positions, and let it call `_answered` with the response later."""
 
     def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
         """Return the client's state of some partitions, without a change to it.

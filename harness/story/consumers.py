@@ -334,6 +334,19 @@ class Groups:
         """Return a group's committed offsets, by `topic-partition`."""
         return self._observer.worker.call(ObserverRole.committed(group))
 
+    def await_committed(self, group: str, *, timeout_seconds: float = _STATE_SECONDS) -> None:
+        """Wait until a group has committed, also where its client does so by itself.
+
+        Raises:
+            WaitTimeoutError: it has not.
+        """
+        self._observer.await_value(
+            lambda: self.committed(group),
+            bool,
+            what=f"{group} to commit",
+            timeout_seconds=timeout_seconds,
+        )
+
     def await_committed_above(
         self, group: str, before: dict[str, int], *, timeout_seconds: float = _STATE_SECONDS
     ) -> None:

@@ -278,9 +278,13 @@ class Run:
             self.workload.start_producer(producer, records_per_second=records_per_second)
         self.workload.start_reading(self.open(readers, incarnation=1))
         self.workload.await_acknowledged([producer.producer for producer in chosen], 1)
+        reported = [group for group in readers if not group.commits_by_itself]
         self.workload.await_commits(
-            {group.group: list(members_of([group], incarnation=1)) for group in readers}
+            {group.group: list(members_of([group], incarnation=1)) for group in reported}
         )
+        for group in readers:
+            if group not in reported:
+                self.groups.await_committed(group.group)
         self.phases.enter(Stage.STEADY, "writing and reading")
         return self.workload
 

@@ -28,7 +28,7 @@ _OF_A_GROUP = {
     "auto.offset.reset": "use reset=",
     "bootstrap.servers": _BY_THE_HARNESS,
     "client.id": _BY_THE_HARNESS,
-    "enable.auto.commit": f'use manner="{Manner.AUTO}" for true, any other manner for false',
+    "enable.auto.commit": f'use manner="{Manner.PERIODIC}" for true, any other manner for false',
     "group.id": "it is the name of the group",
     "group.protocol": f'use client="{Client.JAVA}" or client="{Client.JAVA_CONSUMER}"',
     "isolation.level": "use isolation=",

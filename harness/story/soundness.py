@@ -35,10 +35,12 @@ _TRANSACTING = (Client.JAVA, Client.LIBRDKAFKA)
 _PRODUCING = (*_TRANSACTING, Client.KAFKA_PYTHON)
 _ALL = "all"
 _ACKS = ("0", "1", _ALL)
-_OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO)
+_OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO, Manner.PERIODIC, Manner.UNAWAITED)
 _OF_LIBRDKAFKA = (Manner.MESSAGE, Manner.STORED)
 _STYLES: dict[str, CommitEpoch] = {
     Manner.AUTO: CommitEpoch.RECORD,
+    Manner.PERIODIC: CommitEpoch.RECORD,
+    Manner.UNAWAITED: CommitEpoch.RECORD,
     Manner.MESSAGE: CommitEpoch.APPLICATION,
     Manner.STORED: CommitEpoch.RECORD,
 }

@@ -88,6 +88,10 @@ class ScriptedMember(CallingMember):
         is_refused = positions == {ORDERS: OffsetAndEpoch(3, 7)}
         return {ORDERS: "CommitFailedException"} if is_refused else {}
 
+    def _commit_unawaited(self, began_micros: int) -> None:
+        at = {ORDERS: OffsetAndEpoch(self._at, 1)}
+        self._answered(at, {ORDERS: "Late"} if self._at == 2 else {}, began_micros=began_micros)
+
     def _close(self) -> None:
         self._offsets.clear()
 
