@@ -20,6 +20,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     client_version: a locked version, of the Java clients under test; empty: that of the servers.
     client_jars: jars, or folders of jars or classes, which come first on their class path.
     clients: versions of other clients, as plans name them: of the groups whose client has none.
+    changes: settings that are changed in plans, as `--set` has them.
     """
 
     kafka: str = ""
@@ -27,11 +28,18 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     client_version: str = ""
     client_jars: list[str] = []
     clients: list[str] = []
+    changes: list[str] = []
 
     @property
     def is_own(self) -> bool:
         """Whether it names more than a version of all."""
-        return bool(self.kafka_dir or self.client_version or self.client_jars or self.clients)
+        return bool(
+            self.kafka_dir
+            or self.client_version
+            or self.client_jars
+            or self.clients
+            or self.changes
+        )
 
     def words(self) -> list[str]:
         """Return the options of `fencepost run` that name it."""
@@ -42,6 +50,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--client-jars", path]
         if self.clients:
             words += ["--clients", ",".join(self.clients)]
+        for change in self.changes:
+            words += ["--set", change]
         return words
 
 
@@ -117,6 +127,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
         elif self.choice.client_version:
             parts.append(f"Java clients {self.client}")
         parts += self.choice.clients
+        parts += self.choice.changes
         return "; ".join(parts)
 
 

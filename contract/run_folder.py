@@ -45,6 +45,7 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     `deletes`: the scenario deletes records otherwise than by `retention_ms`: by size, or by
     DeleteRecords.
+    `settings` are further ones.
     """
 
     topic: str
@@ -54,6 +55,7 @@ class TopicPlan(msgspec.Struct, frozen=True, kw_only=True):
     unclean_election: bool
     retention_ms: Int64 | None = None
     deletes: bool = False
+    settings: dict[str, str] = {}
 
 
 class TransactionPlan(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 1000
@@ -26,6 +26,7 @@ class ControllerFailoverScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=3)
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("writer", "orders"),)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,

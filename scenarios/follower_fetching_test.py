@@ -34,7 +34,7 @@ from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 2000
 WITHOUT_IT = 500
@@ -69,6 +69,7 @@ class FollowerFetchingScenario(Scenario):
         },
     )
     orders = durable_topic("orders", partitions=2)
+    producers = (writer("writer", "orders"),)
     groups = _groups()
     must_judge = (
         Check.LOST_RECORD,

@@ -26,7 +26,7 @@ from harness.faults.stop import Stop
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 BEFORE, MEANWHILE, AFTERWARDS = 1500, 1000, 1000
@@ -47,6 +47,7 @@ class GroupRebalanceScenario(Scenario):
         },
     )
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("writer", "orders"),)
     groups = (
         reader("consumer", "orders", client=Client.JAVA_CONSUMER, members=2),
         reader("classic", "orders", members=2),

@@ -30,7 +30,7 @@ from harness.faults.targets import FollowerOf, LeaderOf
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 1000
@@ -49,6 +49,7 @@ class PartialPartitionScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("writer", "orders"),)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,

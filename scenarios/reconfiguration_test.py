@@ -29,7 +29,7 @@ from harness.faults.targets import Broker
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 BETWEEN = 1000
@@ -45,6 +45,7 @@ class ReconfigurationScenario(Scenario):
         durable_topic("orders", partitions=6),
         durable_topic("scrap", partitions=1),
     )
+    producers = (writer("writer", "orders"),)
     groups = readers, late = (reader("readers", "orders"), reader("late", "scrap"))
     must_judge = (
         Check.LOST_RECORD,

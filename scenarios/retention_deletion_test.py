@@ -30,7 +30,7 @@ from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 2000
 RETENTION_MS = 3000
@@ -44,6 +44,7 @@ class RetentionDeletionScenario(Scenario):
     orders = durable_topic("orders", partitions=6)
     current = reader("current", "orders")
     lagging = tuple(reader(f"lagging.{reset}", "orders", reset=reset) for reset in ResetPolicy)
+    producers = (writer("writer", "orders"),)
     groups = (current, *lagging)
     expects = (
         Expectation(check=Check.LOST_RECORD, verdict="permitted"),

@@ -18,7 +18,7 @@ from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 1000
@@ -29,6 +29,7 @@ class RollingBounceScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=12)
+    producers = (writer("writer", "orders"),)
     groups = tuple(
         reader(f"readers.{client}", "orders", client=client)
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)

@@ -28,7 +28,7 @@ from harness.faults.client import PauseClient
 from harness.story.consumers import members_of
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 
 RECORDS_PER_SECOND = 1000
 BEFORE, AFTERWARDS = 1500, 1500
@@ -50,6 +50,7 @@ class ZombieConsumerScenario(Scenario):
         },
     )
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("writer", "orders"),)
     groups = (
         reader(
             "classic",

@@ -38,7 +38,7 @@ from harness.faults.wipe import Wipe
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader
+from harness.story.workload import reader, writer
 from harness.wire.requests import fetch, list_offsets, of_replica
 
 RECORDS_PER_SECOND = 2000
@@ -63,6 +63,7 @@ class ZombieFollowerScenario(Scenario):
 
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=6)
+    producers = (writer("writer", "orders"),)
     groups = (reader("readers", "orders"),)
     must_judge = (
         Check.LOST_RECORD,

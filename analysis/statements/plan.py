@@ -60,6 +60,9 @@ when the run began, if it is not known when it ended. `has_failed`: whether the 
 """
 
 
+_BY_SIZE = "retention.bytes"
+
+
 def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
     """The rows of one of PLANNED."""
     rows: Iterable[Mapping[str, Any]]
@@ -75,7 +78,10 @@ def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
 def _topics(plan: Plan) -> Iterable[dict[str, Any]]:
     readers = Counter(group.topic for group in plan.groups)
     for topic in plan.topics:
-        yield msgspec.structs.asdict(topic) | {"subscribed": readers[topic.topic]}
+        yield msgspec.structs.asdict(topic) | {
+            "deletes": topic.deletes or _BY_SIZE in topic.settings,
+            "subscribed": readers[topic.topic],
+        }
 
 
 def _groups(plan: Plan) -> Iterable[dict[str, Any]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from cluster.java import ClassData, class_data
 from cluster.kafka.topology import (
     CLIENT_PORT,
+    COLLECTORS,
     CONTROLLER_PORT,
     PASSWORD,
     REPLICATION_PORT,
@@ -204,18 +205,24 @@ def _endpoints(address: str, ports: Mapping[str, int]) -> str:
 
 
 _JVM_FLAGS = (
-    "-Xmx384m",
     "-Xms128m",
-    "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-Duser.timezone=UTC",
 )
 
 
-def java_options(home: Path, class_path: Sequence[Path]) -> list[str]:
-    """Return the options of `java`: flags, the class path; logging and its own files in `home`."""
+def java_options(
+    home: Path, class_path: Sequence[Path], *, topology: Topology | None = None
+) -> list[str]:
+    """Return the options of `java`: flags, the class path; logging and its own files in `home`.
+
+    `topology` has the heap and the collector; None: the defaults of one.
+    """
+    shape = Topology(brokers=1) if topology is None else topology
     log4j2, reload4j = (home / name for name in LOG_CONFIGS)
     options = [
+        f"-Xmx{shape.heap}",
+        f"-XX:+Use{COLLECTORS[shape.collector]}GC",
         *_JVM_FLAGS,
         f"-Djava.io.tmpdir={home}",
         f"-Dlog4j2.configurationFile={log4j2.as_uri()}",

@@ -128,7 +128,11 @@ class KafkaService(Service):  # type: ignore[misc]
         node, home = self._hosts[server_id], self._home(server_id)
         classes = self._classes[server_id]
         class_path = node.class_path(classes.locked, classes.own)
-        java = [node.java, *node.class_data(class_path), *java_options(home, class_path)]
+        java = [
+            node.java,
+            *node.class_data(class_path),
+            *java_options(home, class_path, topology=self.topology),
+        ]
         properties = f"{home}/server.properties"
         serve = [*java, "kafka.Kafka", properties]
         script = f"exec {shlex.join(serve)}"

@@ -13,6 +13,8 @@ PASSWORD = "fencepost"
 """Of every principal: their listener shows what an authorizer permits, and protects nothing."""
 
 FIRST_CONTROLLER_ID = 101
+COLLECTORS = {"serial": "Serial", "parallel": "Parallel", "g1": "G1", "z": "Z"}
+"""The garbage collectors of the JVM, by the names that they have here: as in `-XX:+UseG1GC`."""
 _INTERNAL_REPLICAS = 3
 
 
@@ -33,6 +35,8 @@ class Topology:
         settings: further server properties, the same on every node.
         principals: users of a listener of their own, `SECURED`, where the authorizer permits only
             what access control entries say. All other listeners are for a super user.
+        heap: the maximum heap of each server, e.g. 512m.
+        collector: the garbage collector of each server, one of COLLECTORS.
         features: feature levels with which log directories are formatted, where they are not
             the release's own, e.g. `eligible.leader.replicas.version: 0`.
     """
@@ -46,6 +50,8 @@ class Topology:
     settings: Mapping[str, str] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
     principals: tuple[str, ...] = ()
+    heap: str = "384m"
+    collector: str = "serial"
 
     @property
     def node_count(self) -> int:

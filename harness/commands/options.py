@@ -16,6 +16,7 @@ from contract.errors import UsageError
 from contract.uris import local_folder
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
+from harness.story.changes import parsed
 
 
 def folder_option(help_text: str) -> Any:
@@ -61,6 +62,16 @@ Clients = Annotated[
         "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost clients list`).",
     ),
 ]
+Changed = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="CHANGE",
+        help="A setting that is changed: group.NAME.SETTING=VALUE, producer., topic., "
+        "broker.SETTING=VALUE, heap=512m, jvm.gc=g1; may be given several times "
+        "(docs/your-settings.md).",
+    ),
+]
 Cluster = Annotated[
     PoolKind,
     typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),
@@ -84,6 +95,7 @@ def choice_of(
     client_version: str | None,
     client_jars: list[Path] | None,
     clients: str | None = None,
+    changes: list[str] | None = None,
 ) -> Choice:
     """Return what the options name.
 
@@ -102,12 +114,15 @@ def choice_of(
         require_kafka(client_version, option="--client-version")
     chosen = [] if clients is None else clients.split(",")
     versions.require_choice(chosen)
+    for change in changes or []:
+        parsed(change)
     return Choice(
         kafka=kafka or "",
         kafka_dir="" if kafka_dir is None else str(kafka_dir.absolute()),
         client_version=client_version or "",
         client_jars=[str(path.absolute()) for path in client_jars or []],
         clients=chosen,
+        changes=changes or [],
     )
 
 

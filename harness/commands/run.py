@@ -40,6 +40,7 @@ from harness.commands.judging import (
 from harness.commands.options import (
     RESULTS,
     AsJson,
+    Changed,
     ClientJars,
     Clients,
     ClientVersion,
@@ -84,6 +85,7 @@ def run(  # noqa: PLR0913 - the options of a command
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
     clients: Clients = None,
+    changes: Changed = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -96,7 +98,7 @@ def run(  # noqa: PLR0913 - the options of a command
     chosen_parameters = parameters_of(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
-    choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
+    choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes)
     require_seed(seed)
     results = require_runs(results, cluster)
     build = fetched(choice, cluster, chosen)

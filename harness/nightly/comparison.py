@@ -21,11 +21,11 @@ from harness.nightly.suite import Entry, Suite, planned
 
 _FORM = (
     "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, "
-    "clients=NAME@VERSION, joined by commas"
+    "clients=NAME@VERSION, set=CHANGE, joined by commas"
 )
 PAIRS_MIN = 4
 """With fewer, no difference is significant (`analysis.comparison.statistics.smallest_p`)."""
-_SEVERAL = ("client-jars", "clients")
+_SEVERAL = ("client-jars", "clients", "set")
 _KEYS = ("kafka", "kafka-dir", "client", *_SEVERAL)
 
 
@@ -60,6 +60,7 @@ def parse_build(text: str, *, default_kafka: str) -> Choice:
         client_version=client,
         client_jars=[str(Path(path).absolute()) for path in named.get("client-jars", [])],
         clients=named.get("clients", []),
+        changes=named.get("set", []),
     )
 
 

@@ -23,6 +23,7 @@ from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
 from harness.session.catalog import scenarios
+from harness.story.changes import parsed
 
 FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
 _SUFFIXES = (".yml", ".yaml")
@@ -39,6 +40,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         client_version, client_jars: of the Java clients, as the options of `run`. A path that is
             not absolute is relative to the suite's file.
         clients: versions of Python's clients, as plans name them.
+        set: changes of settings, as `run --set`.
         repeat: number of runs on each version, each with its own seed.
         seeds: the seeds on each version, instead of `repeat` drawn ones.
         parameters: of the scenario's test; empty: all that it declares.
@@ -51,6 +53,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     client_version: str = ""
     client_jars: list[str] = []
     clients: list[str] = []
+    set: list[str] = []
     repeat: Annotated[int, msgspec.Meta(ge=1)] = 1
     seeds: list[_Seed] = []
     parameters: dict[str, Any] = {}
@@ -156,8 +159,17 @@ def _check(suite: SuiteFile, path: Path) -> None:
             require_choice(entry.clients)
         except (UsageError, DistributionError) as error:
             raise UsageError(f"{where}.clients: {error}") from error
+        _check_changes(entry, where)
         if entry.seeds and entry.repeat > 1:
             raise UsageError(f"{where}: give seeds or repeat, not both")
+
+
+def _check_changes(entry: Entry, where: str) -> None:
+    try:
+        for change in entry.set:
+            parsed(change)
+    except UsageError as error:
+        raise UsageError(f"{where}.set: {error}") from error
 
 
 def plan_runs(
@@ -230,6 +242,7 @@ def _choices(entry: Entry, given: Choice, default_kafka: str) -> Iterator[Choice
             client_version=entry.client_version or given.client_version,
             client_jars=entry.client_jars or given.client_jars,
             clients=entry.clients,
+            changes=[*entry.set, *given.changes],
         )
 
 

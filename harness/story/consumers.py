@@ -17,6 +17,7 @@ from harness.clients.member import Member
 from harness.clients.observer import Observer
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
+from harness.story.changes import Changes
 
 _CALL_SECONDS = 60
 
@@ -140,6 +141,7 @@ class Consumers:
     Attributes:
         workers: those that run, or did.
         by_name: the same by their names.
+        changes: what the command changes of groups.
     """
 
     def __init__(
@@ -147,8 +149,11 @@ class Consumers:
         workers: Mapping[WorkerKind, WorkerService],
         groups: Sequence[GroupPlan],
         spares: Mapping[WorkerKind, WorkerService] | None = None,
+        *,
+        changes: Changes | None = None,
     ) -> None:
         """`workers` are those of `workers_for`; `spares` are not launched."""
+        self.changes = Changes(()) if changes is None else changes
         self.workers = dict(workers)
         self.by_name = {worker.worker: worker for worker in workers.values()}
         self._spares = dict(spares or {})

@@ -222,10 +222,12 @@ class Run:
     ) -> list[str]:
         """Open the members of each group, all or one, and return their names, as in `members_of`.
 
-        A group may have other settings and styles than in an earlier incarnation, and in the plan.
+        They have what the command changes (`--set`). A group may have other settings and styles
+        than in an earlier incarnation, and in the plan.
         `through` is the only bootstrap broker; by default all brokers are. For the reset policy see
         `member_of`. Without a subscription they are for `run.calls`.
         """
+        groups = self.consumers.changes.groups(groups)
         require_planned(groups, self.plan.groups)
         bootstrap = self.kafka.bootstrap_through(through)
         members = {

@@ -52,6 +52,7 @@ from harness.collection.collect import (
     decode_servers,
 )
 from harness.invocation import Session
+from harness.story.changes import Changes
 from harness.story.consumers import Consumers, spare_workers, workers_for
 from harness.story.phases import Phases
 from harness.story.run import Run
@@ -122,8 +123,8 @@ class Scenario(Test):  # type: ignore[misc]
         """Start the cluster, yield the run, and collect everything, also after an exception.
 
         An error of the scenario is written to `run.json` and raised again. Without `producers`
-        they are those of the class. Where the scenario's
-        parameters need it, `topology` replaces its own, and `must_judge` are additional checks.
+        they are those of the class. Where the scenario's parameters need it, `topology` replaces
+        its own, and `must_judge` are additional checks. All have what the command changes.
         `starts_on` is the locked Kafka version that servers start on, if it is not the run's.
 
         Raises:
@@ -134,19 +135,19 @@ class Scenario(Test):  # type: ignore[misc]
         groups = [self._in_version(group) for group in groups]
         own = self.producers if producers is None else producers
         producers = [self._of_version(producer) for producer in own]
-        plan = self._plan(topics, groups, producers, expects, must_judge)
-        try:
-            self._require_clients(groups, producers)
-            require_sound(
-                plan,
-                sys.modules[type(self).__module__],
-                topology=topology or self.topology,
-                build=self.session.builds,
+        with _refusing():
+            changes = Changes(
+                self.session.builds.choice.changes,
+                groups=groups,
+                producers=producers,
+                topics=topics,
             )
-        except UsageError as mistake:
-            refuse(mistake)
-            raise
-        shape = topology or self.topology
+            groups, producers = changes.groups(groups), changes.producers(producers)
+            topics, shape = changes.topics(topics), changes.topology(topology or self.topology)
+            plan = self._plan(topics, groups, producers, expects, must_judge)
+            self._require_clients(groups, producers)
+            module = sys.modules[type(self).__module__]
+            require_sound(plan, module, topology=shape, build=self.session.builds)
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
         folder.write_plan(plan)
         description = self._describe(plan, shape, starts_on)
@@ -169,7 +170,7 @@ class Scenario(Test):  # type: ignore[misc]
             observer = self._worker(_OBSERVER, build.of_observer)
             run = Run(
                 kafka=kafka,
-                consumers=Consumers(workers, groups, spares),
+                consumers=Consumers(workers, groups, spares, changes=changes),
                 observer=observer,
                 folder=folder,
                 history=history,
@@ -291,6 +292,8 @@ class Scenario(Test):  # type: ignore[misc]
                 "controllers": shape.controller_ids,
                 "settings": dict(shape.settings),
                 "features": dict(shape.features),
+                "heap": shape.heap,
+                "collector": shape.collector,
                 **({"starts_on": starts_on} if starts_on else {}),
             },
             command=session.command,
@@ -299,6 +302,16 @@ class Scenario(Test):  # type: ignore[misc]
             jars=_hashes(session.builds.of_servers),
             build=session.builds,
         )
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse the run for a mistake of the scenario or of the command."""
+    try:
+        yield
+    except UsageError as mistake:
+        refuse(mistake)
+        raise
 
 
 def _hashes(classes: ClassPath) -> dict[str, str]:

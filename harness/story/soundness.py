@@ -86,6 +86,7 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     """
     _refuse_first(module, _in_shape(topology, module))
     _refuse_first(module, (("", 0, one) for one in topic_shape_problems(plan.topics, topology)))
+    _refuse_first(module, _in_topic_plans(plan, build))
     _refuse_first(module, _in_plan(plan, build))
     _refuse_first(module, _in_servers(topology, build))
     _refuse_first(module, _in_story(plan, module))
@@ -173,6 +174,13 @@ def _in_servers(topology: Topology, build: Build) -> Iterator[_Problem]:
     problems = server_problems(topology, is_own=bool(build.of_servers.own))
     for name, problem in problems.items():
         yield name, 0, f"topology: {problem}"
+
+
+def _in_topic_plans(plan: Plan, build: Build) -> Iterator[_Problem]:
+    for topic in plan.topics:
+        problems = topic_problems(topic.settings, is_own=bool(build.of_servers.own))
+        for name, problem in problems.items():
+            yield name, 0, f"topic {topic.topic}: {problem}"
 
 
 def _in_topics(module: ModuleType, build: Build) -> Iterator[_Problem]:

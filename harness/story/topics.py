@@ -33,7 +33,7 @@ def new_topic(
     Raises:
         UsageError: a setting is unknown, or can't be used.
     """
-    for problem in topic_problems(settings, is_own=is_own).values():
+    for problem in topic_problems({**settings, **plan.settings}, is_own=is_own).values():
         raise UsageError(f"topic {plan.topic}: {problem}")
     config = {
         "min.insync.replicas": str(plan.min_insync),
@@ -47,7 +47,7 @@ def new_topic(
             _rotated(brokers, partition if is_spread else 0)[: plan.replication]
             for partition in range(plan.partitions)
         ],
-        config={**config, **settings},
+        config={**config, **settings, **plan.settings},
     )
 
 

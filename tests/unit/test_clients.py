@@ -3,12 +3,14 @@
 import json
 import logging
 import re
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from scripted_members import (
     MEMBER,
     PLAN,
@@ -134,6 +136,31 @@ class KeepingMember(TellingMember):
 
     def _member_id(self) -> str:
         return self.member_id
+
+
+def test_an_unawaited_member_commits_after_each_poll_with_records(tmp_path: Path) -> None:
+    plan = replace(MEMBER, manner="unawaited", reset="none")
+    member = ScriptedMember(plan, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    member.read_on(threading.Event(), style=CommitEpoch.RECORD, commit_interval_seconds=0)
+    found = rows(tmp_path, "commits")
+    assert [one["offset"] for one in found] == list(range(1, 14))
+    assert [one["outcome"] for one in found][:3] == ["ok", "unknown", "ok"]
+    assert {one["manner"] for one in found} == {"unawaited"}
+    assert member.commits == 12
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == "ok"
+    assert rows(tmp_path, "commits")[-1]["manner"] == "sync"
+
+
+@pytest.mark.parametrize("manner", ["auto", "periodic"])
+def test_a_member_whose_client_commits_by_itself_is_left_to_do_so(
+    tmp_path: Path, manner: str
+) -> None:
+    member = ScriptedMember(
+        replace(MEMBER, manner=manner), "b", HistoryWriter(tmp_path / "w.jsonl")
+    )
+    member.take(3, timeout_seconds=5)
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == "ok"
+    assert not rows(tmp_path, "commits")
 
 
 @pytest.mark.parametrize(("kind", "generations"), [(TellingMember, [9, 10]), (KeepingMember, [9])])

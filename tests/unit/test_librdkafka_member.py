@@ -99,3 +99,20 @@ def test_a_manual_assignment_ends(tmp_path: Path, bootstrap: str) -> None:
     opened.close()
     changes = [row["change"] for row in read_histories(tmp_path).of("group_events")]
     assert changes == ["opened", "assigned", "revoked", "closed"]
+
+
+def test_a_commit_that_nobody_awaits_is_recorded_when_its_response_comes(
+    tmp_path: Path, bootstrap: str
+) -> None:
+    opened = member(tmp_path, bootstrap, "unawaited", manner="unawaited")
+    assert opened.take(WRITTEN, timeout_seconds=30) == WRITTEN
+    opened._commit_unawaited(7)  # noqa: SLF001
+    opened.close()
+    (committed,) = [
+        one
+        for one in read_histories(tmp_path).of("commits")
+        if (one["partition"], one["offset"]) == (0, WRITTEN)
+    ]
+    assert (committed["manner"], committed["outcome"]) == ("unawaited", "ok")
+    assert committed["began_micros"] == 7
+    assert opened.commits

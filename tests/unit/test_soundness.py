@@ -187,9 +187,14 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
 @pytest.mark.parametrize(
     ("client", "setting", "value", "reported"),
     [
-        ("java", "enable.auto.commit", "true", 'is not for settings: use manner="auto" for true'),
-        ("librdkafka", "enable.auto.commit", True, 'is not for settings: use manner="auto"'),
-        ("kafka-python", "enable_auto_commit", 1, 'is not for settings: use manner="auto"'),
+        (
+            "java",
+            "enable.auto.commit",
+            "true",
+            'is not for settings: use manner="periodic" for true',
+        ),
+        ("librdkafka", "enable.auto.commit", True, 'is not for settings: use manner="periodic"'),
+        ("kafka-python", "enable_auto_commit", 1, 'is not for settings: use manner="periodic"'),
         ("java", "isolation.level", "x", "settings: use isolation="),
         ("java", "max.pol.records", "1", "there is no setting .*; the nearest is max.poll.records"),
         ("java-consumer", "sesion.timeout", "1", "no setting .* nearest is session.timeout.ms"),
