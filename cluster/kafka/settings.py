@@ -18,6 +18,9 @@ import msgspec
 FILE = Path(__file__).with_name("setting_names.json")
 _OF_A_LISTENER = "listener.name."
 _CUTOFF = 0.5
+_CLEANUP_POLICIES = ("cleanup.policy", "log.cleanup.policy")
+"""Of a topic, and of all topics of a server."""
+_COMPACT = "compact"
 _NUMBERS: dict[str, tuple[Callable[[str], float], float, float]] = {
     "SHORT": (int, -(2**15), 2**15 - 1),
     "INT": (int, -(2**31), 2**31 - 1),
@@ -83,6 +86,16 @@ def broken_lines(given: Mapping[str, Any]) -> dict[str, str]:
         name: f"{name}={value!r} has a line break, which no setting may have"
         for name, value in given.items()
         if {"\n", "\r", "\0"} & {*name, *str(value)}
+    }
+
+
+def compaction(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return a sentence for a cleanup policy that compacts logs, by the name of the setting."""
+    return {
+        name: f"{name}={given[name]} removes superseded records, which the analysis would report "
+        f"as lost: use {name}=delete"
+        for name in _CLEANUP_POLICIES
+        if _COMPACT in str(given.get(name, ""))
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import jpype
 import msgspec
 
+from cluster.kafka.settings import compaction
 from contract.clients import Client
 from contract.commit_rules import ALTER_OFFSETS
 from contract.errors import WorkerError
@@ -331,7 +332,13 @@ class AdminRole(Role):
 
     @command
     def alter_topic(self, topic: str, config: dict[str, str]) -> None:
-        """Set configurations of a topic."""
+        """Set configurations of a topic.
+
+        Raises:
+            WorkerError: the cluster refused, or the log would be compacted.
+        """
+        for problem in compaction(config).values():
+            raise WorkerError(f"topic {topic}: {problem}")
         entry = java_class(f"{_ADMIN}.ConfigEntry")
         alter = java_class(f"{_ADMIN}.AlterConfigOp")
         put = java_class(f"{_ADMIN}.AlterConfigOp$OpType").SET

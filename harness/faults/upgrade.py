@@ -1,4 +1,4 @@
-"""Upgrade a broker: a controlled shutdown, followed by a start of a newer Kafka on its own data."""
+"""Upgrade a broker: a controlled shutdown, followed by a start of another Kafka on its own data."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from harness.faults.targets import Target
 
 
 class Upgrade(Bounce):
-    """A restart on a newer Kafka version: one broker after the other."""
+    """A restart on another Kafka version, newer or older: one broker after the other."""
 
     verb = Verb.UPGRADE
 
@@ -21,8 +21,8 @@ class Upgrade(Bounce):
 
         Args:
             target: the brokers.
-            to: the newer version.
-            api: one whose newest version is another in the newer Kafka.
+            to: the other version.
+            api: one whose newest version is another in that Kafka.
             newest: returns its newest version according to a broker's ApiVersions response.
         """
         super().__init__(target)
@@ -40,12 +40,12 @@ class Upgrade(Bounce):
             self._newest_before[broker] = self._newest(broker)
 
     def inject_broker(self, field: Field, broker: int) -> None:
-        """Stop it, and start the newer version; the next one follows when it is unfenced."""
+        """Stop it, and start the other version; the next one follows when it is unfenced."""
         field.kafka.install(broker, self._to)
         super().inject_broker(field, broker)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when it was restarted, and supports a newer version of the API than before.
+        """Landed when it was restarted, and supports another newest version of the API than before.
 
         The evidence has the newest version that every broker supports by now.
         """
@@ -53,7 +53,7 @@ class Upgrade(Bounce):
         newest = {other: self._newest(other) for other in field.kafka.answering_brokers()}
         before = self._newest_before[broker]
         return Evidence(
-            landed=restart.landed and newest.get(broker, before) > before,
+            landed=restart.landed and newest.get(broker, before) != before,
             facts={
                 **restart.facts,
                 "kafka": [self._kafka_before[broker], self._to.locked],

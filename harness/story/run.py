@@ -31,6 +31,7 @@ from harness.story.consumers import (
     members_of,
     require_planned,
 )
+from harness.story.features import Features
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
 from harness.story.topics import new_topic
@@ -61,6 +62,7 @@ class Run:
         groups: members and committed offsets of groups.
         transactions: transactional producers, step by step.
         wire: single requests to single brokers.
+        features: the finalized feature levels.
         quorum: the controllers' quorum, each controller by itself.
         observer: the state of the cluster.
         plan: what the scenario is to do.
@@ -92,6 +94,7 @@ class Run:
         self.groups = Groups(self.observer)
         self.transactions = Transactions(consumers.java)
         self.wire = Wire(self.observer)
+        self.features = Features(self.wire, self.observer)
         self.quorum = Quorum(self.observer)
         self.phases = phases
         self.plan = plan

@@ -10,7 +10,7 @@ import msgspec
 
 from cluster.clients.versions import ensure
 from cluster.kafka import distribution
-from cluster.kafka.settings import Of, broken_lines, unknown_settings, wrong_values
+from cluster.kafka.settings import Of, broken_lines, compaction, unknown_settings, wrong_values
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
 from contract.builds import Build
@@ -73,15 +73,19 @@ _OF_A_SERVER = {
         ),
         _BY_THE_HARNESS,
     ),
+    **dict.fromkeys(
+        ("log.retention.bytes", "log.retention.hours", "log.retention.minutes", "log.retention.ms"),
+        "what a topic may lose is judged by its plan: use retention_ms= of the topic",
+    ),
     "broker.id": _BY_THE_HARNESS,
     "broker.rack": "use has_racks=",
     "process.roles": "use controllers= and combined=",
 }
-_COMPACT = "compact"
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
 _BROKERS_MAX = FIRST_CONTROLLER_ID - 1
 _UNLIMITED_MS = -1
+_INTERNAL = "__"
 
 
 def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]:
@@ -143,12 +147,7 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
 
 def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
     """Return what is wrong with settings of a topic, by the setting; `is_own` as above."""
-    policy = settings.get("cleanup.policy", "")
-    compacted = (
-        f"cleanup.policy={policy} removes superseded records, which the analysis would report as "
-        "lost: use cleanup.policy=delete"
-    )
-    found = {"cleanup.policy": compacted} if _COMPACT in policy else {}
+    found = compaction(settings)
     found |= _misplaced(dict(zip(settings, settings, strict=True)), _OF_A_TOPIC)
     found |= broken_lines(settings)
     return found if is_own else _unusable(settings, Of.TOPIC) | found
@@ -157,7 +156,7 @@ def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict
 def server_problems(topology: Topology, *, is_own: bool = False) -> dict[str, str]:
     """Return what is wrong with settings of servers, by the setting; `is_own` as above."""
     names = topology.settings
-    found = _misplaced(dict(zip(names, names, strict=True)), _OF_A_SERVER)
+    found = compaction(names) | _misplaced(dict(zip(names, names, strict=True)), _OF_A_SERVER)
     found |= broken_lines(names)
     return found if is_own else _unusable(names, Of.SERVER) | found
 
@@ -246,6 +245,11 @@ def topic_shape_problems(topics: Sequence[TopicPlan], topology: Topology) -> Ite
         ):
             if given is not None and (problem := _outside(name, given, least, most)):
                 yield f"topic {topic.topic}: {problem}"
+        if topic.topic.startswith(_INTERNAL):
+            yield (
+                f"topic {topic.topic}: names that begin with {_INTERNAL} are of Kafka's own "
+                "topics, which are compacted: use another name"
+            )
 
 
 def _brokers_max(topology: Topology) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from contract.events import WireAnswer
-from harness.wire.requests import CONSUMER, FIRST_WITH_REPLICA_STATE
+from harness.wire.requests import CONSUMER, FIRST_WITH_REPLICA_STATE, UPDATE_FEATURES
 
 Fields = Mapping[str, Any]
 Columns = dict[str, Any]
@@ -246,6 +246,8 @@ def commit_answers(
     if api in _WITHOUT_PARTITIONS:
         granted = _renamed(response or {}, _GRANTED)
         return [WireAnswer(**(_renamed(request, _OF_REQUEST) | granted))]
+    if api == UPDATE_FEATURES:
+        return [] if response is None else [WireAnswer(error_code=error_of_update(response))]
     if api not in (*_COMMITS, _FETCH):
         return []
     found = _fetched(request, response) if api == _FETCH else _committed(request, response)
@@ -255,6 +257,12 @@ def commit_answers(
         name = topic_names.get(topic, topic)
         answers.append(WireAnswer(topic=name, partition=partition, topic_id=topic_id, **columns))
     return answers
+
+
+def error_of_update(response: Fields) -> int:
+    """The error code of an UpdateFeatures: of the whole response, or of its first feature."""
+    codes = [response["errorCode"], *(one["errorCode"] for one in response.get("results") or ())]
+    return next((code for code in codes if code), 0)
 
 
 def _committed(request: Fields, response: Fields | None) -> dict[_Partition, Columns]:

@@ -33,6 +33,7 @@ _SUBSCRIBES_TO_NOTHING = "AAAAAAAA/////w=="
 """A `ConsumerProtocolSubscription` without topics and user data, as base64."""
 _QUOTA = 1_000_000_000.0
 _CHANGE_MS = 30_000
+UPDATE_FEATURES = "UPDATE_FEATURES"
 NOBODY = 9999
 """The replica id of no server."""
 
@@ -487,3 +488,13 @@ def _of_quorum(api: str, version: int, asked: dict[str, Any]) -> WireRequest:
         "leaderEndpoints": [],
     }
     return WireRequest(api=api, version=version, fields=fields)
+
+
+def update_features(levels: Mapping[str, int], *, how: int) -> WireRequest:
+    """An UpdateFeatures (KIP-584); `how` is the code of `FeatureUpdate.UpgradeType`."""
+    updates = [
+        {"feature": name, "maxVersionLevel": level, "upgradeType": how}
+        for name, level in levels.items()
+    ]
+    fields = {"timeoutMs": _CHANGE_MS, "featureUpdates": updates}
+    return WireRequest(api=UPDATE_FEATURES, version=1, fields=fields)

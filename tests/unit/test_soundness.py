@@ -14,9 +14,10 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.builds import Jar, released
-from contract.errors import UsageError
+from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
 from harness import faults
+from harness.clients.observer_worker import ObserverRole
 from harness.session import catalog
 from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
 from harness.session.ducktape_session import pool_size
@@ -134,6 +135,18 @@ def test_a_name_that_the_story_misspells_is_refused(
             {"groups": [other(others={2: MemberPlan(client="java")})]},
             "14: group readers has no member 2: there are 1 to 1",
         ),
+        (
+            {"topics": [*PLAN.topics, durable_topic("__orders", partitions=1)]},
+            "1: topic __orders: names that begin with __ are of Kafka's own topics",
+        ),
+        (
+            {"topics": [replace(PLAN.topics[0], settings={"cleanup.policy": "delete,compact"})]},
+            "1: topic orders: cleanup.policy=delete,compact removes superseded records",
+        ),
+        (
+            {"topics": [replace(PLAN.topics[0], settings={"segment.mss": "1"})]},
+            "1: topic orders: there is no setting segment.mss; the nearest is segment.ms",
+        ),
         ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
         ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),
         (
@@ -249,6 +262,14 @@ def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None
         ({"log.retention.bytes": "much"}, "log.retention.bytes=much has to be a whole number"),
         ({"log.cleaner.enable": "1"}, "log.cleaner.enable=1 has to be true or false"),
         ({"log.cleaner.min.cleanable.ratio": "2"}, r"has to be a number \[0,\.\.\.,1\]"),
+        (
+            {"log.cleanup.policy": "delete,compact"},
+            "topology: log.cleanup.policy=delete,compact removes superseded records",
+        ),
+        (
+            {"log.retention.ms": "1000"},
+            "topology: log.retention.ms is not for settings: .* use retention_ms= of the topic",
+        ),
         ({"node.id": "7"}, "topology: node.id is not for settings: the harness sets it"),
         ({"broker.rack": "r"}, "topology: broker.rack is not for settings: use has_racks="),
     ],
@@ -632,3 +653,9 @@ def test_a_compacted_topic_is_refused(policy: str) -> None:
 def test_other_settings_are_passed_on() -> None:
     made = new_topic(TOPICS, [1, 2], is_spread=False, settings={"cleanup.policy": "delete"})
     assert made.config["cleanup.policy"] == "delete"
+
+
+def test_a_topic_is_not_made_compacted_later() -> None:
+    alter = ObserverRole.alter_topic("orders", {"cleanup.policy": "compact"}).command.method
+    with pytest.raises(WorkerError, match=r"topic orders: cleanup\.policy=compact removes"):
+        alter(None, "orders", {"cleanup.policy": "compact"})

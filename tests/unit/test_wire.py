@@ -14,6 +14,7 @@ from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_worker import Asking, WireResult
 from harness.decode.histories import read_histories
+from harness.story.features import HowFar
 from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
 from harness.wire.requests import (
@@ -28,6 +29,7 @@ from harness.wire.requests import (
     metadata,
     of_replica,
     offset_for_leader_epoch,
+    update_features,
     vote,
 )
 
@@ -313,3 +315,23 @@ def test_a_request_is_repeated_until_its_end() -> None:
     asking.end()
     assert asking.last is sent[-1]
     assert [one.began_micros for one in sent] == list(range(len(sent)))
+
+
+@pytest.mark.parametrize(
+    ("whole", "of_features", "code"),
+    [(0, [], 0), (0, [0, 95], 95), (41, [], 41), (0, None, 0)],
+)
+def test_an_update_of_feature_levels_has_one_error(
+    whole: int, of_features: list[int] | None, code: int
+) -> None:
+    response = {
+        "errorCode": whole,
+        "results": of_features and [{"errorCode": one} for one in of_features],
+    }
+    request = update_features({"metadata.version": 21}, how=HowFar.SAFE_DOWNGRADE)
+    assert request.fields["featureUpdates"] == [
+        {"feature": "metadata.version", "maxVersionLevel": 21, "upgradeType": 2}
+    ]
+    found = answers(request.api, 1, request.fields, response, topic_names={})
+    assert [one.error_code for one in found] == [code]
+    assert answers(request.api, 1, request.fields, None, topic_names={}) == []
