@@ -8,7 +8,8 @@ permitted: a reset had led to exactly that offset; or by an election since that 
   of the record before. It may have been a control record.
 undecided: the group's client commits by itself, and the record was delivered later. Such a
   commit can be stored while the poll that delivers the record returns. Or its member's worker was
-  killed, perhaps in such a poll, and the client is not Java's.
+  killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka that
+  nobody awaits.
 evaluates: every commit whose previous record is known, and is no control record.
 source: >-
   `KafkaConsumer.commitSync`: the committed offset is that of the next record to be consumed.
@@ -29,7 +30,7 @@ cases:
 - undecided: cut off
   when: cut_off is not null
   cause: 'record {offset - 1} is in no poll of {cut_off}, whose worker was killed; its client
-    committed by itself, perhaps in a poll that was cut off'
+    may have committed in a poll that was cut off'
 - permitted: truncated
   when: replaced_by is not null and permit is not null
   cause: record {offset - 1} was not delivered to the group; the log has another one there since,

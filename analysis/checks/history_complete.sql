@@ -83,7 +83,7 @@ killed as (
   select worker from histories where not ended_by_itself
 ),
 last_commits as (
-  select group, worker, max(committed_micros) as last_micros
+  select group, worker, max(coalesce(began_micros, committed_micros)) as last_micros
   from commits left semi join killed using (worker)
   group by all
 ),

@@ -13,8 +13,9 @@ permitted: >-
   unclean elections a truncation led it past records of older epochs, to the offset that the
   protocol requires of the leader: the end of the largest epoch that is not above the requested
   one.
-undecided: the history of a member lacks events; a client that commits by itself, and is not Java's,
-  had committed the record when its worker was killed, perhaps in a poll that returned it; a group that commits the epochs of its records
+undecided: the history of a member lacks events; a client that chooses what it commits, and is not
+  Java's, had committed the record when its worker was killed, perhaps in a poll that returned it; a
+  group that commits the epochs of its records
   noticed a truncation, but was led elsewhere above the divergence.
 evaluates: every delivery.
 source: >-
@@ -35,8 +36,8 @@ cases:
   cause: an administrator set the group's offset to {set_to}, past the records
 - undecided: skipped in a poll that was cut off
   when: cut_off is not null and not is_replaced
-  cause: '{cut_off}, whose client commits by itself, had committed the record when its worker was
-    killed, perhaps in a poll that returned it'
+  cause: 'the client of {cut_off} had committed the record when its worker was killed, perhaps in a
+    poll that returned it'
 - permitted: divergent offset too high
   when: is_replaced and is_unvalidated and commit_epoch = 'none' and truncated_to is not null
   cause: the offset was committed without a leader epoch, so it could not be validated

@@ -1,11 +1,12 @@
 /*
 about: |
-  Commits that a client made by itself and that are beyond the last poll in the history of its
-  member, whose worker was killed.
+  Commits whose offset a client chose, beyond the last poll in the history of its member, whose
+  worker was killed.
 
-  That poll, or a later one that the kill cut off, may have returned the records without a line.
-  Only of librdkafka and kafka-python: Java's client commits no record of a poll before the next one
-  (`KafkaConsumer`, Automatic Offset Committing; KAFKA-18641).
+  A poll that the kill cut off may have returned the records without a line. Only of kafka-python
+  and librdkafka, which also takes the offsets of an asynchronous commit when it sends it: Java's
+  client commits no record of a poll before the next one (`KafkaConsumer`, Automatic Offset
+  Committing; KAFKA-18641).
 subject: commits
 optional: [histories]
 columns: |
@@ -53,6 +54,8 @@ select group, topic, partition, offsets_partition, offsets_offset, offset, membe
 from present_offsets
 join ended using (group, topic, partition)
 join planned_groups using (group)
-where is_by_client and client in ('librdkafka', 'kafka-python') and offset > read_to
+where (is_by_client and client in ('librdkafka', 'kafka-python')
+    or client = 'librdkafka' and manner = 'unawaited')
+  and offset > read_to
   and committed_micros + {{ commit_clock_micros }} >= last_micros - :clock_micros
   and committed_micros <= coalesce(next_micros, {{ forever }} - :clock_micros) + :clock_micros

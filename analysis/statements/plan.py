@@ -25,7 +25,7 @@ PLANNED = {
         {
             **{
                 name: pa.string()
-                for name in ("group", "client", "commit_epoch", "reset", "isolation")
+                for name in ("group", "client", "commit_epoch", "reset", "isolation", "manner")
             },
             "is_by_client": pa.bool_(),
             "is_static": pa.bool_(),

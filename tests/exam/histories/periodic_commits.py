@@ -64,7 +64,15 @@ CUT_OFF = {
         "kafka-python.": (CUT_OFF, {"client": "kafka-python"}),
         "librdkafka, and the application commits.": (
             BEYOND,
+            {"client": "librdkafka", "manner": "sync"},
+        ),
+        "librdkafka, and the application awaits no response.": (
+            CUT_OFF,
             {"client": "librdkafka", "manner": "unawaited"},
+        ),
+        "kafka-python, and the application awaits no response.": (
+            BEYOND,
+            {"client": "kafka-python", "manner": "unawaited"},
         ),
         "librdkafka, which had another poll since.": (
             BEYOND,
@@ -115,6 +123,7 @@ def killed_before_the_responses(h: History) -> None:
     _begun(h, client="java", manner="unawaited")
     h.polled(0, 49, at=6.0)
     h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)
+    h.rows["commits"][-1].update(began_micros=h.at(6.9), committed_micros=h.at(8.2))
     h.polled(50, 99, at=8.0)
     h.stored(100, 0, at=8.1, brokers=(1, 2))
     h.polled(100, 149, at=11.8)
