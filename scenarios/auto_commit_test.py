@@ -3,7 +3,7 @@
 Cluster: 1 broker; one topic of 4 partitions.
 Load:    36,000 records, and groups of each client, of one member, which takes 20 ms for each poll
          (librdkafka's, of 500 records, 500 ms): three with enable.auto.commit every 50 ms, and one
-         with commitAsync after each poll, whose response nobody awaits.
+         with commitAsync after each poll, whose response the application does not await.
 Fault:   three times, when each group has committed 4,000 further records, the processes of all
          members are killed. Others take their places.
 Expect:  what was delivered after the last stored commit is delivered again. Java's client commits
@@ -166,7 +166,7 @@ class AutoCommitScenario(Scenario):
             )
 
     def await_progress(self, run: Run, group: GroupPlan, records: int) -> None:
-        """Wait until a group has committed so many records in all partitions together."""
+        """Wait until a group has committed this number of records, in all partitions together."""
         run.observer.await_value(
             lambda: run.groups.committed(group.group),
             lambda committed: sum(committed.values()) >= records,

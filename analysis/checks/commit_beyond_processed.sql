@@ -8,8 +8,8 @@ permitted: a reset had led to exactly that offset; or by an election since that 
   of the record before. It may have been a control record.
 undecided: the group's client commits by itself, and the record was delivered later. Such a
   commit can be stored while the poll that delivers the record returns. Or its member's worker was
-  killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka that
-  nobody awaits.
+  killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka
+  whose response is not awaited.
 evaluates: every commit whose previous record is known, and is no control record.
 source: >-
   `KafkaConsumer.commitSync`: the committed offset is that of the next record to be consumed.
@@ -27,10 +27,10 @@ cases:
   when: is_by_client and delivered_micros is not null
   cause: record {offset - 1} was delivered to the group {seconds:.1f} s after its client
     committed by itself
-- undecided: cut off
-  when: cut_off is not null
-  cause: 'record {offset - 1} is in no poll of {cut_off}, whose worker was killed; its client
-    may have committed in a poll that was cut off'
+- undecided: interrupted
+  when: interrupted is not null
+  cause: 'record {offset - 1} is in no poll of {interrupted}, whose worker was killed; its client
+    may have committed in a poll that was interrupted'
 - permitted: truncated
   when: replaced_by is not null and permit is not null
   cause: record {offset - 1} was not delivered to the group; the log has another one there since,
@@ -41,7 +41,7 @@ cases:
     of epoch {replaced_by}
 - violation: unread
   cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group
-evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit, cut_off
+evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit, interrupted
 place:
   offset_first: offset
   offset_last: offset
@@ -75,10 +75,10 @@ delivered as (
   group by all
 ),
 killed as (
-  select {{ commit_key }}, max(member) as cut_off from cut_off_commits group by all
+  select {{ commit_key }}, max(member) as interrupted from interrupted_commits group by all
 ),
 judged as (
-  select c.*, timeline, delivered_micros, is_by_client, cut_off,
+  select c.*, timeline, delivered_micros, is_by_client, interrupted,
     (delivered_micros - committed_micros) / {{ micros_per_second }} as seconds
   from {{ with_reset_to("beyond") }} as c
   left anti join hidden using ({{ commit_key }})

@@ -34,9 +34,9 @@ cases:
 - permitted: skipped by an administrator
   when: set_to is not null
   cause: an administrator set the group's offset to {set_to}, past the records
-- undecided: skipped in a poll that was cut off
-  when: cut_off is not null and not is_replaced
-  cause: 'the client of {cut_off} had committed the record when its worker was killed, perhaps in a
+- undecided: skipped in an interrupted poll
+  when: interrupted is not null and not is_replaced
+  cause: 'the client of {interrupted} had committed the record when its worker was killed, perhaps in a
     poll that returned it'
 - permitted: divergent offset too high
   when: is_replaced and is_unvalidated and commit_epoch = 'none' and truncated_to is not null
@@ -67,7 +67,7 @@ cases:
   cause: neither a truncation nor a reset explains the skip
   undecided_if: is_gapped
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
-  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit, cut_off
+  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit, interrupted
 */
 with began as (
   select group, topic, partition, max(committed_offset) as unvalidated_below
@@ -75,17 +75,17 @@ with began as (
   where committed_epoch < 0
   group by all
 ),
-cut_off as (
-  select group, topic, partition, n.offset, leader_epoch, max(member) as cut_off
+interrupted as (
+  select group, topic, partition, n.offset, leader_epoch, max(member) as interrupted
   from never_delivered as n
-  join cut_off_commits as c using (group, topic, partition)
+  join interrupted_commits as c using (group, topic, partition)
   where n.offset >= read_to and n.offset < c.offset
   group by all
 ),
 skipped as (
   select *, coalesce(offset < unvalidated_below, false) as is_unvalidated
   from explained_skips
-  left join cut_off using (group, topic, partition, offset, leader_epoch)
+  left join interrupted using (group, topic, partition, offset, leader_epoch)
   left join began using (group, topic, partition)
   left join timelines using (topic, partition)
 ),
@@ -96,4 +96,4 @@ judged as (
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
-  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, cut_off, leader_epoch") }}
+  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, leader_epoch") }}

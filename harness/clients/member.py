@@ -339,7 +339,7 @@ class GroupMember(ABC):
         *,
         began_micros: int,
     ) -> None:
-        """Record the response to a commit that nobody waited for, as the client reports it."""
+        """Record the response to a commit that was not awaited, as the client reports it."""
         for tp, at in offsets.items():
             error = errors.get(tp)
             outcome = commit_outcome(error, self.definite_failures)

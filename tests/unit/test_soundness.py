@@ -259,7 +259,7 @@ def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None
         ({"log.retention.chek.interval.ms": "1"}, "nearest is log.retention.check.interval.ms"),
         ({"log.retention.hours": "a\nb"}, "topology: log.retention.hours='a"),
         ({"listener.name.secured.x": "y\rz"}, "has a line break"),
-        ({"log.retention.bytes": "much"}, "log.retention.bytes=much has to be a whole number"),
+        ({"log.segment.bytes": "much"}, "log.segment.bytes=much has to be a whole number"),
         ({"log.cleaner.enable": "1"}, "log.cleaner.enable=1 has to be true or false"),
         ({"log.cleaner.min.cleanable.ratio": "2"}, r"has to be a number \[0,\.\.\.,1\]"),
         (

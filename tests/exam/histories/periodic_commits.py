@@ -46,9 +46,9 @@ def read_again_after_a_crash(h: History, *, client: str) -> None:
 
 
 BEYOND = {"commit_beyond_processed": VIOLATION, "skipped_record": VIOLATION}
-CUT_OFF = {
-    "commit_beyond_processed": f"{UNDECIDED}: cut off",
-    "skipped_record": f"{UNDECIDED}: skipped in a poll that was cut off",
+INTERRUPTED = {
+    "commit_beyond_processed": f"{UNDECIDED}: interrupted",
+    "skipped_record": f"{UNDECIDED}: skipped in an interrupted poll",
 }
 
 
@@ -60,14 +60,14 @@ CUT_OFF = {
     cases={
         "java.": (BEYOND, {}),
         "java-consumer.": (BEYOND, {"client": "java-consumer"}),
-        "librdkafka.": (CUT_OFF, {"client": "librdkafka"}),
-        "kafka-python.": (CUT_OFF, {"client": "kafka-python"}),
+        "librdkafka.": (INTERRUPTED, {"client": "librdkafka"}),
+        "kafka-python.": (INTERRUPTED, {"client": "kafka-python"}),
         "librdkafka, and the application commits.": (
             BEYOND,
             {"client": "librdkafka", "manner": "sync"},
         ),
         "librdkafka, and the application awaits no response.": (
-            CUT_OFF,
+            INTERRUPTED,
             {"client": "librdkafka", "manner": "unawaited"},
         ),
         "kafka-python, and the application awaits no response.": (

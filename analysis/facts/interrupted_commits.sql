@@ -3,7 +3,7 @@ about: |
   Commits whose offset a client chose, beyond the last poll in the history of its member, whose
   worker was killed.
 
-  A poll that the kill cut off may have returned the records without a line. Only of kafka-python
+  A poll that the kill interrupted may have returned the records without a line. Only of kafka-python
   and librdkafka, which also takes the offsets of an asynchronous commit when it sends it: Java's
   client commits no record of a poll before the next one (`KafkaConsumer`, Automatic Offset
   Committing; KAFKA-18641).
