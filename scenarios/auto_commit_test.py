@@ -42,9 +42,9 @@ CLASSIC: dict[str, str | int] = {
 }
 COPIES = {Manner.PERIODIC: 3, Manner.UNAWAITED: 1}
 SETTINGS: dict[Client, dict[str, str | int]] = {
-    Client.JAVA: IN_JAVA | CLASSIC,
+    Client.JAVA: {**IN_JAVA, **CLASSIC},
     Client.JAVA_CONSUMER: IN_JAVA,
-    Client.LIBRDKAFKA: {"auto.commit.interval.ms": INTERVAL_MS} | CLASSIC,
+    Client.LIBRDKAFKA: {**CLASSIC, "auto.commit.interval.ms": INTERVAL_MS},
     Client.KAFKA_PYTHON: {
         "auto_commit_interval_ms": INTERVAL_MS,
         "max_poll_records": POLLED,
