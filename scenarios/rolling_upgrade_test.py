@@ -68,7 +68,6 @@ class RollingUpgradeScenario(Scenario):
         Check.SKIPPED_RECORD,
         Check.DUPLICATE_APPEND,
         Check.LOST_COMMIT,
-        Check.START_MISMATCH,
         Check.UNJUSTIFIED_RESET,
         Check.SERVED_UNDER_FENCED_EPOCH,
         Check.FAULT_LANDED,

@@ -9,6 +9,9 @@ from harness.story.wire import Wire
 from harness.wire.answers import error_of_update
 from harness.wire.requests import api_versions, update_features
 
+_ASKED = (4, 3)
+"""Versions of ApiVersions: the first that a broker supports has all features that it can have."""
+
 
 class HowFar(enum.IntEnum):
     """`FeatureUpdate.UpgradeType`: a downgrade is safe if no metadata is lost by it."""
@@ -67,8 +70,9 @@ class Features:
         )
 
     def _reported(self, broker: int, field: str) -> list[dict[str, Any]]:
-        (result,) = self._wire.call(broker, [api_versions()])
-        if result.response is None:
-            raise WorkerError(f"broker {broker} does not return its features: {result.failure}")
-        found: list[dict[str, Any]] = result.response.get(field, [])
-        return found
+        results = self._wire.call(broker, [api_versions(version=one) for one in _ASKED])
+        for result in results:
+            if result.response is not None and not result.response["errorCode"]:
+                found: list[dict[str, Any]] = result.response.get(field, [])
+                return found
+        raise WorkerError(f"broker {broker} does not return its features: {results}")

@@ -176,10 +176,13 @@ def metadata(*, topic: str, version: int) -> WireRequest:
     return WireRequest(api="METADATA", version=version, fields=fields)
 
 
-def api_versions() -> WireRequest:
-    """Which versions of which APIs a broker supports."""
+def api_versions(*, version: int = 3) -> WireRequest:
+    """Which versions of which APIs a broker supports.
+
+    Before version 4 the response leaves out features whose least level is 0 (KAFKA-17011).
+    """
     fields = {"clientSoftwareName": "fencepost", "clientSoftwareVersion": "1"}
-    return WireRequest(api="API_VERSIONS", version=3, fields=fields)
+    return WireRequest(api="API_VERSIONS", version=version, fields=fields)
 
 
 def create_acl(*, principal: str, operation: int, topic: str | None = None) -> WireRequest:
