@@ -101,7 +101,7 @@ def test_a_wrong_suite_names_file_and_field(tmp_path: Path, runs: str, hints: li
 
 @pytest.mark.parametrize("name", ["frobnicate", "missing/mine.yml"])
 def test_a_missing_suite_tells_which_there_are(name: str) -> None:
-    with pytest.raises(UsageError, match="nightly, protocol, reproduction, smoke"):
+    with pytest.raises(UsageError, match="nightly, protocol, random, reproduction, smoke"):
         find_suite(name)
 
 
