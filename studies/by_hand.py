@@ -72,7 +72,7 @@ class ByHand:
             text=True,
             check=False,
         )
-        return _without_places(ended.stdout, self._results)
+        return without_places(ended.stdout, self._results)
 
     def end(self) -> None:
         """End the playground if it still runs."""
@@ -90,7 +90,7 @@ class ByHand:
         return sum(one.ok for one in look(find(self._results), Views.status()).producers)
 
 
-def _without_places(text: str, results: Path) -> str:
+def without_places(text: str, results: Path) -> str:
     """Return what is printed, without where this machine has things."""
     text = re.sub(rf"{re.escape(str(results))}\S*", "results/...", text)
     text = re.sub(r"\S*/bin/fencepost", "fencepost", text)
