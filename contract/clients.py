@@ -2,6 +2,7 @@
 
 import enum
 
+from contract.nearest import lacking
 from contract.outcomes import Isolation
 
 
@@ -44,7 +45,10 @@ def client_of(named: str) -> Client:
     Raises:
         ValueError: there is none.
     """
-    return Client(without_version(named))
+    client = without_version(named)
+    if client not in set(Client):
+        raise ValueError(lacking("client", client, Client))
+    return Client(client)
 
 
 def version_of(named: str) -> str:

@@ -289,6 +289,12 @@ class PhaseEntered(Event, frozen=True, kw_only=True):
     doing: str
 
 
+class NoteTaken(Event, frozen=True, kw_only=True):
+    """The scenario noted something for its report."""
+
+    text: str
+
+
 class StateAwaited(Event, frozen=True, kw_only=True):
     """The driver had waited for a state of the cluster, since `began_micros` on its wall clock."""
 

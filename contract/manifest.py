@@ -28,6 +28,7 @@ TABLES_OF_HISTORIES = (
     "group_events",
     "faults",
     "phases",
+    "notes",
     "waits",
     "samples",
     "quorum_samples",

@@ -229,6 +229,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
         its JVM was started.
     build: what servers, Java clients and observer ran on; None in a generated history, and in runs
         of earlier releases.
+    file: of the scenario, as commands name it; empty if it is one of ours.
     """
 
     run_id: str
@@ -247,6 +248,7 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
     jars: dict[str, str] = {}
     build: Build | None = None
+    file: str = ""
 
     @property
     def identity(self) -> str:

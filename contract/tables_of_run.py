@@ -69,6 +69,11 @@ TABLES_OF_RUN = {
         ),
         int32("limit_seconds", "maximum duration of a phase of this stage"),
     ),
+    "notes": table(
+        "One row per note of the scenario, for its report. Source: the driver's history.",
+        string("text"),
+        micros("at_micros"),
+    ),
     "waits": table(
         "One row per wait of the driver for a state of the cluster. Source: the driver's history.",
         string("what", "description of the state"),

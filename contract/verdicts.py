@@ -229,6 +229,13 @@ class Timing(msgspec.Struct, frozen=True, kw_only=True):
     phases: list[PhaseTime]
 
 
+class Note(msgspec.Struct, frozen=True, kw_only=True):
+    """What the scenario noted for its report (`run.note`), and when."""
+
+    text: str
+    at_micros: int
+
+
 class Engine(enum.StrEnum):
     """What ran the statements of the checks."""
 
@@ -270,6 +277,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
         all was.
     judging: by which engine; None in verdicts of earlier releases.
+    notes: of the scenario, in order.
     """
 
     schema: int
@@ -297,6 +305,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     follows: Consequence | None = None
     build: str = ""
     judging: Judging | None = None
+    notes: list[Note] = []
 
     @property
     def on(self) -> str:

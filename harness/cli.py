@@ -13,6 +13,7 @@ from harness.commands.generate import generate
 from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
 from harness.commands.load import consume, produce
+from harness.commands.new import app as new_app
 from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
 from harness.commands.reports import explain, open_page, report
@@ -35,6 +36,7 @@ app.add_typer(kafka_app, name="kafka")
 app.add_typer(patch_app, name="patch")
 app.add_typer(clients_app, name="clients")
 app.add_typer(docker_app, name="docker")
+app.add_typer(new_app, name="new")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
 app.command(name="compare")(compare)

@@ -26,6 +26,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
     kafka: the version of the servers.
     build: what runs; None: the release of that version.
+    named: how commands name each scenario.
     """
 
     seed: int
@@ -36,6 +37,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str]
     results: str = ""
     build: Build | None = None
+    named: dict[str, str] = {}
 
     @property
     def builds(self) -> Build:
@@ -43,7 +45,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return released(self.kafka) if self.build is None else self.build
 
     def rerun(self, scenario: str, parameters: Mapping[str, Any]) -> str:
-        """Return the command that repeats a scenario."""
+        """Return the command that repeats a scenario, by its name or path."""
         return rerun_command(
             scenario, parameters, cluster=self.cluster, choice=self.builds.choice, seed=self.seed
         )

@@ -52,7 +52,7 @@ class _Implied:
     rows: str = ""
 
 
-_BY_DRIVER = ("faults", "phases", "waits", "clocks")
+_BY_DRIVER = ("faults", "phases", "notes", "waits", "clocks")
 _BY_OBSERVER = ("samples", "quorum_samples", "transactions")
 _BY_CLIENTS = ("sends", "polls", "commits", "group_events", "transactions")
 _BY_ANYBODY = (*_BY_DRIVER, *_BY_OBSERVER, *_BY_CLIENTS)

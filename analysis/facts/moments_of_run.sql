@@ -2,12 +2,12 @@
 about: What happened to the run as a whole, in words.
 subject: moments
 kept: false
-optional: [phases, faults, broker_states]
+optional: [phases, notes, faults, broker_states]
 columns: |
   at_micros bigint
   who string
   what string
-  kind string: phase, fault (an injection), heal (its effect was seen, or it is healed) or broker
+  kind string: phase, note (of the scenario), fault (an injection), heal (its effect was seen, or it is healed) or broker
   place bigint: in the metadata log; null of what is not there
 */
 with steps as (
@@ -28,6 +28,9 @@ states as (
 select began_micros as at_micros, 'run' as who, concat(stage, ': ', doing) as what, 'phase' as kind,
   cast(null as bigint) as place
 from phases
+union all
+select at_micros, 'run', concat('note: ', text), 'note', null
+from notes
 union all
 select one.at_micros, 'fault', replace(one.step, '%s', name), one.kind, null
 from steps

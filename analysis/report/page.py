@@ -102,6 +102,10 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             styles=lines(verdict.styles),
             by_standing={str(one): found.checks[one] for one in Standing},
             origin=found.origin,
+            notes=[
+                (f"{(note.at_micros - facts.zero_micros) / MICROS_PER_SECOND:+.3f} s", note.text)
+                for note in verdict.notes
+            ],
             undecided=_with(verdict, CheckVerdict.UNDECIDED),
             holds=_with(verdict, CheckVerdict.HOLDS),
             idle=idle,
@@ -160,6 +164,7 @@ def _versions(run: RunDescription, verdict: Verdict) -> list[tuple[str, str]]:
     own = {
         "Kafka": run.kafka,
         **_build(run),
+        **({"scenario": run.file} if run.file else {}),
         "git": run.git_head,
         "pool": run.cluster,
         "seed": str(run.seed),

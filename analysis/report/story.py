@@ -34,6 +34,8 @@ class Kind(enum.StrEnum):
     """What a moment is, those of one time in this order."""
 
     PHASE = "phase"
+    NOTE = "note"
+    """The scenario noted something for its report."""
     FAULT = "fault"
     HEAL = "heal"
     """A fault is proved or healed."""
@@ -229,6 +231,7 @@ _WEIGHTS = {
     Kind.DELIVERY: 5,
     Kind.SEND: 2,
     Kind.FAULT: 3,
+    Kind.NOTE: 3,
     Kind.ISR: 1,
     Kind.MEMBER: 1,
     Kind.BROKER: 1,

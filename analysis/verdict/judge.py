@@ -38,6 +38,7 @@ from contract.verdicts import (
     CheckResult,
     CheckVerdict,
     FaultResult,
+    Note,
     PhaseTime,
     Resumption,
     RuleRow,
@@ -104,6 +105,7 @@ def judge(
         timing=timing(trace),
         expectations=expectations,
         unexpected=uncovered,
+        notes=_notes(trace),
     )
 
 
@@ -214,6 +216,11 @@ def _faults(trace: Trace) -> list[FaultResult]:
         )
         for row in rows
     ]
+
+
+def _notes(trace: Trace) -> list[Note]:
+    rows = trace.ask("select * from notes order by at_micros") if trace.rows["notes"] else []
+    return [Note(text=row["text"], at_micros=row["at_micros"]) for row in rows]
 
 
 _BEFORE = (Stage.STARTING, Stage.WARM_UP)

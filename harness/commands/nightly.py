@@ -36,6 +36,7 @@ from harness.commands.options import (
     ClientVersion,
     Cluster,
     KafkaDir,
+    Scenarios,
     Verbose,
     choice_of,
     fetched,
@@ -55,7 +56,7 @@ from harness.nightly.run import Ended, NightProgress, execute_in_ducktape, run_r
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import choice_of as planned_choice
 from harness.nightly.suite import find_suite
-from harness.session.catalog import find_scenarios, scenarios
+from harness.session.catalog import find_scenarios
 
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
@@ -78,6 +79,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     results: Annotated[
         Path, folder_option("Results folder; nights are below its `nightly/`.")
     ] = RESULTS,
+    scenarios: Scenarios = None,
     fresh: Annotated[  # noqa: FBT002 - Typer's way to a flag
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
@@ -100,7 +102,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     require_seed(seed)
     given = choice_of(None, kafka_dir, client_version, client_jars)
     wanted = Wanted(
-        suite=find_suite(suite),
+        suite=find_suite(suite, scenarios),
         cluster=cluster.value,
         seed=seed,
         default_kafka=DEFAULT_KAFKA,
@@ -120,7 +122,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
                 again = "judge them, or --fresh for a new night"
                 summary = _judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
-            again = _again(suite, cluster, results, given)
+            again = _again(suite, cluster, results, given, scenarios)
             raise InterruptError(
                 f"{_done(night)}; the night is not judged. Continue: {again}"
             ) from None
@@ -131,8 +133,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
 
 
 def _stories(runs: list[PlannedRun]) -> int:
-    known = {scenario.name: scenario for scenario in scenarios()}
-    return sum(count_stories([known[run.scenario]], run.parameters) for run in runs)
+    return sum(count_stories(find_scenarios([run.scenario]), run.parameters) for run in runs)
 
 
 def _introduce(night: HeldNight, *, what: str, seed: str) -> None:
@@ -168,8 +169,11 @@ def _conclude(summary: NightSummary, path: Path) -> None:
         out.print(Text(line), soft_wrap=True)
 
 
-def _again(suite: str, cluster: PoolKind, results: Path, given: Choice) -> str:
+def _again(
+    suite: str, cluster: PoolKind, results: Path, given: Choice, scenarios: Path | None
+) -> str:
     words = ["fencepost", "nightly", "--suite", suite, "--cluster", cluster.value]
+    words += [] if scenarios is None else ["--scenarios", str(scenarios)]
     named = given.words() if given.kafka_dir else given.words()[2:]
     return shlex.join([*words, *named, "--results", str(results)])
 
@@ -235,7 +239,12 @@ def compare(  # noqa: PLR0913 - the options of a command
     a: Annotated[str, typer.Argument(help=_HELP_OF_BUILD, metavar="A")],
     b: Annotated[str, typer.Argument(help="The other build.", metavar="B")],
     *,
-    scenario: Annotated[str, typer.Option(help="The scenario; see `fencepost list`.")],
+    scenario: Annotated[
+        str,
+        typer.Option(
+            help="The scenario, by name or by the path of its file; see `fencepost list`."
+        ),
+    ],
     runs: Annotated[
         int,
         typer.Option(
@@ -289,6 +298,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
             if version:
                 require_kafka(version, option=f"{key}=VERSION")
+    scenario = chosen.named
     results = require_runs(results, cluster)
     for choice in choices.values():
         resolve(choice)

@@ -72,6 +72,10 @@ Changed = Annotated[
         "(docs/your-settings.md).",
     ),
 ]
+Scenarios = Annotated[
+    Path | None,
+    folder_option("A folder with scenarios of your own, files *_test.py, which can be named too."),
+]
 Cluster = Annotated[
     PoolKind,
     typer.Option(help="Pool of nodes: namespaces, containers, or plain folders."),

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
+from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
 from contract.locks import is_held
 from contract.python import environment, python
@@ -90,7 +91,7 @@ def playground(  # noqa: PLR0913 - the options of a command
     results = require_runs(results, cluster)
     distribution.ensure(kafka)
     forget_ended(results)
-    _introduce(_start(cluster, kafka, results, shape))
+    _introduce(start(cluster, kafka, results, shape))
 
 
 def fault(
@@ -153,7 +154,7 @@ def shell(
     found = find(results)
     for server in found.servers:
         if node in (server.node, str(server.id)):
-            argv = [*_into(found, results), *server.shell, *(command or ["bash"])]
+            argv = [*into(found, results), *server.shell, *(command or ["bash"])]
             # Only the shell handles Ctrl-C. It would inherit SIG_IGN, but not a handler.
             signal.signal(signal.SIGINT, lambda *_: None)
             raise typer.Exit(subprocess.run(argv, check=False).returncode)
@@ -173,10 +174,20 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * {"ms": 0.001, "s": 1, "m": 60}[match[2]]
 
 
-def _start(cluster: PoolKind, kafka: str, results: Path, shape: Shape) -> Playground:
+def start(
+    cluster: PoolKind, kafka: str, results: Path, shape: Shape, *, is_tethered: bool = False
+) -> Playground:
+    """Start a playground below a results folder, and wait until it is up.
+
+    With `is_tethered` it ends with this process.
+
+    Raises:
+        NodeError: it did not come up; has the end of its log.
+    """
     log = results / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     command = python("harness.playground.keep", cluster.value, kafka, str(results))
+    command = tethered(command) if is_tethered else command
     with log.open("wb") as output, _console.status(f"starting {shape.brokers} brokers ({cluster})"):
         started = subprocess.Popen(
             command,
@@ -207,7 +218,7 @@ def _start(cluster: PoolKind, kafka: str, results: Path, shape: Shape) -> Playgr
     return find(results)
 
 
-def _into(found: Playground, results: Path) -> list[str]:
+def into(found: Playground, results: Path) -> list[str]:
     """Return the prefix with which a command runs inside the playground's sandbox."""
     if found.cluster != PoolKind.EMBEDDED:
         return []

@@ -48,6 +48,7 @@ from harness.commands.options import (
     Kafka,
     KafkaDir,
     Results,
+    Scenarios,
     Verbose,
     choice_of,
     fetched,
@@ -61,7 +62,8 @@ from harness.commands.requirements import (
     require_store,
 )
 from harness.invocation import Session, session_of
-from harness.session.catalog import ScenarioFile, find_scenarios, scenarios
+from harness.session.catalog import ScenarioFile, find_scenarios
+from harness.session.catalog import scenarios as known_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
@@ -71,7 +73,13 @@ _DECODING = ".decoding-"
 
 
 def run(  # noqa: PLR0913 - the options of a command
-    names: Annotated[list[str], typer.Argument(help="Scenarios to run; see `fencepost list`.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            help="Scenarios to run: names (see `fencepost list`), or paths of files of your own. "
+            "`::test_name` chooses one test."
+        ),
+    ],
     cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Kafka = None,
     seed: Annotated[int | None, seed_option("all random choices")] = None,
@@ -80,6 +88,7 @@ def run(  # noqa: PLR0913 - the options of a command
         str | None,
         typer.Option(help="Parameters of a scenario, as JSON; all that it declares if not given."),
     ] = None,
+    scenarios: Scenarios = None,
     *,
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
@@ -94,7 +103,7 @@ def run(  # noqa: PLR0913 - the options of a command
     Prints each phase as it begins; at the end the answer to the scenario's question, what is
     unexpected, and the path of the report's page.
     """
-    chosen = find_scenarios(names)
+    chosen = find_scenarios(names, scenarios)
     chosen_parameters = parameters_of(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
@@ -140,20 +149,28 @@ def run(  # noqa: PLR0913 - the options of a command
     raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
-def list_scenarios(*, as_json: AsJson = False) -> None:
-    """List the scenarios and their questions; exits 64 if the file of one can't be read."""
-    listed = scenarios()
+def list_scenarios(scenarios: Scenarios = None, *, as_json: AsJson = False) -> None:
+    """List the scenarios and their questions; exits 64 if the file of one can't be read.
+
+    Your own are listed by the path by which `run` takes them.
+    """
+    listed = known_scenarios(scenarios)
     readable = [one for one in listed if not one.problem]
     if as_json:
         rows = [
-            {"name": one.name, "question": one.question, "parameters": one.parameters}
+            {
+                "name": one.name,
+                "named": one.named,
+                "question": one.question,
+                "parameters": one.parameters,
+            }
             for one in readable
         ]
         typer.echo(json.dumps({"scenarios": rows}, indent=2))
     else:
         table = Table("scenario", "question", box=None, pad_edge=False)
         for scenario in readable:
-            table.add_row(scenario.name, scenario.question)
+            table.add_row(scenario.named, scenario.question)
         Terminal().print(table)
     for one in listed:
         if one.problem:
@@ -299,7 +316,7 @@ def _not_judged(runs: Iterable[Path | str]) -> str:
 
 
 def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:
-    names = " ".join(scenario.name for scenario in chosen)
+    names = shlex.join(scenario.named for scenario in chosen)
     packages = ", ".join(f"{name} {version}" for name, version in session.versions.items())
     named = shlex.join(session.builds.choice.words())
     options = f"--cluster {session.cluster} {named} --seed {session.seed}"

@@ -13,6 +13,7 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
+    NoteTaken,
     OffsetRead,
     PhaseEntered,
     Polled,
@@ -86,6 +87,8 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
 def _observed(worker: str, event: Event, rows: Rows) -> None:
     """Add the rows of an event of the driver or the observer."""
     match event:
+        case NoteTaken():
+            rows.add("notes", **_row(event, without="seq"))
         case StateAwaited():
             _wait(event, rows)
         case ClockRead():

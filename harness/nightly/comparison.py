@@ -17,7 +17,7 @@ from contract.errors import UsageError
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator
 from harness.nightly.state import Wanted
-from harness.nightly.suite import Entry, Suite, planned
+from harness.nightly.suite import Entry, Suite, as_file_name, planned
 
 _FORM = (
     "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, "
@@ -114,7 +114,7 @@ def suite_of(
     on = {side: with_note(build.kafka, build.note) for side, build in builds.items()}
     what = [scenario, parameters, {str(side): build for side, build in on.items()}, pairs]
     return Suite(
-        name=scenario,
+        name=as_file_name(scenario),
         path=Path(),
         sha256=hashlib.sha256(msgspec.json.encode(what, order="sorted")).hexdigest(),
         description=f"{scenario}: {pairs} runs each of A (Kafka {on[Side.A]}) and B "

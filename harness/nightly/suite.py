@@ -22,7 +22,7 @@ from contract.randomness import SEED_BITS, generator
 from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
-from harness.session.catalog import scenarios
+from harness.session.catalog import ScenarioFile, find_scenarios
 from harness.story.changes import parsed
 
 FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
@@ -35,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One scenario of a suite.
 
     Attributes:
+        scenario: its name, or the path of its file, as of `client_jars`.
         kafka: versions to run it on, in order; empty: the command line's default.
         kafka_dir: an own build for the brokers instead, as `run --kafka-dir`.
         client_version, client_jars: of the Java clients, as the options of `run`. A path that is
@@ -83,8 +84,12 @@ def suite_names() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.yml"))
 
 
-def find_suite(name_or_path: str) -> Suite:
+def find_suite(name_or_path: str, folder: Path | None = None) -> Suite:
     """Read a suite by its name, or by the path of its file.
+
+    Args:
+        name_or_path: a path ends with .yml, or has a `/`.
+        folder: of a user's scenarios, which it may name.
 
     Raises:
         UsageError: there is none, or its file is invalid; names the file and the field.
@@ -99,20 +104,27 @@ def find_suite(name_or_path: str) -> Suite:
             f"{', '.join(suite_names())}; or give the path of a .yml file"
         ) from error
     parsed = _parse(content, path)
-    _check(parsed, path)
+    home = path.absolute().parent
+    found = [
+        _checked(entry, f"{path}: runs[{index}]", home, folder)
+        for index, entry in enumerate(parsed.runs)
+    ]
     return Suite(
         name=path.stem,
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
         description=" ".join(parsed.description.split()),
-        entries=tuple(_in_place(entry, path.absolute().parent) for entry in parsed.runs),
+        entries=tuple(
+            _in_place(entry, one, home) for entry, one in zip(parsed.runs, found, strict=True)
+        ),
     )
 
 
-def _in_place(entry: Entry, folder: Path) -> Entry:
-    """Return an entry with absolute paths."""
+def _in_place(entry: Entry, scenario: ScenarioFile, folder: Path) -> Entry:
+    """Return an entry whose paths are not relative to its file."""
     return msgspec.structs.replace(
         entry,
+        scenario=scenario.named,
         kafka_dir=str(folder / entry.kafka_dir) if entry.kafka_dir else "",
         client_jars=[str(folder / jar) for jar in entry.client_jars],
     )
@@ -130,38 +142,39 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
         raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
-def _check(suite: SuiteFile, path: Path) -> None:
-    """Check what the types do not: names, and combinations of fields."""
-    known, locked = {scenario.name: scenario for scenario in scenarios()}, locked_versions()
-    for index, entry in enumerate(suite.runs):
-        where = f"{path}: runs[{index}]"
-        if entry.scenario not in known:
+def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> ScenarioFile:
+    """Check what the types do not: names, and combinations of fields; returns the scenario."""
+    is_path = ".py" in Path(entry.scenario.partition("::")[0]).suffixes
+    name = str(home / entry.scenario) if is_path else entry.scenario
+    try:
+        (scenario,) = find_scenarios([name], folder)
+    except UsageError as error:
+        raise UsageError(f"{where}.scenario: {error}") from error
+    try:
+        scenario.require(entry.parameters)
+    except UsageError as error:
+        raise UsageError(f"{where}.parameters: {error}") from error
+    if entry.kafka and entry.kafka_dir:
+        raise UsageError(f"{where}: give kafka or kafka_dir, not both")
+    client = [entry.client_version] if entry.client_version else []
+    locked = locked_versions()
+    for field, version in [
+        *(("kafka", one) for one in entry.kafka),
+        *(("client_version", one) for one in client),
+    ]:
+        if version not in locked:
             raise UsageError(
-                f"{where}.scenario: there is no {entry.scenario!r}; there are: {', '.join(known)}"
+                f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
+                f"to add one: fencepost kafka lock {version}"
             )
-        try:
-            known[entry.scenario].require(entry.parameters)
-        except UsageError as error:
-            raise UsageError(f"{where}.parameters: {error}") from error
-        if entry.kafka and entry.kafka_dir:
-            raise UsageError(f"{where}: give kafka or kafka_dir, not both")
-        client = [entry.client_version] if entry.client_version else []
-        for field, version in [
-            *(("kafka", one) for one in entry.kafka),
-            *(("client_version", one) for one in client),
-        ]:
-            if version not in locked:
-                raise UsageError(
-                    f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
-                    f"to add one: fencepost kafka lock {version}"
-                )
-        try:
-            require_choice(entry.clients)
-        except (UsageError, DistributionError) as error:
-            raise UsageError(f"{where}.clients: {error}") from error
-        _check_changes(entry, where)
-        if entry.seeds and entry.repeat > 1:
-            raise UsageError(f"{where}: give seeds or repeat, not both")
+    try:
+        require_choice(entry.clients)
+    except (UsageError, DistributionError) as error:
+        raise UsageError(f"{where}.clients: {error}") from error
+    _check_changes(entry, where)
+    if entry.seeds and entry.repeat > 1:
+        raise UsageError(f"{where}: give seeds or repeat, not both")
+    return scenario
 
 
 def _check_changes(entry: Entry, where: str) -> None:
@@ -247,4 +260,9 @@ def _choices(entry: Entry, given: Choice, default_kafka: str) -> Iterator[Choice
 
 
 def _run_id(number: int, scenario: str, kafka: str) -> str:
-    return f"{number:03}-{_ODD.sub('-', scenario)}-{_ODD.sub('-', kafka)}"
+    return f"{number:03}-{as_file_name(scenario)}-{as_file_name(kafka)}"
+
+
+def as_file_name(text: str) -> str:
+    """Return a text without what is odd in the name of a file or folder."""
+    return _ODD.sub("-", text)

@@ -70,6 +70,7 @@ class PlaygroundScenario(Scenario):
                 )
                 for server_id in kafka.topology.server_ids
             ],
+            client_shell=run.clients.host.shell_command(),
             socket=str(path),
         )
         write_down(playground, Path(self.session.results))

@@ -18,7 +18,7 @@ import msgspec
 from contract.encodable import as_json
 from contract.errors import FencepostError, NodeError, TargetError, UsageError
 from contract.program import unexpected
-from contract.run_folder import ProducerPlan
+from contract.run_folder import ProducerPlan, TopicPlan
 from harness.clients.command import Line, command, command_named
 from harness.faults.language import is_instant, parse_fault
 from harness.playground.chronicle import Happening, chronicle
@@ -120,6 +120,15 @@ class Orders(LoadOrders):
         for one in chosen:
             one.heal()
         return list(map(described, chosen))
+
+    @command
+    def create_topic(self, plan: TopicPlan, settings: dict[str, str]) -> None:
+        """Create a further topic, spread over all brokers.
+
+        Raises:
+            UsageError: it can't be as it is wanted, or there is one of its name.
+        """
+        self._run.add_topic(plan, settings)
 
     @command
     def stop(self) -> str:

@@ -2,14 +2,14 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
 from contract.run_folder import TopicPlan
-from harness.story.settings import topic_shape_problems, topology_problems
+from harness.story.settings import server_problems, topic_shape_problems, topology_problems
 
 SHAPE = "FENCEPOST_PLAYGROUND"
 """In the environment of the playground's scenario: its shape, as JSON."""
@@ -25,12 +25,14 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of servers, and the topics.
 
     is_spread: whether all brokers lead partitions; otherwise broker 1 leads all.
+    settings: further ones of the servers.
     """
 
     brokers: int
     controllers: int
     topics: list[TopicPlan]
     is_spread: bool
+    settings: dict[str, str] = {}
 
     def words(self) -> list[str]:
         """Return the options of `fencepost playground` that ask for it."""
@@ -44,10 +46,18 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def topology(self) -> Topology:
         """The cluster of this shape."""
-        return Topology(brokers=self.brokers, controllers=self.controllers)
+        return Topology(
+            brokers=self.brokers, controllers=self.controllers, settings=dict(self.settings)
+        )
 
 
-def shape_of(*, brokers: int = 3, controllers: int = 0, topics: Sequence[str] = ()) -> Shape:
+def shape_of(
+    *,
+    brokers: int = 3,
+    controllers: int = 0,
+    topics: Sequence[str] = (),
+    settings: Mapping[str, str] | None = None,
+) -> Shape:
     """Return a shape; `topics` are each `NAME`, `NAME:PARTITIONS` or `NAME:PARTITIONS:REPLICATION`.
 
     Without topics it has `orders`, led by broker 1 as long as it is not asked for more brokers.
@@ -55,16 +65,18 @@ def shape_of(*, brokers: int = 3, controllers: int = 0, topics: Sequence[str] = 
     Raises:
         UsageError: a number or a name can't be used.
     """
-    plans = [_topic(text, brokers) for text in topics or ["orders"]]
+    plans = [planned_topic(text, brokers) for text in topics or ["orders"]]
     shape = Shape(
         brokers=brokers,
         controllers=controllers,
         topics=plans,
         is_spread=bool(topics) or brokers > _REPLICAS,
+        settings=dict(settings or {}),
     )
     names = [plan.topic for plan in plans]
     twice = [f"topic {name} is named twice" for name in names if names.count(name) > 1]
     problems = [*topology_problems(shape.topology).values(), *twice]
+    problems += server_problems(shape.topology).values()
     for problem in (*problems, *topic_shape_problems(plans, shape.topology)):
         raise UsageError(problem)
     return shape
@@ -76,7 +88,12 @@ def shape_asked() -> Shape:
     return msgspec.json.decode(given, type=Shape) if given else shape_of()
 
 
-def _topic(text: str, brokers: int) -> TopicPlan:
+def planned_topic(text: str, brokers: int) -> TopicPlan:
+    """Return a topic that is written as in `shape_of`.
+
+    Raises:
+        UsageError: it is not.
+    """
     found = _TOPIC.fullmatch(text)
     if found is None:
         raise UsageError(f"{text!r} is no topic: write NAME:PARTITIONS:REPLICATION, as orders:6:3")

@@ -40,7 +40,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Playground(msgspec.Struct, frozen=True, kw_only=True):
-    """A running playground, as in its state file."""
+    """A running playground, as in its state file.
+
+    client_shell: the prefix of a command on the node of its Java clients, which has no server.
+    """
 
     cluster: str
     kafka: str
@@ -48,6 +51,7 @@ class Playground(msgspec.Struct, frozen=True, kw_only=True):
     bootstrap: str
     jars: str
     servers: list[Server]
+    client_shell: list[str]
     socket: str
 
 

@@ -2,10 +2,11 @@
 
 import ast
 import json
+import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,13 @@ import msgspec
 
 from cluster.clients.versions import is_version
 from contract.errors import UsageError
+from contract.nearest import lacking
 from contract.regular_files import read_file
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"
+_FILES = f"*{_SUFFIX}.py"
+_OF_A_TEST = "::"
 _STARTS_ON = "STARTS_ON"
 CUTTING_FAULTS = {
     "harness.faults.bridge": "Bridge",
@@ -26,6 +30,8 @@ CUTTING_FAULTS = {
     "harness.faults.divide": "Divide",
 }
 """The faults that cut connections, by their modules."""
+_OF_USERS = "fencepost.scenario"
+"""The module from which a user's scenario imports them."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,9 @@ class ScenarioFile:
     cuts: values of parameters with which connections are cut; None if they are cut with any.
     clients: the versions of clients that stand in it as literals, as plans name them.
     problem: why the file can't be read, with the line; empty if it can.
+    named: how commands name it: by its name, or by its path if it is a user's own.
+    tests: the names of its tests.
+    test: the only one of them to run; empty: all.
     """
 
     name: str
@@ -50,6 +59,27 @@ class ScenarioFile:
     cuts: frozenset[str] | None = frozenset()
     clients: frozenset[str] = frozenset()
     problem: str = ""
+    named: str = ""
+    tests: tuple[str, ...] = ()
+    test: str = ""
+
+    @property
+    def symbol(self) -> str:
+        """What ducktape loads its tests by; the class of a single one is not named."""
+        return f"{self.path}{_OF_A_TEST}.{self.test}" if self.test else str(self.path)
+
+    def only(self, test: str) -> "ScenarioFile":
+        """Return it with one of its tests only.
+
+        Raises:
+            UsageError: it has no such test; names those that it has.
+        """
+        if self.problem:
+            return self
+        if test not in self.tests:
+            raise UsageError(f"{self.path}: {lacking('test', test, self.tests)}")
+        alone = read_scenario(self.path, test)
+        return replace(alone, named=f"{self.named}{_OF_A_TEST}{test}")
 
     def require(self, parameters: Mapping[str, Any]) -> None:
         """Check that the file can be read, and declares a set of parameters.
@@ -93,74 +123,153 @@ def _with(every: Sequence[Mapping[str, Any]]) -> str:
     return f" with {', '.join(given)}" if given else ""
 
 
-def scenarios() -> list[ScenarioFile]:
-    """Return all scenarios, by name; of a file that can't be read the name and the problem."""
-    return [read_scenario(path) for path in sorted(_FOLDER.glob(f"*{_SUFFIX}.py"))]
+def scenarios(folder: Path | None = None) -> list[ScenarioFile]:
+    """Return all scenarios, by name; of a file that can't be read the name and the problem.
 
-
-def find_scenarios(names: list[str]) -> list[ScenarioFile]:
-    """Return the scenarios of these names, in the given order.
+    Args:
+        folder: of further ones, a user's own, which follow.
 
     Raises:
-        UsageError: a name is unknown, and the existing ones are named, or it is given twice.
+        UsageError: there is no such folder, or no scenario in it.
+    """
+    ours = [read_scenario(path) for path in sorted(_FOLDER.glob(_FILES))]
+    if folder is None:
+        return ours
+    own = sorted(folder.glob(_FILES))
+    if not own:
+        raise UsageError(
+            f"--scenarios {folder} has no file {_FILES}: name the folder of your scenarios; to "
+            "write one there: fencepost new scenario NAME"
+        )
+    return [*ours, *(own_scenario(path) for path in own)]
+
+
+def find_scenarios(names: Sequence[str], folder: Path | None = None) -> list[ScenarioFile]:
+    """Return the scenarios of these names or paths, in the given order.
+
+    A path ends with `.py`. `::test_name` behind a name or path chooses one of its tests.
+
+    Args:
+        names: names of our scenarios and of those in `folder`, and paths of any others.
+        folder: of a user's own scenarios; None: no further names.
+
+    Raises:
+        UsageError: a name is unknown, and the nearest one is named, or it is given twice.
     """
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise UsageError(
             f"{', '.join(twice)}: named twice, but a session runs a scenario once; several runs of "
             "it are a suite with `repeat` (CONTRIBUTING.md)"
         )
-    known = {scenario.name: scenario for scenario in scenarios()}
-    if unknown := [name for name in names if name not in known]:
-        raise UsageError(
-            f"there is no scenario {', '.join(unknown)}; there are: {', '.join(known)} "
-            "(`fencepost list` prints their questions)"
-        )
-    return [known[name] for name in names]
+    known: dict[str, list[ScenarioFile]] = {}
+    for one in scenarios(folder):
+        known.setdefault(one.name, []).append(one)
+    found = [_found(name, known) for name in names]
+    by_name: dict[str, Path] = {}
+    for one in found:
+        if (other := by_name.setdefault(one.name, one.path)) != one.path:
+            raise UsageError(
+                f"{other} and {one.path} have one name: rename one of them, or run them one by one"
+            )
+    return found
 
 
-def read_scenario(path: Path) -> ScenarioFile:
-    """Read a scenario's file; what is wrong with it is the scenario's `problem`."""
+def _found(name: str, known: Mapping[str, Sequence[ScenarioFile]]) -> ScenarioFile:
+    place, _, test = name.partition(_OF_A_TEST)
+    if place.endswith(".py"):
+        scenario = own_scenario(Path(place))
+    else:
+        named = known.get(place, [])
+        if not named:
+            raise UsageError(
+                f"{lacking('scenario', place, known)} (`fencepost list` prints their questions; "
+                "your own is named by its path, as in own/lost_test.py)"
+            )
+        if len(named) > 1:
+            paths = " and ".join(str(one.path) for one in named)
+            raise UsageError(f"{place} names {paths}: give the path of the one that is meant")
+        (scenario,) = named
+    return scenario.only(test) if test else scenario
+
+
+def own_scenario(path: Path) -> ScenarioFile:
+    """Read a user's own scenario; commands name it by its path.
+
+    Raises:
+        UsageError: ducktape would not take a file of this name.
+    """
+    if not path.name.endswith(f"{_SUFFIX}.py"):
+        raise UsageError(f"{path}: the name of a scenario's file ends with {_SUFFIX}.py: rename it")
+    path, here = path.absolute(), Path.cwd()
+    path = Path(os.path.normpath(path))
+    named = path.relative_to(here) if path.is_relative_to(here) else path
+    return replace(read_scenario(path), named=str(named))
+
+
+def read_scenario(path: Path, test: str = "") -> ScenarioFile:
+    """Read a scenario's file; what is wrong with it is the scenario's `problem`.
+
+    Args:
+        path: of the file.
+        test: the only one of its tests that is meant; empty: all.
+    """
     name = path.stem.removesuffix(_SUFFIX)
     try:
         tree = ast.parse(read_file(path))
-        question = (ast.get_docstring(tree) or "").partition("\n")[0]
-        parameters, optional = _parameters(tree), _optional(tree)
-        starts_on, cuts = _starts_on(tree), _cuts(tree)
-        clients = _clients(tree)
-        return ScenarioFile(name, path, question, parameters, starts_on, optional, cuts, clients)
+        tests = [one for one in _tests(tree) if test in ("", one.name)]
+        return ScenarioFile(
+            name,
+            path,
+            question=(ast.get_docstring(tree) or "").partition("\n")[0],
+            parameters=_parameters(tree, tests),
+            starts_on=_starts_on(tree),
+            optional=_optional(tests),
+            cuts=_cuts(tree),
+            clients=_clients(tree),
+            named=name,
+            tests=tuple(dict.fromkeys(one.name for one in tests)),
+            test=test,
+        )
     except SyntaxError as error:
         problem = f"{path}:{error.lineno or 1}: {error.msg}"
     except OSError as error:
         problem = f"{path} can't be read: {error.strerror or error}"
     except (ValueError, RecursionError, MemoryError) as error:
         problem = f"{path} can't be read: {str(error) or type(error).__name__}"
-    return ScenarioFile(name, path, "", problem=problem)
+    return ScenarioFile(name, path, "", problem=problem, named=name)
 
 
-def _optional(tree: ast.Module) -> frozenset[str]:
-    """Return the names of parameters of a scenario's tests that have a default."""
-    tests = [
-        node.args
+def _tests(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [
+        node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
-    return frozenset(
-        one.arg for test in tests for one in test.args[len(test.args) - len(test.defaults) :]
-    )
 
 
-def _parameters(tree: ast.Module) -> tuple[Mapping[str, Any], ...] | None:
+def _optional(tests: Iterable[ast.FunctionDef]) -> frozenset[str]:
+    """Return the names of parameters of a scenario's tests that have a default."""
+    given = [test.args for test in tests]
+    return frozenset(one.arg for of in given for one in of.args[len(of.args) - len(of.defaults) :])
+
+
+def _parameters(
+    tree: ast.Module, tests: Iterable[ast.FunctionDef]
+) -> tuple[Mapping[str, Any], ...] | None:
     """Return each declared set of parameters of a scenario's tests; None if one is no literal."""
     names = _named(tree)
     declared: list[Mapping[str, Any]] = []
     try:
-        for mark, values in _marks(tree, names):
-            if mark == "parametrize":
-                declared.append(values)
-            else:
-                declared += [
-                    dict(zip(values, one, strict=True)) for one in product(*values.values())
-                ]
+        for test in tests:
+            marks = list(_marks(test, names))
+            declared += [{}] if not marks else []
+            for mark, values in marks:
+                if mark == "parametrize":
+                    declared.append(values)
+                else:
+                    declared += [
+                        dict(zip(values, one, strict=True)) for one in product(*values.values())
+                    ]
     except ValueError:
         return None
     return tuple(declared) or ({},)
@@ -174,9 +283,10 @@ def _cuts(tree: ast.Module) -> frozenset[str] | None:
     names = {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module in CUTTING_FAULTS
+        if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if alias.name == CUTTING_FAULTS[node.module]
+        if alias.name == CUTTING_FAULTS.get(node.module or "")
+        or (node.module == _OF_USERS and alias.name in CUTTING_FAULTS.values())
     }
 
     def calls(node: ast.AST) -> list[ast.Call]:
@@ -229,14 +339,15 @@ def _named(tree: ast.Module) -> dict[str, ast.expr]:
     }
 
 
-def _marks(tree: ast.Module, names: Mapping[str, ast.expr]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the marks `@matrix` and `@parametrize` of a scenario's tests, with their arguments."""
-    for node in ast.walk(tree):
-        for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else []:
-            if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name):
-                name = mark.func.id
-                if name in ("matrix", "parametrize"):
-                    yield name, {str(k.arg): _value(k.value, names) for k in mark.keywords}
+def _marks(
+    test: ast.FunctionDef, names: Mapping[str, ast.expr]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the marks `@matrix` and `@parametrize` of a test, with their arguments."""
+    for mark in test.decorator_list:
+        if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Name):
+            name = mark.func.id
+            if name in ("matrix", "parametrize"):
+                yield name, {str(k.arg): _value(k.value, names) for k in mark.keywords}
 
 
 def _value(node: ast.expr, names: Mapping[str, ast.expr]) -> Any:

@@ -1,6 +1,6 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
-import importlib.util
+import ast
 import json
 import re
 import shlex
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from traceback import extract_tb
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +31,7 @@ from cluster.refusal import refusal_in
 from contract.builds import Build
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
 from contract.locks import alone_in, take
+from contract.nearest import nearest
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
 from contract.run_folder import RunFolder, find_runs, has_runs
@@ -39,6 +40,8 @@ from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
+from harness.session.loading import load
+from harness.story.mistakes import Story, require_no_mistake
 from harness.story.phases import PREFIX
 from harness.story.scenario import Scenario
 from harness.story.soundness import require_declared
@@ -108,9 +111,10 @@ def run_ducktape(
     if session.cluster == PoolKind.LOOPBACK:
         for scenario in chosen:
             scenario.require_uncut(parameters or {})
+    session = msgspec.structs.replace(session, named={one.name: one.named for one in chosen})
     command = python(
         PROGRAM,
-        *(str(scenario.path) for scenario in chosen),
+        *(scenario.symbol for scenario in chosen),
         f"--cluster={_CLUSTER}",
         f"--results-root={results}",
         f"--globals={session.as_globals()}",
@@ -334,15 +338,22 @@ def _node_count(file: Path, build: Build) -> int:
     ]
     if not found:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
+    if not (module.__doc__ or "").strip():
+        raise UsageError(f"{file}:1: it has no docstring, whose first line is the question")
     for one in found:
+        for name, what in _DECLARED.items():
+            if not hasattr(one, name):
+                raise UsageError(f"{file}: {one.__name__} has no {name}: {what}")
         require_declared(
             module,
             answer=one.answer,
             groups=one.groups,
             producers=one.producers,
             topology=one.topology,
+            must_judge=one.must_judge,
             build=build,
         )
+    require_no_mistake(module)
     needed = max(one.node_count() for one in found)
     if needed > NODES_MAX:
         raise UsageError(
@@ -352,20 +363,40 @@ def _node_count(file: Path, build: Build) -> int:
     return needed
 
 
+_DECLARED = {
+    "topology": "set the size of its cluster, as Topology(brokers=3)",
+    "must_judge": "name the checks that its question is about, as (Check.LOST_RECORD,)",
+}
+"""What a scenario's class has to have, and what it may be."""
+
+
 def _imported(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"node_count_of_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{file} is no Python file")
-    module = importlib.util.module_from_spec(spec)
     try:
         with _neighbours_of(file):
-            spec.loader.exec_module(module)
+            return load(file, f"node_count_of_{file.stem}")
     except (Exception, SystemExit) as error:
-        lines = [at.lineno for at in extract_tb(error.__traceback__) if at.filename == str(file)]
-        where = f"{file}:{lines[-1]}" if lines else str(file)
-        problem = f"{type(error).__name__}: {error}"
-        raise UsageError(f"{where} does not import: {problem}") from error
-    return module
+        reached = [
+            (line, frame.f_globals)
+            for frame, line in walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == str(file)
+        ]
+        if not reached:
+            raise UsageError(f"{file} does not import: {_in_words(error)}") from error
+        line, named = reached[-1]
+        story = Story(ast.parse(file.read_bytes()), named)
+        for at, problem in () if isinstance(error, ImportError) else story.mistakes():
+            raise UsageError(f"{file}:{at}: {problem}") from error
+        raise UsageError(f"{file}:{line} does not import: {_in_words(error)}") from error
+
+
+def _in_words(error: BaseException) -> str:
+    """Return an error with its class; of a name that a module lacks, with the nearest one."""
+    said = f"{type(error).__name__}: {error}"
+    asked = re.search(r"cannot import name '(\w+)'", str(error))
+    if not isinstance(error, ImportError) or asked is None or error.name not in sys.modules:
+        return said
+    meant = nearest(asked[1], dir(sys.modules[error.name]))
+    return said if meant is None else f"{said}; the nearest is {meant}"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import zmq
 from ducktape.command_line import main as command_line
 from ducktape.errors import TimeoutError as UnresponsiveError
 from ducktape.tests import runner, runner_client
-from ducktape.tests.loader import LoaderException, TestLoader
+from ducktape.tests.loader import LoaderException, ModuleAndFile, TestLoader
 from ducktape.tests.result import PASS, TestResults
 from ducktape.tests.serde import SerDe
 from ducktape.tests.test_context import TestContext
@@ -25,7 +25,9 @@ from ducktape.tests.test_context import TestContext
 from cluster.refusal import refuse
 from contract.encodable import encodable
 from contract.errors import NodeError, UsageError
+from contract.python import PACKAGES
 from harness.session.account import Asked, Failed, report
+from harness.session.loading import load
 
 _LOOPBACK = "127.0.0.1"
 _SEAL = "sha256"
@@ -142,6 +144,17 @@ class WholeLoader(TestLoader):  # type: ignore[misc]
             report(Asked(test=test.test_id, folder=TestContext.results_dir(test, _FIRST)))
         return loaded
 
+    def _import_module(self, file_path: str) -> ModuleAndFile | None:
+        """Import a file that is not ours by its path.
+
+        ducktape tries each module name that the path may mean: `scenarios/baseline_test.py` of a
+        user would be ours of that name.
+        """
+        file = Path(file_path)
+        if file.is_relative_to(PACKAGES):
+            return super()._import_module(file_path)
+        return ModuleAndFile(module=load(file, file.stem), file=file_path)
+
     def _filter_by_unique_test_id(self, contexts: Iterable[TestContext]) -> list[TestContext]:
         """Refuse tests of one name, of which ducktape would drop all but one."""
         by_folder: dict[Path, TestContext] = {}
@@ -156,8 +169,9 @@ class WholeLoader(TestLoader):  # type: ignore[misc]
         return list(by_folder.values())
 
 
-def _require_tests_of(files: Iterable[str], loaded: Iterable[TestContext]) -> None:
-    without = set(files) - {test.file for test in loaded if not test.cls.__subclasses__()}
+def _require_tests_of(symbols: Iterable[str], loaded: Iterable[TestContext]) -> None:
+    asked = {symbol.partition("::")[0] for symbol in symbols}
+    without = asked - {test.file for test in loaded if not test.cls.__subclasses__()}
     if without:
         raise UsageError(
             f"no test was found in {', '.join(sorted(without))}: a scenario is a method `test_...` "

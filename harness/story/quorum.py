@@ -47,6 +47,8 @@ class Quorum:
         wire: single requests to single controllers.
     """
 
+    wire: Wire
+
     def __init__(self, observer: Observer) -> None:
         """Use the observer's worker."""
         self._observer = observer

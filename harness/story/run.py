@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.errors import UsageError, WorkerError
-from contract.events import ClockRead, WorkerStopped
+from contract.events import ClockRead, NoteTaken, WorkerStopped
 from contract.outcomes import CommitEpoch, Outcome
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunFolder, TopicPlan
 from contract.stages import Stage
@@ -34,6 +34,7 @@ from harness.story.consumers import (
 from harness.story.features import Features
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
+from harness.story.settings import topic_shape_problems
 from harness.story.topics import new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
@@ -68,6 +69,22 @@ class Run:
         plan: what the scenario is to do.
         phases: reports the phases.
     """
+
+    kafka: KafkaService
+    clients: WorkerService
+    consumers: Consumers
+    observer: Observer
+    folder: RunFolder
+    workload: Workload
+    calls: Calls
+    sources: Sources
+    groups: Groups
+    transactions: Transactions
+    wire: Wire
+    features: Features
+    quorum: Quorum
+    phases: Phases
+    plan: Plan
 
     def __init__(
         self,
@@ -260,6 +277,23 @@ class Run:
         )
         self.folder.write_plan(self.plan)
 
+    def add_topic(self, topic: TopicPlan, settings: dict[str, str]) -> None:
+        """Create a topic that the scenario did not plan, spread over all brokers, and sample it.
+
+        Raises:
+            UsageError: it can't be as it is planned, or there is one of its name.
+        """
+        topology = self.kafka.topology
+        there = [one.topic for one in self.plan.topics]
+        problems = [f"there is a topic {topic.topic} already"] if topic.topic in there else []
+        for problem in (*problems, *topic_shape_problems([topic], topology)):
+            raise UsageError(problem)
+        made = new_topic(topic, topology.broker_ids, is_spread=True, settings=settings)
+        self.observer.create_topics([made])
+        self.observer.watch([topic.topic])
+        self.plan = replace(self.plan, topics=[*self.plan.topics, topic])
+        self.folder.write_plan(self.plan)
+
     def start_load(
         self,
         topic: TopicPlan,
@@ -415,6 +449,10 @@ class Run:
             lambda state: state.leader == broker and (state.log_end_offset >= 0 or not is_serving),
             what=f"{topic}-{partition} to be led by broker {broker}",
         )
+
+    def note(self, text: str) -> None:
+        """Note something for the report: it stands there at this time, as it is."""
+        self._history.write(NoteTaken, text=text)
 
     def heal(self) -> None:
         """Heal every fault that still holds, the last one first."""

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 import msgspec
@@ -82,10 +83,14 @@ class Scenario(Test):  # type: ignore[misc]
     must_judge: ClassVar[Sequence[Check]]
     answer: ClassVar[str] = ""
     follows: ClassVar[Consequence | None] = None
+    session: Session
+    random: Random
 
     def __init_subclass__(cls) -> None:
         """Ask ducktape for the nodes: servers, a worker of each kind, and the observer."""
         super().__init_subclass__()
+        if not hasattr(cls, "topology"):
+            return  # It is refused, with its line, unless others extend it.
         marked = cluster(num_nodes=cls.node_count())
         for name, function in vars(cls).items():
             if name.startswith("test_"):
@@ -278,6 +283,8 @@ class Scenario(Test):  # type: ignore[misc]
 
     def _describe(self, plan: Plan, shape: Topology, starts_on: str | None) -> RunDescription:
         session = self.session
+        named = self._in_commands(plan.scenario)
+        file = named.partition("::")[0]
         return RunDescription(
             run_id=self.test_context.test_id,
             scenario=plan.scenario,
@@ -297,11 +304,17 @@ class Scenario(Test):  # type: ignore[misc]
                 **({"starts_on": starts_on} if starts_on else {}),
             },
             command=session.command,
-            rerun=session.rerun(plan.scenario, plan.parameters),
+            rerun=session.rerun(named, plan.parameters),
             started_micros=time.time_ns() // 1000,
             jars=_hashes(session.builds.of_servers),
             build=session.builds,
+            file=file if file.endswith(".py") else "",
         )
+
+    def _in_commands(self, scenario: str) -> str:
+        """How commands name this test: by the scenario, or by the path of a user's file."""
+        named = self.session.named.get(scenario, scenario)
+        return f"{named}::{self.test_context.function_name}" if named.endswith(".py") else named
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +16,13 @@ from contract.checks import Check
 from contract.clients import Client, client_of, clients_of
 from contract.errors import UsageError
 from contract.findings import FINDINGS
+from contract.nearest import lacking
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, Plan, ProducerPlan
 from contract.tables import TABLES
 from contract.verdicts import FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
+from harness.faults.targets import Broker
 from harness.story.run import Run
 from harness.story.settings import (
     client_problems,
@@ -49,6 +52,8 @@ _OF_FAULTS = "harness.faults"
 _OF_GROUPS = ("client", "reset", "commit_epoch")
 """The properties of a row's group that a condition may name, besides its labels."""
 _INTERNAL = "__"
+_TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+"""By Kafka's class `Topic`."""
 
 
 def require_declared(
@@ -59,6 +64,7 @@ def require_declared(
     producers: Sequence[ProducerPlan],
     topology: Topology,
     build: Build,
+    must_judge: Sequence[Check] = (),
 ) -> None:
     """Refuse a scenario whose file names something unknown, before any of its nodes is started.
 
@@ -69,6 +75,7 @@ def require_declared(
         producers: likewise.
         topology: likewise.
         build: what runs.
+        must_judge: likewise.
 
     Raises:
         UsageError: the first mistake, with its file and line.
@@ -76,6 +83,8 @@ def require_declared(
     _refuse_first(module, _in_shape(topology, module))
     _refuse_first(module, _in_declaration(answer, groups, producers, topology, build))
     _refuse_first(module, _in_topics(module, build))
+    unknown = [str(one) for one in must_judge if one not in set(Check)]
+    _refuse_first(module, ((one, 0, lacking("check", one, Check)) for one in unknown))
 
 
 def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: Build) -> None:
@@ -86,10 +95,12 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     """
     _refuse_first(module, _in_shape(topology, module))
     _refuse_first(module, (("", 0, one) for one in topic_shape_problems(plan.topics, topology)))
+    _refuse_first(module, _in_names(plan))
     _refuse_first(module, _in_topic_plans(plan, build))
     _refuse_first(module, _in_plan(plan, build))
     _refuse_first(module, _in_servers(topology, build))
     _refuse_first(module, _in_story(plan, module))
+    _refuse_first(module, _in_numbers(plan, module, topology))
 
 
 def _refuse_first(module: ModuleType, problems: Iterable["_Problem"]) -> None:
@@ -122,14 +133,14 @@ def require_answer(answer: str, *, labels: Collection[str] | None = None) -> Non
         counting = (one for one in COUNTING if set(COUNTED.get(one, ())) <= set(columns))
         measures = (*counting, *columns)
         if count.measure not in measures:
-            raise UsageError(f"{count.source}: {_lacking('measure', count.measure, measures)}")
+            raise UsageError(f"{count.source}: {lacking('measure', count.measure, measures)}")
         if labels is None or count.source in set(Check):
             continue
         of_groups = {*_OF_GROUPS, *labels} if "group" in columns else ()
         known = (DURING, *columns, *sorted(of_groups))
         for condition in count.conditions:
             if condition.column not in known:
-                raise UsageError(f"{count.source}: {_lacking('column', condition.column, known)}")
+                raise UsageError(f"{count.source}: {lacking('column', condition.column, known)}")
 
 
 def _columns_of(source: str) -> Sequence[str]:
@@ -218,6 +229,12 @@ def _in_figures(plan: Plan) -> Iterator[_Problem]:
             yield text, 0, f"{kind}: {mistake}"
 
 
+def _in_names(plan: Plan) -> Iterator[_Problem]:
+    for topic in (one.topic for one in plan.topics):
+        if not _TOPIC.fullmatch(topic):
+            yield topic, 0, f"{topic!r} is no name of a topic: use letters, digits, `.`, _ and -"
+
+
 def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
     topics, groups = [one.topic for one in plan.topics], [one.group for one in plan.groups]
     writers = [one.producer for one in plan.producers]
@@ -227,7 +244,7 @@ def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
                 yield name, 0, f"{count} {kind} are named {name}"
     for group in plan.groups:
         if group.topic not in topics:
-            yield group.topic, 0, f"group {group.group}: {_lacking('topic', group.topic, topics)}"
+            yield group.topic, 0, f"group {group.group}: {lacking('topic', group.topic, topics)}"
         yield from _in_group(group, build)
     for producer in plan.producers:
         yield from _in_producer(producer, build, topics)
@@ -246,7 +263,7 @@ def _in_expectations(plan: Plan, groups: Sequence[str]) -> Iterator[_Problem]:
         ]
         for kind, name, known in wanted:
             if name not in set(known):
-                yield name, 0, _lacking(kind, name, known)
+                yield name, 0, lacking(kind, name, known)
 
 
 def require_sound_load(load: GroupPlan | ProducerPlan, topics: Sequence[str], build: Build) -> None:
@@ -257,9 +274,9 @@ def require_sound_load(load: GroupPlan | ProducerPlan, topics: Sequence[str], bu
     """
     known = [str(client) for client in clients_of(build.kafka)]
     if load.client not in known:
-        raise UsageError(_lacking("client", load.client, known))
+        raise UsageError(lacking("client", load.client, known))
     if load.topic not in topics:
-        raise UsageError(_lacking("topic", load.topic, topics))
+        raise UsageError(lacking("topic", load.topic, topics))
     problems = (
         _in_group(load, build) if isinstance(load, GroupPlan) else _in_producer(load, build, topics)
     )
@@ -286,7 +303,7 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     )
     for kind, name, all_of_them in known:
         if name not in set(all_of_them):
-            yield name, 0, f"group {group.group}: {_lacking(kind, name, all_of_them)}"
+            yield name, 0, f"group {group.group}: {lacking(kind, name, all_of_them)}"
     if group.manner in _OF_LIBRDKAFKA and client_of(group.client) is not Client.LIBRDKAFKA:
         yield group.manner, 0, f"group {group.group}: manner {group.manner} needs librdkafka"
     if group.client not in _JAVA:
@@ -310,11 +327,11 @@ def _in_producer(
     """`topics`: None where they are not known yet."""
     named = f"producer {producer.producer}"
     if topics is not None and producer.topic not in topics:
-        yield producer.topic, 0, f"{named}: {_lacking('topic', producer.topic, topics)}"
+        yield producer.topic, 0, f"{named}: {lacking('topic', producer.topic, topics)}"
     elif producer.acks not in _ACKS:
-        yield producer.acks, 0, f"{named}: {_lacking('acks', producer.acks, _ACKS)}"
+        yield producer.acks, 0, f"{named}: {lacking('acks', producer.acks, _ACKS)}"
     elif client_of(producer.client) not in _PRODUCING:
-        yield producer.client, 0, f"{named}: {_lacking('client', producer.client, _PRODUCING)}"
+        yield producer.client, 0, f"{named}: {lacking('client', producer.client, _PRODUCING)}"
     elif producer.transactions is not None and producer.acks != _ALL:
         yield producer.acks, 0, f"{named}: transactions need acks={_ALL}, not {producer.acks}"
     elif producer.transactions is not None and client_of(producer.client) not in _TRANSACTING:
@@ -351,7 +368,56 @@ def _in_story(plan: Plan, module: ModuleType) -> Iterator[_Problem]:
     for kind, one in used:
         name = str(one.value)
         if name not in elsewhere.union(known[kind]) and not name.startswith(_INTERNAL):
-            yield name, one.lineno, _lacking(kind, name, known[kind])
+            yield name, one.lineno, lacking(kind, name, known[kind])
+
+
+def _in_numbers(plan: Plan, module: ModuleType, topology: Topology) -> Iterator[_Problem]:
+    """Brokers and partitions that a story names and the cluster does not have.
+
+    Only where the file has one test, whose plan this is.
+    """
+    tree = _tree_of(module)
+    if sum(isinstance(one, ast.FunctionDef) and _is_test(one) for one in ast.walk(tree)) != 1:
+        return
+    sizes = {one.topic: one.partitions for one in plan.topics}
+    there = f"the brokers are 1 to {topology.brokers}"
+    for node in ast.walk(tree):
+        called = _called(node, vars(module)) if isinstance(node, ast.Call) else None
+        if called is None or not isinstance(node, ast.Call):
+            continue
+        given = {
+            kind: one
+            for kind in ("topic", "partition", "assignment", "id")
+            if (one := _literal(node, called, kind)) is not None
+        }
+        size, partition = sizes.get(given.get("topic", "")), given.get("partition")
+        if size is not None and isinstance(partition, int) and not 0 <= partition < size:
+            last = f"the last one is {size - 1}"
+            yield "", node.lineno, f"topic {given['topic']} has no partition {partition}: {last}"
+        if called is Broker and given.get("id", 1) not in topology.broker_ids:
+            yield "", node.lineno, f"there is no broker {given['id']}: {there}"
+        if called is Run.create and isinstance(assigned := given.get("assignment"), list):
+            if unknown := [one for one in assigned if one not in topology.broker_ids]:
+                yield "", node.lineno, f"assignment: there is no broker {unknown[0]}: {there}"
+            for topic in plan.topics:
+                if len(assigned) != topic.replication:
+                    planned = f"topic {topic.topic} is planned with {topic.replication} replicas"
+                    yield "", node.lineno, f"assignment={assigned}: {planned}, name that many"
+
+
+def _is_test(node: ast.FunctionDef) -> bool:
+    return node.name.startswith("test_")
+
+
+def _literal(node: ast.Call, called: Callable[..., Any], parameter: str) -> Any:
+    """The literal that a call has for a parameter; None if there is none."""
+    place = _place(called, parameter)
+    given = [one.value for one in node.keywords if one.arg == parameter]
+    given += node.args[place : place + 1] if place is not None else []
+    try:
+        return ast.literal_eval(given[0]) if given else None
+    except ValueError:
+        return None
 
 
 def _called(node: ast.Call, named: dict[str, Any]) -> Callable[..., Any] | None:
@@ -393,7 +459,3 @@ def _line_of(tree: ast.Module, name: str) -> int:
         if isinstance(node, ast.Constant) and node.value == name
     ]
     return max(lines, default=1)
-
-
-def _lacking(kind: str, name: str, known: Iterable[str]) -> str:
-    return f"there is no {kind} {name}; there are: {', '.join(map(str, known)) or 'none'}"

@@ -10,6 +10,7 @@ import pytest
 from contract.events import (
     FaultChanged,
     GroupChanged,
+    NoteTaken,
     OffsetRead,
     PhaseEntered,
     Polled,
@@ -164,6 +165,14 @@ def test_a_phase_lasts_until_the_next_one_and_the_last_until_the_history_ends(
     assert first["limit_seconds"] == PHASE_LIMIT_SECONDS[Stage.STEADY]
     assert first["began_micros"] <= first["ended_micros"] == second["began_micros"]
     assert second["began_micros"] <= second["ended_micros"]
+
+
+def test_a_note_is_a_row(tmp_path: Path) -> None:
+    writer = HistoryWriter(tmp_path / "driver.jsonl")
+    writer.write(NoteTaken, text="a <b> & 'c'\n")
+    (note,) = read_histories(tmp_path).of("notes")
+    assert note["text"] == "a <b> & 'c'\n"
+    assert note["at_micros"] > 0
 
 
 def test_every_table_of_histories_is_written_typed(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
+    NoteTaken,
     OffsetRead,
     PhaseEntered,
     Polled,
@@ -49,6 +50,7 @@ WHO = {"role": "member_worker", "node": "n", "client": "java", "client_version":
 EVENTS: list[tuple[type[Event], dict[str, object]]] = [
     (WorkerStarted, {"worker": "w", **WHO, "pid": 7}),
     (PhaseEntered, {"stage": Stage.STEADY, "doing": "writes"}),
+    (NoteTaken, {"text": "the cache is cold"}),
     (
         SendsIntended,
         {**LOG, "producer": "p", "acks": "all", "sequence_first": 0, "sequence_last": 2},

@@ -20,7 +20,7 @@ from contract.locks import HeldName, is_held
 from harness.clients.command import Call
 from harness.commands import playground as commands
 from harness.commands.clean import end_playground
-from harness.commands.playground import _start, playground
+from harness.commands.playground import playground, start
 from harness.playground import serve as serving
 from harness.playground.serve import Orders, Views, serve
 from harness.playground.shape import shape_of
@@ -132,7 +132,7 @@ def test_of_two_that_start_at_once_the_second_shows_the_first(
     refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('one runs already')"])
     refused.wait()
     monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
-    assert _start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE) == PLAYGROUND
+    assert start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE) == PLAYGROUND
 
 
 def test_one_that_does_not_come_up_is_reported(
@@ -145,7 +145,7 @@ def test_one_that_does_not_come_up_is_reported(
     refused.wait()
     monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
     with pytest.raises(NodeError, match="did not come up"):
-        _start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE)
+        start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE)
 
 
 def test_garbage_of_a_living_one_names_the_mend(

@@ -34,6 +34,7 @@ from contract.verdicts import (
     CheckVerdict,
     FaultResult,
     FindingVerdict,
+    Note,
     Resumption,
     RuleRow,
     RunVerdict,
@@ -334,11 +335,18 @@ def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
         rerun=EVIL,
         unexpected=[unexpected(one)],
         expectations=[expected(EVIL, groups=[EVIL])],
+        notes=[Note(text=EVIL, at_micros=1)],
     )
     html = page(RunFacts(folder), verdict, Pictures())
     assert EVIL not in html
     assert "&lt;script&gt;alert(1)" in html
     assert "http" not in html
+
+
+def test_a_note_of_the_scenario_has_its_time(folder: RunFolder) -> None:
+    said = verdict_of({}, notes=[Note(text="the cache is cold", at_micros=1_750_000)])
+    assert "+1.250 s the cache is cold" in text_of(page(RunFacts(folder), said, Pictures()))
+    assert "Notes" not in page(RunFacts(folder), verdict_of({}), Pictures())
 
 
 def test_checks_that_hold_are_folded_and_counted(folder: RunFolder) -> None:

@@ -89,10 +89,18 @@ def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reported"),
     [
-        ('LeaderOf("orders", 0)', 'LeaderOf("order", 0)', "13: there is no topic order; there are"),
-        ('Rebalance("readers")', 'Rebalance("reader")', "14: there is no group reader; there are"),
-        ('epoch("orders"', 'epoch("orderz"', "15: there is no topic orderz; there are: orders"),
-        ('topic="orders"', 'topic="orderz"', "16: there is no topic orderz; there are: orders"),
+        (
+            'LeaderOf("orders", 0)',
+            'LeaderOf("order", 0)',
+            "13: there is no topic order; .* orders",
+        ),
+        (
+            'Rebalance("readers")',
+            'Rebalance("reader")',
+            "14: there is no group reader; .* readers",
+        ),
+        ('epoch("orders"', 'epoch("orderz"', "15: there is no topic orderz; the nearest is orders"),
+        ('topic="orders"', 'topic="orderz"', "16: there is no topic orderz; the nearest is orders"),
     ],
 )
 def test_a_name_that_the_story_misspells_is_refused(
@@ -108,14 +116,20 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"groups": [other(topic="orderz")]}, "1: group readers: there is no topic orderz"),
         ({"groups": [READERS, READERS]}, "14: 2 groups are named readers"),
         ({"topics": [*PLAN.topics, *PLAN.topics]}, "16: 2 topics are named orders"),
-        ({"must_judge": ["lost_recrod"]}, "1: there is no check lost_recrod; there are: lost_r"),
+        (
+            {"must_judge": ["lost_recrod"]},
+            "1: there is no check lost_recrod; .* lost_record",
+        ),
         (
             {"answer": "{sends.recrods}"},
-            "1: answer: sends: there is no measure recrods; there are: rows, records",
+            "1: answer: sends: there is no measure recrods; the nearest is records",
         ),
-        ({"answer": "{sends.groups}"}, "1: answer: sends: there is no measure groups; there are"),
+        ({"answer": "{sends.groups}"}, "1: answer: sends: there is no measure groups;"),
         ({"answer": "{phases.partitions}"}, "1: answer: phases: there is no measure partitions"),
-        ({"answer": "{sends.rows ack=all}"}, "1: answer: sends: there is no column ack; there are"),
+        (
+            {"answer": "{sends.rows ack=all}"},
+            "1: answer: sends: there is no column ack; .* acks",
+        ),
         ({"answer": "{lost_recrod.rows}"}, "1: answer: lost_recrod.rows: lost_recrod is neither"),
         ({"answer": "{polls.rows end=above}"}, "1: answer: polls: there is no column end"),
         (
@@ -148,7 +162,10 @@ def test_a_name_that_the_story_misspells_is_refused(
             "1: topic orders: there is no setting segment.mss; the nearest is segment.ms",
         ),
         ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
-        ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; there are: lost_r"),
+        (
+            {"expects": [Expectation(check="lost")]},
+            "1: there is no check lost; .* lost_record",
+        ),
         (
             {"expects": [Expectation(check="lost_record", verdict="ok")]},
             "1: there is no verdict ok; there are: violation",
@@ -159,7 +176,7 @@ def test_a_name_that_the_story_misspells_is_refused(
         ),
         (
             {"producers": [writer("w", "orderz")]},
-            "1: producer w: there is no topic orderz; there are: orders",
+            "1: producer w: there is no topic orderz; the nearest is orders",
         ),
         ({"producers": [writer("w", "orders", acks="2")]}, "1: producer w: there is no acks 2"),
         (

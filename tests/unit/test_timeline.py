@@ -62,6 +62,12 @@ def test_each_lane_that_has_something_is_there(tmp_path: Path) -> None:
     ]
 
 
+def test_a_note_is_a_point_at_its_time(tmp_path: Path) -> None:
+    note = {"text": "the cache is cold", "at_micros": 12 * SECOND}
+    points = mark(lanes(made(tmp_path, notes=[note]))["notes"], kind="points")
+    assert (points["x"], points["hover"]) == ([2.0], ["the cache is cold"])
+
+
 def test_lanes_without_rows_are_left_out(tmp_path: Path) -> None:
     folder = with_tables(run_folder(tmp_path), phases=TABLES["phases"])
     assert list(lanes(folder)) == ["phases"]

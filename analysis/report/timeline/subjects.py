@@ -52,6 +52,7 @@ def lanes_of_run(source: Source) -> Iterator[Lane]:
     for lane in (
         _findings(source),
         _phases(source),
+        _notes(source),
         _faults(source),
         _controllers(source),
         _brokers(source),
@@ -71,6 +72,17 @@ def _phases(source: Source) -> Lane:
         bars.append(Bar(0, source.seconds(row["began_micros"]), until, color, hover, stage))
         lane.key(stage, color)
     lane.bars(bars)
+    return lane
+
+
+def _notes(source: Source) -> Lane:
+    lane = Lane("notes", rows=[""])
+    rows = source.rows("select * from notes order by at_micros")[:_BARS_MAX]
+    points = [
+        Point(source.seconds(row["at_micros"]), 0, _wrapped(row["text"]) or "an empty note")
+        for row in rows
+    ]
+    lane.points(points, name="note", color=BLUE, symbol="diamond")
     return lane
 
 

@@ -1,0 +1,191 @@
+"""Mistakes of newcomers are refused before anything is started, and the error says what to do."""
+
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster.kafka.topology import Topology
+from contract.builds import released
+from contract.errors import UsageError
+from contract.run_folder import Plan
+from fencepost import scenario, template
+from harness import faults
+from harness.commands.new import content
+from harness.faults.broker_fault import BrokerFault, EndServer
+from harness.faults.client import ClientFault
+from harness.faults.fault import Fault
+from harness.faults.fence import EpochRaised
+from harness.faults.hold import OnMessage
+from harness.faults.targets import Target
+from harness.session.catalog import scenarios
+from harness.session.ducktape_session import pool_size
+from harness.session.loading import load
+from harness.story.mistakes import require_no_mistake
+from harness.story.run import Run
+from harness.story.soundness import require_sound
+from harness.story.topics import durable_topic
+
+SOUND = content("own")
+BASES = (BrokerFault, EndServer, ClientFault, EpochRaised, OnMessage)
+IN_A_BLOCK = 'with run.fault(Kill(LeaderOf("orders", 0))):'
+CREATES = "            run.create(assignment=[1, 2, 3], is_spread=True)\n"
+KILL = 'Kill(LeaderOf("orders", 0))'
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "reported"),
+    [
+        ("Topology(brokers", "Topology(broker", "30: Topology: .* broker; the nearest is brokers"),
+        ("brokers=3)", 'brokers="3")', "30: Topology: brokers='3' has to be of type int"),
+        ("(brokers=3)", "(brokers=0)", "brokers=0 has to be a number, 1 to 244"),
+        ("partitions=3", "partition=3", "32: durable_topic: .*; the nearest is partitions"),
+        ("partitions=3", 'partitions="3"', "32: .* partitions='3' has to be of type int"),
+        ('"readers", "orders", s', '"readers", s', "36: reader: it lacks topic="),
+        ('max.poll.records"', 'max.pol.records"', "36: group readers: .* is max.poll.records"),
+        ('"orders", settings', '"orders", client="jav", settings', "no client jav; .* java"),
+        (
+            "Check.LOST_RECORD,",
+            "Check.LOST_RECORDS,",
+            "38: there is no Check LOST_RECORDS; .* is",
+        ),
+        (
+            "(Check.LOST_RECORD",
+            '("lost_recrod"',
+            "38: there is no check lost_recrod; .* lost",
+        ),
+        ("    topology = Topology(brokers=3)\n", "", "OwnScenario has no topology: set the size"),
+        ("{lost_record.records?", "{lost_record.recods?", "44: answer: .* recods; .* is records"),
+        ("    LeaderOf,", "    LeadrOf,", "12 .*cannot import name .* nearest is LeaderOf"),
+        ("run.create(", "run.crate(", "52: there is no verb crate; the nearest is create"),
+        ("assignment=[1", "assignments=[1", "52: run.create: .*; the nearest is assignment"),
+        (CREATES, "", "50: the story creates none of its topics: begin it with run.create"),
+        ("load.await_ack", "load.await_ak", "55: .* the nearest is await_acknowledged of Workload"),
+        ('["writer"], 5', '"writer", 5', "55: .* producers='writer' has to be of type Sequence"),
+        ('["writer"], 5', '["writter"], 5', "55: there is no producer writter; .* is writer"),
+        (
+            'epoch("orders"',
+            "epoch(self.orders",
+            "56: run.leader_epoch: topic=self.orders has",
+        ),
+        ("records_per_second", "rate", "54: .* no argument rate; there are: topic, readers, rec"),
+        ("run.watch()", "run.watch(self.orders)", "53: run.watch: it takes 0 arguments"),
+        (KILL, 'Kill("orders-0")', "59: Kill: .* has to be a target, as LeaderOf"),
+        (KILL, 'Kill(LeaderOf("orders"))', "59: LeaderOf: it lacks partition="),
+        (KILL, 'Kll(LeaderOf("orders", 0))', "59: there is no name Kll; the nearest is Kill"),
+        (IN_A_BLOCK, f"run.fault({KILL})\n            if True:", "59: .* outside of `with`"),
+        ("run.settle()", "run.settle", "65: run.settle is not called: write run.settle()"),
+        ("Stage.HEALED", "Stage.HEAL", "63: there is no Stage HEAL; the nearest is HEALED"),
+        ("[0], epoch)", "[0], epch)", "60: there is no name epch; the nearest is epoch"),
+        ("end(self.groups)", "end(groups)", "66: groups is an attribute of the class: write self"),
+        ("end(self.groups)", "end(self.group)", "66: OwnScenario: .* group; the nearest is groups"),
+        ("end(self.groups)", 'end("readers")', "66: .* has to be of type Sequence.GroupPlan"),
+        ("self.running(topics", "self.running(topic", "50: self.running: .* nearest is topics"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_line_and_what_is_meant(
+    tmp_path: Path, right: str, wrong: str, reported: str
+) -> None:
+    assert right in SOUND
+    with pytest.raises(UsageError, match=rf"own_test.py(:| ).*{reported}"):
+        pool_size([written(tmp_path, SOUND.replace(right, wrong))], released("4.4.0"))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "reported"),
+    [
+        ("[1, 2, 3]", "[1, 2, 4]", "52: assignment: there is no broker 4: the brokers are 1 to 3"),
+        ("[1, 2, 3]", "[1, 2]", "52: .* topic orders is planned with 3 replicas, name that many"),
+        ('"orders", 0))', '"orders", 3))', "topic orders has no partition 3: the last one is 2"),
+        ('LeaderOf("orders", 0)', "Broker(4)", "there is no broker 4: the brokers are 1 to 3"),
+    ],
+)
+def test_what_the_cluster_does_not_have_is_refused_by_its_plan(
+    tmp_path: Path, right: str, wrong: str, reported: str
+) -> None:
+    text = SOUND.replace("    LeaderOf,", "    Broker,LeaderOf,")
+    for story, error in ((text, None), (text.replace(right, wrong), reported)):
+        module = load(written(tmp_path, story), "own_test")
+        plan = Plan(
+            scenario="own",
+            question="?",
+            parameters={},
+            topics=[durable_topic("orders", partitions=3)],
+            groups=list(module.OwnScenario.groups),
+            must_judge=[],
+            expects=[],
+        )
+        build, topology = released("4.4.0"), Topology(brokers=3)
+        if error is None:
+            require_sound(plan, module, topology=topology, build=build)
+            continue
+        with pytest.raises(UsageError, match=f"own_test.py:{error}|own_test.py:[0-9]*: {error}"):
+            require_sound(plan, module, topology=topology, build=build)
+
+
+@pytest.mark.parametrize("name", ["or ders", "", ".", "a" * 250])
+def test_a_topic_has_a_name_that_kafka_takes(tmp_path: Path, name: str) -> None:
+    module = load(written(tmp_path, SOUND), "own_test")
+    plan = Plan(
+        scenario="own",
+        question="?",
+        parameters={},
+        topics=[durable_topic(name, partitions=3)],
+        groups=[],
+        must_judge=[],
+        expects=[],
+    )
+    with pytest.raises(UsageError, match="is no name of a topic: use letters"):
+        require_sound(plan, module, topology=Topology(brokers=3), build=released("4.4.0"))
+
+
+def test_what_new_scenario_writes_is_sound(tmp_path: Path) -> None:
+    assert pool_size([written(tmp_path, SOUND)], released("4.4.0")) == 5
+    assert [one.name for one in tmp_path.iterdir()] == ["own_test.py"]
+
+
+@pytest.mark.parametrize("path", [one.path for one in scenarios()], ids=lambda one: str(one.stem))
+def test_no_mistake_is_found_in_a_sound_story(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    require_no_mistake(module)
+
+
+def test_a_scenario_of_a_user_has_every_fault_and_target() -> None:
+    for found in pkgutil.iter_modules(faults.__path__):
+        importlib.import_module(f"{faults.__name__}.{found.name}")
+    every = {one for base in (Fault, Target) for one in below(base)}
+    ours = {one for one in every if one.__module__.startswith(f"{faults.__name__}.")}
+    usable = {one for one in ours if not inspect.isabstract(one) and one not in BASES}
+    assert {one.__name__ for one in usable} <= set(scenario.__all__)
+
+
+def below(base: type) -> Iterator[type]:
+    for one in base.__subclasses__():
+        yield one
+        yield from below(one)
+
+
+def test_the_template_is_no_scenario_of_ours() -> None:
+    assert "template" not in {one.name for one in scenarios()}
+    assert template.TemplateScenario.node_count() == 5
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "own_test.py"
+    file.write_text(text)
+    return file
+
+
+def test_all_that_a_run_has_is_declared() -> None:
+    """So that an editor completes it, and a story may use it."""
+    given = set(re.findall(r"^        self\.([a-z]\w*) = ", inspect.getsource(Run), re.MULTILINE))
+    assert given <= set(inspect.get_annotations(Run))
