@@ -82,7 +82,11 @@ _LOG_MICROS = MICROS_PER_SECOND // 2
 _EDGE_MICROS = MICROS_PER_SECOND
 """Times lie within those of the run, by that much and the bound of the clocks."""
 _HAS_RECORDS = "record_count > 0 and not coalesce(is_control, false)"
-_IS_STORED = "not is_tombstone and coalesce(producer_id, -1) < 0"
+_IS_STORED = (
+    "not is_tombstone and coalesce(producer_id, -1) < 0 "
+    "and group not in (select group from planned_groups where is_by_client)"
+)
+"""By a client that reports its commits."""
 _IS_ACKNOWLEDGED = "outcome = 'ok' and offset is not null"
 _IS_LOGGED = "exception = 'LogTruncationException'"
 """The client logs the reset, or that it has no policy to reset by, before it raises."""

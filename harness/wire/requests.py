@@ -499,5 +499,5 @@ def update_features(levels: Mapping[str, int], *, how: int) -> WireRequest:
         {"feature": name, "maxVersionLevel": level, "upgradeType": how}
         for name, level in levels.items()
     ]
-    fields = {"timeoutMs": _CHANGE_MS, "featureUpdates": updates}
+    fields = {"timeoutMs": _CHANGE_MS, "featureUpdates": updates, "validateOnly": False}
     return WireRequest(api=UPDATE_FEATURES, version=1, fields=fields)

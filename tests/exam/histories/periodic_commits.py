@@ -45,6 +45,20 @@ def read_again_after_a_crash(h: History, *, client: str) -> None:
     _goes_on(h, 100)
 
 
+@asks(
+    "The clients of all groups commit by themselves, so that no history has a commit.",
+    source="contract/outcomes.py, BY_THE_CLIENT: they report nothing",
+    expects={
+        "history_complete": NONE,
+        "duplicate_delivery": f"{PERMITTED}: redelivered",
+        "skipped_record": NONE,
+    },
+    alone=True,
+)
+def nothing_reports_a_commit(h: History) -> None:
+    read_again_after_a_crash(h, client="java")
+
+
 BEYOND = {"commit_beyond_processed": VIOLATION, "skipped_record": VIOLATION}
 INTERRUPTED = {
     "commit_beyond_processed": f"{UNDECIDED}: interrupted",
