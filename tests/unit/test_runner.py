@@ -55,7 +55,7 @@ class Own(Scenario):
             refuse(mistake := UsageError("own_test.py:7: there is no topic 'x'"))
             raise mistake
         folder = RunFolder(Path(TestContext.results_dir(self.test_context, 0)))
-        plan = self._plan([], [], [], [])
+        plan = self._plan([], [], [], [], [])
         folder.write_plan(plan)
         if way == "killed":
             os.kill(os.getpid(), 9)
