@@ -105,7 +105,15 @@ def member_stored(
 
 def epoch_granted(h: History, epoch: int) -> None:
     """Producer id 7 of this history gets an epoch."""
-    h.called(1, "INIT_PRODUCER_ID", 4, at=30.0, producer_id=7, producer_epoch=epoch, throttle_ms=0)
+    h.called(
+        1,
+        "INIT_PRODUCER_ID",
+        4,
+        at=30.0,
+        producer_id=h.place.producer_id(7),
+        producer_epoch=epoch,
+        throttle_ms=0,
+    )
     h.rows["wire_calls"][-1].update(topic=None, partition=None)
 
 
@@ -118,5 +126,5 @@ def with_pending(h: History) -> None:
     """A commit of 50, and one of 60 in a transaction from second 45 to 55."""
     with_topic(h)
     stored(h)
-    of_producer = {"producer_id": 7, "producer_epoch": 0, "marker": "commit"}
+    of_producer = {"producer_id": h.place.producer_id(7), "producer_epoch": 0, "marker": "commit"}
     stored(h, at=45.0, offset=60, marker_micros=h.at(55.0), **of_producer)

@@ -160,7 +160,7 @@ def live_group_refuses_a_commit_of_no_member(h: History) -> None:
 def live_group_takes_a_transaction_of_no_member(h: History) -> None:
     with_topic(h)
     member_stored(h, "classic", 2)
-    committed(h, TXN, 3, producer=7)
+    committed(h, TXN, 3, producer=h.place.producer_id(7))
 
 
 @asks(

@@ -185,7 +185,7 @@ def member_epoch_is_stale(h: History) -> None:
         (COMMIT, 8, VERSION),
     ):
         asked(h, api, version, member="m", generation=5, error=error)
-    committed(h, TXN, 6, member="m", generation=3, producer=7)
+    committed(h, TXN, 6, member="m", generation=3, producer=h.place.producer_id(7))
 
 
 @asks_each(
@@ -223,7 +223,7 @@ def stale_epoch_has_the_error_of_another_version(
 def newer_epoch_is_accepted(h: History) -> None:
     with_topic(h)
     member_stored(h, "consumer", 3)
-    committed(h, TXN, 6, member="m", generation=5, producer=7)
+    committed(h, TXN, 6, member="m", generation=5, producer=h.place.producer_id(7))
 
 
 @asks(
@@ -234,8 +234,17 @@ def newer_epoch_is_accepted(h: History) -> None:
 def assignment_epoch_decides(h: History) -> None:
     with_topic(h)
     member_stored(h, "consumer", 4, topic_id=h.own("id"), partition=0, assignment_epoch=2)
-    committed(h, TXN, 6, member="m", generation=3, producer=7)
-    asked(h, TXN, 6, member="m", generation=1, error=STALE, producer_id=7, producer_epoch=0)
+    committed(h, TXN, 6, member="m", generation=3, producer=h.place.producer_id(7))
+    asked(
+        h,
+        TXN,
+        6,
+        member="m",
+        generation=1,
+        error=STALE,
+        producer_id=h.place.producer_id(7),
+        producer_epoch=0,
+    )
 
 
 @asks(
@@ -246,7 +255,7 @@ def assignment_epoch_decides(h: History) -> None:
 def commit_from_before_the_assignment(h: History) -> None:
     with_topic(h)
     member_stored(h, "consumer", 4, topic_id=h.own("id"), partition=0, assignment_epoch=2)
-    committed(h, TXN, 6, member="m", generation=1, producer=7)
+    committed(h, TXN, 6, member="m", generation=1, producer=h.place.producer_id(7))
 
 
 @asks(
@@ -270,7 +279,7 @@ def member_epoch_changes_meanwhile(h: History) -> None:
 def classic_group_fences(h: History) -> None:
     with_topic(h)
     member_stored(h, "classic", 2)
-    committed(h, TXN, 3, member="m", generation=2, producer=7)
+    committed(h, TXN, 3, member="m", generation=2, producer=h.place.producer_id(7))
     asked(h, TXN, 3, member="m", generation=1, error=GENERATION)
     asked(h, COMMIT, 9, member="m", generation=3, error=GENERATION)
     asked(h, COMMIT, 9, member="other", generation=2, error=MEMBER)
@@ -284,7 +293,7 @@ def classic_group_fences(h: History) -> None:
 def old_generation_is_accepted(h: History) -> None:
     with_topic(h)
     member_stored(h, "classic", 2)
-    committed(h, TXN, 3, member="m", generation=1, producer=7)
+    committed(h, TXN, 3, member="m", generation=1, producer=h.place.producer_id(7))
 
 
 @asks(
@@ -295,8 +304,8 @@ def old_generation_is_accepted(h: History) -> None:
 def older_producer_is_fenced(h: History) -> None:
     with_topic(h)
     epoch_granted(h, 1)
-    asked(h, TXN, 6, producer_id=7, producer_epoch=0, error=PRODUCER_EPOCH)
-    committed(h, TXN, 6, producer=7, producer_epoch=1)
+    asked(h, TXN, 6, producer_id=h.place.producer_id(7), producer_epoch=0, error=PRODUCER_EPOCH)
+    committed(h, TXN, 6, producer=h.place.producer_id(7), producer_epoch=1)
 
 
 @asks(
@@ -307,7 +316,7 @@ def older_producer_is_fenced(h: History) -> None:
 def older_producer_is_accepted(h: History) -> None:
     with_topic(h)
     epoch_granted(h, 1)
-    committed(h, TXN, 6, producer=7, producer_epoch=0)
+    committed(h, TXN, 6, producer=h.place.producer_id(7), producer_epoch=0)
 
 
 @asks(

@@ -462,7 +462,7 @@ def _pending(h: History, *, ended: float | None) -> None:
     """A transaction commits 60 at second 39, after an acknowledged 100."""
     taken_over(h, 50, 100)
     kept(h, 60, at=39.0)
-    of_producer = {"producer_id": 7, "producer_epoch": 0}
+    of_producer = {"producer_id": h.place.producer_id(7), "producer_epoch": 0}
     marker = {} if ended is None else {"marker": "commit", "marker_micros": h.at(ended)}
     h.rows["committed_offsets"][-1].update(of_producer | marker)
 

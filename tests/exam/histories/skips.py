@@ -133,7 +133,7 @@ def marker_takes_an_offset(h: History) -> None:
             base_offset=50,
             last_offset=50,
             leader_epoch=0,
-            producer_id=7,
+            producer_id=h.place.producer_id(7),
             producer_epoch=0,
             base_sequence=-1,
             is_control=True,
@@ -338,7 +338,7 @@ def aborted(h: History, *, isolation: str) -> None:
             transaction=None if index == 0 else 0,
             step=step,
             change=change,
-            producer_id=7,
+            producer_id=h.place.producer_id(7),
             producer_epoch=0,
             state="",
             outcome="ok",
@@ -360,7 +360,12 @@ def aborted(h: History, *, isolation: str) -> None:
     for broker in (1, 2):
         h.log(broker, *spans, producers={50: "x"}, sequences={50: 0}, high_watermark=100)
         batch = h.rows["replica_batches"][-2]
-        batch.update(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
+        batch.update(
+            producer_id=h.place.producer_id(7),
+            producer_epoch=0,
+            base_sequence=0,
+            is_transactional=True,
+        )
         marker = {**batch, "base_offset": 60, "last_offset": 60, "record_count": 1}
         marker.update(is_control=True, control_type="abort", base_sequence=-1, checksum=4712)
         h.add("replica_batches", **{**marker, "size_bytes": 78})

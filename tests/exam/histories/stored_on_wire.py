@@ -30,7 +30,7 @@ RETURNING = "KIP-320, OffsetFetch: the response has the committed leader epoch"
 def commit_is_stored(h: History) -> None:
     with_topic(h)
     committed(h, COMMIT, 8)
-    committed(h, TXN, 6, producer=7, topic_id=h.own("id"))
+    committed(h, TXN, 6, producer=h.place.producer_id(7), topic_id=h.own("id"))
 
 
 @asks(
@@ -85,8 +85,10 @@ def commit_of_an_unknown_outcome(h: History) -> None:
 )
 def topic_id_is_not_stored(h: History) -> None:
     with_topic(h)
-    asked(h, TXN, 6, producer_id=7, producer_epoch=0, topic_id=h.own("id"))
-    stored(h, producer_id=7, producer_epoch=0, marker="commit", value_version=4)
+    asked(h, TXN, 6, producer_id=h.place.producer_id(7), producer_epoch=0, topic_id=h.own("id"))
+    stored(
+        h, producer_id=h.place.producer_id(7), producer_epoch=0, marker="commit", value_version=4
+    )
 
 
 @asks(

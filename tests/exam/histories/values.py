@@ -86,7 +86,7 @@ def appended_twice_under_the_first_producer_id(h: History) -> None:
 def appended_again_under_a_newer_producer_epoch(h: History) -> None:
     twice(h, is_idempotent=True)
     for batch in h.rows["replica_batches"]:
-        batch.update(producer_id=7, producer_epoch=batch["base_offset"] // 50)
+        batch.update(producer_id=h.place.producer_id(7), producer_epoch=batch["base_offset"] // 50)
 
 
 @asks(
