@@ -30,6 +30,7 @@ from tests.exam.history import (
     Question,
 )
 from tests.exam.rows import Found
+from tests.exam.variants import variants
 from tests.exam.world import World
 
 Said = dict[str, dict[str, str]]
@@ -48,10 +49,11 @@ _AS_FINDING = {
 
 @cache
 def questions() -> tuple[Question, ...]:
-    """All histories of tests/exam/histories, by their names."""
+    """All histories of tests/exam/histories, and their variants, by their names."""
     for module in pkgutil.iter_modules(tests.exam.histories.__path__):
         importlib.import_module(f"tests.exam.histories.{module.name}")
-    return tuple(sorted(QUESTIONS, key=lambda question: question.name))
+    every = [*QUESTIONS, *variants({question.name: question for question in QUESTIONS})]
+    return tuple(sorted(every, key=lambda question: question.name))
 
 
 class Exam:

@@ -131,6 +131,17 @@ class HistoryRows:
             )
         )
 
+    def numbers_of_its_own(self, table: str, row: Row) -> Row:
+        """The numbers that no other row may have."""
+        numbers = {}
+        if row.get("seq") is not None:
+            numbers["seq"] = self._next_seq()
+        if "metadata_offset" in row:
+            numbers["metadata_offset"] = self._next_metadata_offset()
+        if table == "committed_offsets":
+            numbers["offsets_offset"] = 1 + max(one["offsets_offset"] for one in self.rows[table])
+        return numbers
+
     def _next_metadata_offset(self) -> int:
         self._metadata_offset += METADATA_STEP
         return self.place.metadata_offset(self._metadata_offset)

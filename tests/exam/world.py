@@ -32,12 +32,12 @@ PRODUCER_IDS = 1_000_000
 KAFKAS_OWN = "__"
 """The prefix of the names of Kafka's own topics."""
 
-_NAMES = (
+NAMES = (
     "worker", "group", "member", "topic", "producer", "value", "transactional_id", "topic_id",
     "node", "principal",
 )  # fmt: skip
-_SERVERS = ("broker", "leader", "server")
-_LISTS_OF_SERVERS = ("replicas", "isr", "elr", "brokers", "voters", "observers")
+SERVERS = ("broker", "leader", "server")
+LISTS_OF_SERVERS = ("replicas", "isr", "elr", "brokers", "voters", "observers")
 _OFFSETS_OF_METADATA = ("metadata_offset", "broker_epoch")
 _OFFSETS_OF_QUORUM = {
     "metadata_batches": ("base_offset", "last_offset"),
@@ -125,7 +125,7 @@ class Place:
     def _value(self, table: str, name: str, value: object, later_micros: int) -> object:
         laid = value
         if isinstance(value, str):
-            laid = self.own(value) if name in _NAMES else value
+            laid = self.own(value) if name in NAMES else value
         elif isinstance(value, list):
             laid = self._list(name, value)
         elif name.endswith("_micros") and name not in _DURATIONS and isinstance(value, int):
@@ -137,13 +137,13 @@ class Place:
     def _list(self, name: str, values: list[Any]) -> list[Any]:
         if name == "transactional_ids":
             return [self.own(one) for one in values]
-        if name in _LISTS_OF_SERVERS:
+        if name in LISTS_OF_SERVERS:
             return [self.server(one) for one in values]
         is_of_log = name == "log_ends"
         return [self.metadata_offset(one) for one in values] if is_of_log else values
 
     def _number(self, table: str, name: str, value: int) -> int:
-        if name in _SERVERS:
+        if name in SERVERS:
             return self.server(value)
         if name in _OFFSETS_OF_METADATA or name in _OFFSETS_OF_QUORUM.get(table, ()):
             return self.metadata_offset(value)
@@ -182,7 +182,7 @@ class World:
         servers = evidence.get("servers") or evidence.get("brokers")
         if isinstance(servers, list) and servers:
             return int(servers[0]) // NUMBERS
-        for name in _SERVERS:
+        for name in SERVERS:
             if isinstance(evidence.get(name), int):
                 return int(evidence[name]) // NUMBERS
         if finding["partition"] is not None and str(finding["topic"]).startswith(KAFKAS_OWN):
