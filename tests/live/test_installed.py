@@ -21,7 +21,6 @@ COMMANDS = [
     ["docker", "compose"],
     ["generate", "results/made", "--events", "2000"],
     ["analyze", "results/made"],
-    ["analyze", "results/made", "--engine", "sql"],
     ["explain", "results/made"],
     ["run", "baseline", "--cluster", POOL.value],
     ["playground", "--cluster", POOL.value],
