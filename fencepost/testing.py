@@ -292,17 +292,31 @@ class Cluster:
         topic: str,
         group: str = "readers",
         *,
+        client: str = "java",
+        reset: str = "earliest",
         members: int = 1,
+        manner: str = "sync",
         settings: Mapping[str, str | int] | None = None,
     ) -> list[str]:
-        """Let a group of Java consumers read and commit in the background; returns its members."""
+        """Let a group read and commit in the background; returns the names of its members.
+
+        Args:
+            topic: what it reads.
+            group: its name.
+            client: as docs/your-settings.md has them, as the next two.
+            reset: `auto.offset.reset`, once it has committed; at first it begins at the log start.
+            members: how many.
+            manner: how it commits, such as `periodic`.
+            settings: further ones of the client.
+        """
         plan = GroupPlan(
             group=group,
             topic=topic,
-            client="java",
+            client=client,
             commit_epoch="record",
-            reset="earliest",
+            reset=reset,
             members=members,
+            manner=manner,
             settings=dict(settings or {}),
         )
         return tell(self._found, Orders.consume(plan))

@@ -87,7 +87,7 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             planned={
                 "topics": plan.topics,
                 "producers": plan.producers,
-                "settings of groups": {g.group: g.settings for g in plan.groups if g.settings},
+                "groups": plan.groups,
             },
             asked=asked,
             question=rest.strip(),

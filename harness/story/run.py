@@ -156,7 +156,7 @@ class Run:
         """Create the planned topics with replicas on these brokers, of which the first leads.
 
         With `is_spread` each partition's replicas begin one broker further, so that all brokers
-        lead.
+        lead. Further `settings` of all topics stand in the report as a note.
         """
         self.phases.enter(Stage.STARTING, "creating topics")
         is_own = bool(self.kafka.classes(self.kafka.topology.broker_ids[0]).own)
@@ -176,6 +176,9 @@ class Run:
             for partition, replicas in enumerate(topic.assignment)
         }
         self.observer.create_topics(topics)
+        if settings:
+            given = ", ".join(f"{name}={value}" for name, value in settings.items())
+            self.note(f"topics were created with {given}")
 
     def produce(
         self,
@@ -409,8 +412,10 @@ class Run:
         """Inject faults, all before any is proved; each is healed as after `inject`."""
         return self._injections.inject(*faults)
 
-    def fault(self, *faults: Fault) -> AbstractContextManager[None]:
+    def fault(self, *faults: Fault) -> AbstractContextManager[list[HeldFault]]:
         """Hold faults for a block, and heal them afterwards, also after an exception.
+
+        The block gets them, with their evidence.
 
         Of several faults, all are injected before any is proved: the effect of one may occur only
             after the next injection.
@@ -546,11 +551,11 @@ class Injections:
         return held
 
     @contextmanager
-    def hold(self, *faults: Fault) -> Iterator[None]:
+    def hold(self, *faults: Fault) -> Iterator[list[HeldFault]]:
         """Inject faults, and heal them after the block, also after an exception."""
         held = self.inject(*faults)
         try:
-            yield
+            yield held
         finally:
             with ExitStack() as heals:
                 for one in held:

@@ -4,7 +4,7 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
 from contract.clients import Client
-from contract.outcomes import CommitEpoch, Outcome, ResetPolicy
+from contract.outcomes import CommitEpoch, Manner, Outcome, ResetPolicy
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
 from contract.waiting import wait_until
 from harness.clients.member_role import MemberRole
@@ -26,6 +26,7 @@ def reader(
     client: str = Client.JAVA,
     reset: ResetPolicy = ResetPolicy.EARLIEST,
     members: int = 1,
+    manner: str = Manner.SYNC,
     settings: Mapping[str, str | int] | None = None,
 ) -> GroupPlan:
     """Return a group that commits the epochs of its records, as its client does by itself."""
@@ -36,6 +37,7 @@ def reader(
         commit_epoch=CommitEpoch.RECORD,
         reset=reset,
         members=members,
+        manner=manner,
         settings=dict(settings or {}),
     )
 
