@@ -91,20 +91,26 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     """Refuse a plan, or a scenario's file, that names something unknown.
 
     Raises:
-        UsageError: the first mistake, with its file and line.
+        UsageError: the first mistake, with its file and line, or the `--set` that made it.
     """
+    changes = build.choice.changes
     _refuse_first(module, _in_shape(topology, module))
     _refuse_first(module, (("", 0, one) for one in topic_shape_problems(plan.topics, topology)))
     _refuse_first(module, _in_names(plan))
-    _refuse_first(module, _in_topic_plans(plan, build))
-    _refuse_first(module, _in_plan(plan, build))
-    _refuse_first(module, _in_servers(topology, build))
+    _refuse_first(module, _in_topic_plans(plan, build), changes)
+    _refuse_first(module, _in_plan(plan, build), changes)
+    _refuse_first(module, _in_servers(topology, build), changes)
     _refuse_first(module, _in_story(plan, module))
     _refuse_first(module, _in_numbers(plan, module, topology))
 
 
-def _refuse_first(module: ModuleType, problems: Iterable["_Problem"]) -> None:
+def _refuse_first(
+    module: ModuleType, problems: Iterable["_Problem"], changes: Sequence[str] = ()
+) -> None:
     for name, number, problem in problems:
+        for change in changes:
+            if name and change.partition("=")[0].endswith(f".{name}"):
+                raise UsageError(f"--set {change}: {problem}")
         line = number or _line_of(_tree_of(module), name)
         raise UsageError(f"{_file_of(module).name}:{line}: {problem}")
 

@@ -82,6 +82,16 @@ def other(**changed: Any) -> GroupPlan:
     return msgspec.structs.replace(READERS, **changed)
 
 
+def test_a_mistake_of_the_command_line_is_named_as_such(tmp_path: Path) -> None:
+    change = "group.readers.max.pol.records=50"
+    plan = msgspec.structs.replace(PLAN, groups=[other(settings={"max.pol.records": "50"})])
+    build = released("4.4.0")
+    build = replace(build, choice=replace(build.choice, changes=[change]))
+    module = written(tmp_path, STORY)
+    with pytest.raises(UsageError, match=rf"^--set {re.escape(change)}: .*max\.poll\.records"):
+        require_sound(plan, module, topology=Topology(brokers=3), build=build)
+
+
 def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
     checked(PLAN, written(tmp_path, STORY))
 
