@@ -21,7 +21,7 @@ from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
 from harness.story.scenario import Scenario
-from harness.story.workload import reader
+from harness.story.workload import commits_no_epochs, reader
 from scenarios.random_plans import (
     BROKERS,
     TOPIC,
@@ -85,6 +85,4 @@ class RandomScenario(Scenario):
 def _known(plan: RandomPlan) -> list[Expectation]:
     """What the client of a group does without any fault: kafka-python commits no epoch."""
     groups = [group.group for group in plan.groups if group.client == Client.KAFKA_PYTHON]
-    if not groups:
-        return []
-    return [Expectation(check=Check.COMMITTED_EPOCH_MISSING, groups=groups, is_optional=True)]
+    return [commits_no_epochs(groups)] if groups else []

@@ -13,12 +13,11 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
 from contract.consequence import Consequence
-from contract.run_folder import Expectation
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import reader, writer
+from harness.story.workload import commits_no_epochs, reader, writer
 
 RECORDS_PER_SECOND = 2000
 BETWEEN = 1000
@@ -34,13 +33,7 @@ class RollingBounceScenario(Scenario):
         reader(f"readers.{client}", "orders", client=client)
         for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
     )
-    expects = (
-        Expectation(
-            check=Check.COMMITTED_EPOCH_MISSING,
-            groups=[f"readers.{Client.KAFKA_PYTHON}"],
-            is_optional=True,
-        ),
-    )
+    expects = (commits_no_epochs([f"readers.{Client.KAFKA_PYTHON}"]),)
     must_judge = (
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,

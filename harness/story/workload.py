@@ -3,9 +3,10 @@
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
+from contract.checks import Check
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, Outcome, ResetPolicy
-from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
+from contract.run_folder import Expectation, GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
 from contract.waiting import wait_until
 from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer
@@ -40,6 +41,11 @@ def reader(
         manner=manner,
         settings=dict(settings or {}),
     )
+
+
+def commits_no_epochs(groups: Sequence[str]) -> Expectation:
+    """Return what is expected of groups of kafka-python, whose plain commits have no epoch."""
+    return Expectation(check=Check.COMMITTED_EPOCH_MISSING, groups=list(groups), is_optional=True)
 
 
 def writer(
