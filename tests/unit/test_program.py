@@ -332,7 +332,9 @@ def test_what_asks_the_command_line_to_end_is_an_interrupt(
 ) -> None:
     """Also where a script's background ignores Ctrl-C."""
     waits = tmp_path / "typer.py"
-    waits.write_text("import time\nprint('there', flush=True)\ntime.sleep(60)\n")
+    # One long sleep would miss a signal that arrives just before it (Python's handler runs after).
+    steps = "for _ in range(6000): time.sleep(0.01)"
+    waits.write_text(f"import time\nprint('there', flush=True)\n{steps}\n")
     root = Path(__file__).resolve().parents[2]
     before = signal.signal(number, signal.SIG_DFL)  # What nohup starts ignores SIGHUP.
     process = subprocess.Popen(
