@@ -20,19 +20,11 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
+from harness.plans.draw import draw
+from harness.plans.plan import BROKERS, PLAN_FILE, TOPIC, RandomPlan, read_plan, written
+from harness.plans.story import Story
 from harness.story.scenario import Scenario
 from harness.story.workload import commits_no_epochs, reader
-from scenarios.random_plans import (
-    BROKERS,
-    TOPIC,
-    RandomPlan,
-    Story,
-    draw,
-    read_plan,
-    written,
-)
-
-PLAN_FILE = "random.json"
 
 
 class RandomScenario(Scenario):

@@ -9,15 +9,8 @@ import pytest
 from contract.clients import Client, clients_of
 from contract.errors import UsageError
 from contract.outcomes import CommitEpoch, Manner
-from scenarios.random_plans import (
-    Do,
-    RandomPlan,
-    Step,
-    When,
-    draw,
-    read_plan,
-    written,
-)
+from harness.plans.draw import draw
+from harness.plans.plan import Do, RandomPlan, Step, When, read_plan, written
 
 CLIENTS = list(Client)
 PLANS = [draw(seed, CLIENTS) for seed in range(1000)]

@@ -41,6 +41,7 @@ FLOORS = [
     "faults",
     "invocation",
     "story",
+    "plans",
     "session",
     "playground",
     "nightly",
