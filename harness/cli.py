@@ -16,7 +16,7 @@ from harness.commands.load import consume, produce
 from harness.commands.new import app as new_app
 from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
-from harness.commands.reports import explain, open_page, report
+from harness.commands.reports import coverage, explain, open_page, report
 from harness.commands.requirements import doctor
 from harness.commands.run import analyze, list_scenarios, run
 from harness.commands.status import status
@@ -45,6 +45,7 @@ app.command(name="analyze")(analyze)
 app.command(name="open")(open_page)
 app.command(name="explain")(explain)
 app.command(name="report")(report)
+app.command(name="coverage")(coverage)
 app.command(name="generate")(generate)
 app.command(name="playground")(playground)
 app.command(name="status")(status)
