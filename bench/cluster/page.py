@@ -13,7 +13,7 @@ FIGURES = "figures.json"
 TOOLS = "FENCEPOST_BENCH_TOOLS"
 """In the environment of that scenario: the jar with Kafka's own programs."""
 ROUNDS, DEMO_RUNS = 5, 3
-RECORDS = 100_000
+RECORDS = 200_000
 """That each program writes in a round."""
 BARE, CLUSTER = "one bare broker", "3 brokers of the harness"
 PRODUCER_PERFORMANCE, VERIFIABLE_PRODUCER = "ProducerPerformance", "VerifiableProducer"

@@ -1,7 +1,8 @@
 """How fast does a cluster start, and how fast do clients under test write and read?
 
-Cluster: 3 brokers; one topic of one partition with 3 replicas, 2 of them in sync.
-Load:    values of an acks=all producer, as fast as it can, and the same by Kafka's own programs.
+Cluster: 3 brokers; two topics of one partition with 3 replicas, 2 of them in sync.
+Load:    values of an acks=all producer, as fast as it can, and as many records of Kafka's own
+         programs in a topic of their own. All programs read the values.
 Fault:   none.
 Expect:  nothing. `make bench` keeps its figures (docs/benchmarks.md).
 """
@@ -64,6 +65,7 @@ class ClusterSpeedScenario(Scenario):
 
     topology = Topology(brokers=3)
     orders = durable_topic("orders", partitions=1)
+    others = durable_topic("others", partitions=1)
     groups = tuple(reader(client, "orders", client=client) for client in Client)
     must_judge = ()
 
@@ -81,9 +83,9 @@ class ClusterSpeedScenario(Scenario):
 
     def test_clients(self) -> None:
         """Records a second, of the same number of records of one size."""
-        with self.running(topics=[self.orders], groups=self.groups) as run:
+        with self.running(topics=[self.orders, self.others], groups=self.groups) as run:
             run.create(assignment=[1, 2, 3])
-            tools = Tools(run, self.orders.topic)
+            tools = Tools(run, written=self.others.topic, read=self.orders.topic)
             figures: Figures = {"send": defaultdict(list), "poll": defaultdict(list)}
             for number in range(ROUNDS):
                 run.phases.enter(Stage.STEADY, f"round {number + 1} of {ROUNDS}: writing")
@@ -128,10 +130,10 @@ class ClusterSpeedScenario(Scenario):
 class Tools:
     """Kafka's own programs, on the observer's node; each returns its records a second."""
 
-    def __init__(self, run: Run, topic: str) -> None:
-        """Nothing runs yet."""
+    def __init__(self, run: Run, *, written: str, read: str) -> None:
+        """Nothing runs yet; `written` and `read` are topics."""
         self._node = run.observer.worker.host
-        self._bootstrap, self._topic = run.kafka.bootstrap, topic
+        self._bootstrap, self._written, self._read = run.kafka.bootstrap, written, read
         jars = [*self._node.class_path(run.kafka.version), Path(os.environ[TOOLS])]
         self._java = [self._node.java, "-cp", ":".join(map(str, jars))]
         self._record_bytes = len(make_value("writer-0", RECORDS))
@@ -139,7 +141,7 @@ class Tools:
     def producer_performance(self) -> float:
         """Of its last line."""
         output = self._run(
-            f"{PRODUCER_PERFORMANCE} --topic {self._topic} --num-records {RECORDS} "
+            f"{PRODUCER_PERFORMANCE} --topic {self._written} --num-records {RECORDS} "
             f"--record-size {self._record_bytes} --throughput -1 --producer-props acks=all "
             f"linger.ms=5 bootstrap.servers={self._bootstrap}"
         )
@@ -148,7 +150,7 @@ class Tools:
     def verifiable_producer(self) -> float:
         """Of its `tool_data`."""
         lines = self._reported(
-            f"{VERIFIABLE_PRODUCER} --bootstrap-server {self._bootstrap} --topic {self._topic} "
+            f"{VERIFIABLE_PRODUCER} --bootstrap-server {self._bootstrap} --topic {self._written} "
             f"--max-messages {RECORDS} --throughput -1 --acks -1"
         )
         (figures,) = (line for line in lines if line.name == "tool_data")
@@ -157,7 +159,7 @@ class Tools:
     def consumer_performance(self, number: int, written: int) -> float:
         """Records a second of its last line, the time to join its group included."""
         output = self._run(
-            f"{CONSUMER_PERFORMANCE} --bootstrap-server {self._bootstrap} --topic {self._topic} "
+            f"{CONSUMER_PERFORMANCE} --bootstrap-server {self._bootstrap} --topic {self._read} "
             f"--group performance-{number} --num-records {written}"
         )
         names, *_, values = (line for line in output.splitlines() if line.count(", ") > 1)
@@ -167,7 +169,7 @@ class Tools:
     def verifiable_consumer(self, number: int, written: int) -> float:
         """From its start to the last records that it reports."""
         lines = self._reported(
-            f"{VERIFIABLE_CONSUMER} --bootstrap-server {self._bootstrap} --topic {self._topic} "
+            f"{VERIFIABLE_CONSUMER} --bootstrap-server {self._bootstrap} --topic {self._read} "
             f"--group-id verifiable-{number} --max-messages {written} --reset-policy earliest"
         )
         (began,) = (line.timestamp for line in lines if line.name == "startup_complete")

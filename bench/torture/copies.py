@@ -275,7 +275,7 @@ def _problem_of_history(copy: Copy, _: str) -> str:
     lines = file.read_bytes().count(b"\n")
     rows = read_histories(folder)
     for table in TABLES_OF_HISTORIES:
-        write_table(folder / "tables", table, rows.of(table))
+        write_table(folder / "tables", table, rows.table(table))
     (row,) = rows.of("histories")
     counted = row["events"] + row["malformed_lines"] + row["duplicate_lines"]
     return "" if counted == lines else f"{lines} lines, {counted} of them counted"

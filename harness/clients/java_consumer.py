@@ -4,6 +4,7 @@ It commits by `commitSync`, or in another `Manner`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar
 
 import jpype
@@ -26,6 +27,7 @@ from harness.clients.member import (
     chosen,
 )
 from harness.clients.member_calls import CallingMember, Fetched
+from harness.java.columns import given, method, numbers, numbers_by, texts, texts_by, then
 from harness.java.jvm import (
     exception_name,
     java_class,
@@ -421,10 +423,31 @@ def _following(records: Any) -> dict[Partition, OffsetAndEpoch]:
 def _batch(topic_partition: Any, records: Any, following: OffsetAndEpoch | None) -> Batch:
     return Batch(
         partition=_partition_of(topic_partition),
-        offsets=[int(record.offset()) for record in records],
-        epochs=[_number(record.leaderEpoch()) for record in records],
-        values=[str(record.value()) for record in records],
         following=following,
+        **columns_of(records),
+    )
+
+
+def columns_of(records: Any) -> dict[str, list[Any]]:
+    """Return the offsets, leader epochs and values of a `List<ConsumerRecord>`, which has some."""
+    offset, epoch, value = _getters()
+    values = texts(records.stream(), value)
+    return {
+        "offsets": numbers(records.stream(), offset).tolist(),
+        "epochs": numbers(records.stream(), epoch).tolist(),
+        "values": values or [str(record.value()) for record in records],
+    }
+
+
+@cache
+def _getters() -> tuple[Any, Any, Any]:
+    record = java_class("org.apache.kafka.clients.consumer.ConsumerRecord")
+    or_else = method(java_class("java.util.Optional"), "orElse", java_class("java.lang.Object"))
+    or_none = given(or_else, java_class("java.lang.Integer")(NO_EPOCH))
+    return (
+        numbers_by(method(record, "offset")),
+        numbers_by(then(method(record, "leaderEpoch"), or_none)),
+        texts_by(method(record, "value")),
     )
 
 

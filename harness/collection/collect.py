@@ -89,7 +89,7 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     for history in rows.of("histories"):
         history.update(ends.get(history["worker"], end_of(None)))
     for table in TABLES_OF_HISTORIES:
-        write_table(tables, table, rows.of(table), run=run)
+        write_table(tables, table, rows.table(table), run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found: list[dict[str, Any]] = []
     omitted: list[dict[str, Any]] = []

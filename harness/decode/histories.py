@@ -1,10 +1,13 @@
 """Histories to tables; unreadable lines are counted."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
 from contract.events import (
     ClockRead,
@@ -27,10 +30,14 @@ from contract.events import (
     WorkerStopped,
 )
 from contract.outcomes import Outcome
+from contract.ranges import RECORDS
 from contract.stages import PHASE_LIMIT_SECONDS
 from contract.values import is_intact, make_value
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
+
+_OF_POLL = ("worker", "group", "member", "topic", "partition", "seq", "polled_micros")
+"""Columns of `polls` that all records of a poll share."""
 
 
 def read_histories(folder: Path) -> Rows:
@@ -63,10 +70,9 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
     _sends(worker, events, rows)
     _faults(events, rows)
     _phases(events, rows)
+    rows.extend_by_columns("polls", _polls(worker, events))
     for event in events:
         match event:
-            case Polled():
-                _polls(worker, event, rows)
             case TransactionChanged():
                 rows.add("transactions", worker=worker, **_row(event))
             case Committed():
@@ -152,24 +158,40 @@ def _sends(worker: str, events: Iterable[Event], rows: Rows) -> None:
     rows.extend("sends", sends.values())
 
 
-def _polls(worker: str, event: Polled, rows: Rows) -> None:
-    records = zip(event.offsets, event.epochs, event.values, strict=True)
-    for index, (offset, epoch, value) in enumerate(records):
-        rows.add(
-            "polls",
-            worker=worker,
-            group=event.group,
-            member=event.member,
-            topic=event.topic,
-            partition=event.partition,
-            offset=offset,
-            leader_epoch=epoch,
-            value=value,
-            is_intact=is_intact(value),
-            seq=event.seq,
-            position_in_poll=index,
-            polled_micros=event.wall_micros,
-        )
+def _polls(worker: str, events: Iterable[Event]) -> pa.Table:
+    """Return one row per record, by columns: a history may have millions."""
+    polls = [event for event in events if isinstance(event, Polled)]
+    of_poll = pa.Table.from_pylist(
+        [
+            {
+                "worker": worker,
+                "group": event.group,
+                "member": event.member,
+                "topic": event.topic,
+                "partition": event.partition,
+                "seq": event.seq,
+                "polled_micros": event.wall_micros,
+            }
+            for event in polls
+        ],
+        schema=pa.schema(RECORDS["polls"].field(name) for name in _OF_POLL),
+    )
+    lengths = np.array([len(event.offsets) for event in polls], np.int64)
+    poll = np.repeat(np.arange(len(polls)), lengths)
+    place = np.arange(len(poll)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    values = pa.array(chain.from_iterable(event.values for event in polls), pa.string())
+    known = values.dictionary_encode()
+    is_known_intact = pa.array(map(is_intact, known.dictionary.to_pylist()), pa.bool_())
+    of_record = {
+        "offset": pa.array(chain.from_iterable(event.offsets for event in polls), pa.int64()),
+        "leader_epoch": pa.array(chain.from_iterable(event.epochs for event in polls), pa.int32()),
+        "value": values,
+        "is_intact": is_known_intact.take(known.indices),
+        "position_in_poll": place,
+    }
+    rows = of_poll.take(poll)
+    columns = {name: rows[name] for name in _OF_POLL} | of_record
+    return pa.table({name: columns[name] for name in RECORDS["polls"].names}, RECORDS["polls"])
 
 
 def _wire_calls(worker: str, event: WireCalled, rows: Rows) -> None:

@@ -11,10 +11,12 @@ from harness.decode.cut import decode_cut
 from harness.decode.group_members import GroupMembers
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog, metadata_batches
 from harness.decode.replica_files import Replica, replicas
-from harness.decode.segments import batches, control_kind, open_segment, value_of
+from harness.decode.segments import batches, control_kind, data_records, open_segment
 from harness.decode.tables import Rows, write_table
 
 _SHOWN_BATCHES = 5
+_TOGETHER_BYTES = 8 << 20
+"""Of batches whose records are read together: they are kept in the JVM until then."""
 
 
 def decode_segments(segments: Path, tables: Path, *, kept: Path, run: str) -> dict[str, int]:
@@ -60,7 +62,7 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path, run: str) -> di
         "cut_batches",
         "cut_records",
     )
-    return {name: write_table(tables, name, rows.of(name), run=run) for name in names}
+    return {name: write_table(tables, name, rows.table(name), run=run) for name in names}
 
 
 def truncate_tail(folder: Path, *, records: int) -> tuple[int, int]:
@@ -121,22 +123,17 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
     key = {"broker": replica.broker, "topic": replica.topic, "partition": replica.partition}
     base = int(replica.segments[0].stem) if replica.segments else 0
     log_end = base
+    data, size_bytes = list[Any](), 0
     for batch in batches(replica, rows):
         epoch, control = int(batch.partitionLeaderEpoch()), bool(batch.isControlBatch())
         log_end = int(batch.nextOffset())
-        count, control_type = 0, None
-        for record in batch:
-            count += 1
-            if control:
-                control_type = control_kind(record)
-            else:
-                rows.add(
-                    "replica_records",
-                    **key,
-                    offset=int(record.offset()),
-                    leader_epoch=epoch,
-                    value=value_of(record),
-                )
+        control_type = next(map(control_kind, batch), None) if control else None
+        if not control:
+            data.append(batch)
+            size_bytes += int(batch.sizeInBytes())
+        if size_bytes > _TOGETHER_BYTES:
+            rows.extend_by_columns("replica_records", data_records(replica, data))
+            data, size_bytes = [], 0
         rows.add(
             "replica_batches",
             **key,
@@ -148,12 +145,14 @@ def _decode_replica(replica: Replica, segments: Path, rows: Rows) -> None:
             base_sequence=int(batch.baseSequence()),
             is_control=control,
             is_transactional=bool(batch.isTransactional()),
-            record_count=count,
+            record_count=int(batch.countOrNull()),
             size_bytes=int(batch.sizeInBytes()),
             max_timestamp_micros=int(batch.maxTimestamp()) * MICROS_PER_MS,
             control_type=control_type,
             checksum=int(batch.checksum()),
         )
+    if data:
+        rows.extend_by_columns("replica_records", data_records(replica, data))
     server, partition = segments / str(replica.broker), (replica.topic, replica.partition)
     starts = _offset_checkpoint(server / "log-start-offset-checkpoint")
     high_watermarks = _offset_checkpoint(server / "replication-offset-checkpoint")

@@ -1,14 +1,28 @@
 """Segments as servers left them, read with Kafka's `FileRecords`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import jpype
+import numpy as np
+import pyarrow as pa
 
+from contract.ranges import RECORDS
 from harness.decode.replica_files import Replica
 from harness.decode.tables import Rows
-from harness.java.jvm import exception_name, first_java_class, java_class
+from harness.java.columns import (
+    function_by,
+    given,
+    method,
+    numbers,
+    numbers_by,
+    texts,
+    texts_by,
+    then,
+)
+from harness.java.jvm import exception_name, first_java_class, java_class, java_list
 
 
 def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
@@ -47,6 +61,55 @@ def batches(replica: Replica, rows: Rows) -> Iterator[Any]:
             )
 
 
+def data_records(replica: Replica, data: Sequence[Any]) -> pa.Table:
+    """Return the rows of `replica_records` that batches of a replica have, none of them control."""
+    stream_of, offset, size, value, epoch, count = _columns()
+    of_java = java_list(data)
+
+    def records() -> Any:
+        return of_java.stream().flatMap(stream_of)
+
+    counts = numbers(of_java.stream(), count)
+    has_values = bool((numbers(records(), size) >= 0).all())
+    values: Sequence[str | None] | None = texts(records(), value) if has_values else None
+    if values is None:
+        values = [value_of(record) for batch in data for record in batch]
+    total = len(values)
+    columns = {
+        "broker": pa.repeat(replica.broker, total),
+        "topic": pa.repeat(replica.topic, total),
+        "partition": pa.repeat(replica.partition, total),
+        "offset": numbers(records(), offset),
+        "leader_epoch": np.repeat(numbers(of_java.stream(), epoch), counts),
+        "value": values,
+    }
+    schema = RECORDS["replica_records"]
+    return pa.table({name: columns[name] for name in schema.names}, schema)
+
+
+@cache
+def _columns() -> tuple[Any, ...]:
+    """The functions for `data_records`; a record without a value has size -1 of it."""
+    batch, record = _record_class("RecordBatch"), _record_class("Record")
+    buffer = java_class("java.nio.ByteBuffer")
+    to_stream = method(
+        java_class("java.util.stream.StreamSupport"),
+        "stream",
+        java_class("java.util.Spliterator"),
+        jpype.JBoolean,
+    )
+    in_order = given(to_stream, java_class("java.lang.Boolean").FALSE)
+    utf8 = method(java_class("org.apache.kafka.common.utils.Utils"), "utf8", buffer)
+    return (
+        function_by(then(method(java_class("java.lang.Iterable"), "spliterator"), in_order)),
+        numbers_by(method(record, "offset")),
+        numbers_by(method(record, "valueSize")),
+        texts_by(then(method(record, "value"), utf8)),
+        numbers_by(method(batch, "partitionLeaderEpoch")),
+        numbers_by(method(batch, "countOrNull")),
+    )
+
+
 def value_of(record: Any) -> str | None:
     """Return a record's value as text."""
     utf8 = java_class("org.apache.kafka.common.utils.Utils").utf8
@@ -55,17 +118,16 @@ def value_of(record: Any) -> str | None:
 
 def control_kind(record: Any) -> str:
     """Return a control record's type, e.g. `commit` or `abort`."""
-    kinds = first_java_class(
-        "org.apache.kafka.common.record.internal.ControlRecordType",
-        "org.apache.kafka.common.record.ControlRecordType",
-    )
+    kinds = _record_class("ControlRecordType")
     return str(kinds.parse(record.key()).name()).lower()
 
 
 def open_segment(segment: Path, *, mutable: bool) -> Any:
-    """Open a segment as `FileRecords`, which moved to an `internal` package in 4.x."""
-    file_records = first_java_class(
-        "org.apache.kafka.common.record.internal.FileRecords",
-        "org.apache.kafka.common.record.FileRecords",
-    )
-    return file_records.open(java_class("java.io.File")(str(segment)), mutable)
+    """Open a segment as `FileRecords`."""
+    return _record_class("FileRecords").open(java_class("java.io.File")(str(segment)), mutable)
+
+
+def _record_class(name: str) -> Any:
+    """Return a class of Kafka's records, which moved to an `internal` package in 4.x."""
+    package = "org.apache.kafka.common.record"
+    return first_java_class(f"{package}.internal.{name}", f"{package}.{name}")

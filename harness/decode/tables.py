@@ -20,6 +20,7 @@ class Rows:
     def __init__(self) -> None:
         """Start empty."""
         self._rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._columns: dict[str, list[pa.Table]] = defaultdict(list)
 
     def add(self, table: str, **row: Any) -> None:
         """Add one row."""
@@ -29,24 +30,43 @@ class Rows:
         """Add several rows."""
         self._rows[table].extend(rows)
 
+    def extend_by_columns(self, table: str, rows: pa.Table) -> None:
+        """Add the rows of a table that has too many for a dictionary each."""
+        self._columns[table].append(rows)
+
     def of(self, table: str) -> list[dict[str, Any]]:
         """Return the rows of one table."""
-        return self._rows[table]
+        return self.table(table).to_pylist() if table in self._columns else self._rows[table]
+
+    def table(self, name: str) -> pa.Table:
+        """Return the rows of one table by columns; see `write_table`."""
+        columns = self._columns.get(name)
+        return pa.concat_tables(columns) if columns else as_table(name, self._rows[name])
 
 
-def write_table(folder: Path, name: str, rows: list[dict[str, Any]], *, run: str = "") -> int:
-    """Write one table as `<name>.parquet` and return the number of its rows or records.
+def as_table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    """Return rows by columns.
 
     A row without a column has null there; a column that the contract does not name is an error.
+    """
+    schema = row_schema(name)
+    known = frozenset(schema.names)
+    for row in rows:
+        if unknown := row.keys() - known:
+            raise KeyError(f"table {name} has no columns {sorted(unknown)}")
+    return pa.Table.from_pylist(rows, schema=schema)
+
+
+def write_table(
+    folder: Path, name: str, rows: list[dict[str, Any]] | pa.Table, *, run: str = ""
+) -> int:
+    """Write one table as `<name>.parquet` and return the number of its rows or records.
+
     Rows of a table of records are single records (`contract.ranges.RECORDS`). The file names the
     run of the identity `run`, if there is one.
     """
-    schema = row_schema(name)
-    for row in rows:
-        if unknown := row.keys() - set(schema.names):
-            raise KeyError(f"table {name} has no columns {sorted(unknown)}")
-    table = pa.Table.from_pylist(rows, schema=schema)
-    keys = [(key, "ascending") for key in _SORT_KEYS if key in schema.names]
+    table = rows if isinstance(rows, pa.Table) else as_table(name, rows)
+    keys = [(key, "ascending") for key in _SORT_KEYS if key in table.column_names]
     if name in RECORDS:
         table = to_ranges(name, table)
     elif keys:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from contract.errors import UsageError
+from contract.nearest import lacking
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient
@@ -60,12 +61,12 @@ def parse_fault(verb: str, target: str) -> Fault:
     """Return the fault of a verb and a target, e.g. `pause` and `leader:orders-0`.
 
     Raises:
-        UsageError: there is no such verb or target; names the existing ones.
+        UsageError: there is no such verb or target; names the nearest verb, or all.
     """
     kind, _, name = target.partition(":")
     topic, _, partition = name.rpartition("-")
     if verb not in VERBS:
-        raise UsageError(f"there is no verb {verb!r}; there are: {', '.join(VERBS)}")
+        raise UsageError(lacking("verb", verb, VERBS))
     if verb in ON_CLIENTS and kind == "client" and name:
         return ON_CLIENTS[verb](name)
     if verb in ON_SERVERS:

@@ -128,7 +128,8 @@ def require_answer(answer: str, *, labels: Collection[str] | None = None) -> Non
 
     Args:
         answer: the text.
-        labels: of the groups; None where they are not known yet, so that no condition is checked.
+        labels: of the groups; None where they are not known yet, so that a condition on rows of
+            groups is not checked.
 
     Raises:
         UsageError: the first mistake.
@@ -140,9 +141,10 @@ def require_answer(answer: str, *, labels: Collection[str] | None = None) -> Non
         measures = (*counting, *columns)
         if count.measure not in measures:
             raise UsageError(f"{count.source}: {lacking('measure', count.measure, measures)}")
-        if labels is None or count.source in set(Check):
+        is_of_groups = "group" in columns
+        if count.source in set(Check) or (is_of_groups and labels is None):
             continue
-        of_groups = {*_OF_GROUPS, *labels} if "group" in columns else ()
+        of_groups = {*_OF_GROUPS, *(labels or ())} if is_of_groups else ()
         known = (DURING, *columns, *sorted(of_groups))
         for condition in count.conditions:
             if condition.column not in known:

@@ -1,6 +1,7 @@
 """Prints what is read from the Java clients' own fields. Needs no broker.
 
-A program of its own, since a process has one JVM: `java_facts.py KAFKA FOLDER producers|consumers`.
+A program of its own, since a process has one JVM: `java_facts.py KAFKA FOLDER WHAT`, which is
+producers, consumers or records.
 """
 
 import json
@@ -13,7 +14,7 @@ import msgspec
 from cluster.kafka import distribution
 from contract.clients import clients_of
 from harness.clients.history import HistoryWriter
-from harness.clients.java_consumer import JavaMember
+from harness.clients.java_consumer import JavaMember, columns_of
 from harness.clients.java_producer import JavaProducer
 from harness.clients.member import Member, OffsetAndEpoch
 from harness.clients.producers import Opening
@@ -32,6 +33,7 @@ SETTINGS: dict[str, dict[str, str | int]] = {
     },
     "transactional": {"acks": "all", "transactional.id": "t"},
 }
+VALUES = (("a:1", 3), ("", None), ("\u00e9\U0001f388", 0), ("b\0c", 7))
 
 
 class AssignedMember(JavaMember):
@@ -134,11 +136,25 @@ def consumers(kafka: str, folder: Path) -> dict[str, Any]:
     return reported
 
 
+def records() -> dict[str, Any]:
+    """The columns of records, by the values and epochs that were put into them."""
+    record = java_class("org.apache.kafka.clients.consumer.ConsumerRecord")
+    created = java_class("org.apache.kafka.common.record.TimestampType").CREATE_TIME
+    headers = java_class("org.apache.kafka.common.header.internals.RecordHeaders")
+    poll = java_class("java.util.ArrayList")()
+    for offset, (value, epoch) in enumerate(VALUES):
+        poll.add(
+            record("t", 0, offset, 0, created, -1, -1, None, value, headers(), optional(epoch))
+        )
+    return {"whole": columns_of(poll), "ordinary": columns_of(poll.subList(0, 3))}
+
+
 def main() -> None:
     """Print them as one line of JSON."""
     kafka, folder, what = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
     start_jvm(map(str, distribution.class_path(kafka)), log=folder / "jvm.log")
-    print(json.dumps(producers() if what == "producers" else consumers(kafka, folder)))
+    told = {"producers": producers, "records": records}
+    print(json.dumps(told[what]() if what in told else consumers(kafka, folder)))
 
 
 if __name__ == "__main__":

@@ -52,6 +52,17 @@ def test_a_producer_tells_the_settings_that_it_came_to(tmp_path: Path, kafka: st
 
 
 @pytest.mark.parametrize("kafka", VERSIONS)
+def test_records_are_read_by_columns(tmp_path: Path, kafka: str) -> None:
+    whole = {
+        "offsets": [0, 1, 2, 3],
+        "epochs": [3, -1, 0, 7],
+        "values": ["a:1", "", "\u00e9\U0001f388", "b\0c"],
+    }
+    ordinary = {name: values[:3] for name, values in whole.items()}
+    assert facts(tmp_path, kafka, "records") == {"whole": whole, "ordinary": ordinary}
+
+
+@pytest.mark.parametrize("kafka", VERSIONS)
 def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: str) -> None:
     """A position that awaits validation is none that a plain commit takes.
 

@@ -164,7 +164,7 @@ def test_a_shell_runs_on_the_node(results: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reported"),
     [
-        (("fault", "shoot", "leader:orders-0"), "there is no verb 'shoot'"),
+        (("fault", "shoot", "leader:orders-0"), "there is no verb shoot"),
         (("fault", "pause", "orders-0"), "names no target"),
         (("fault", "pause", "broker:7"), "the brokers are [1, 2, 3]"),
         (("fault", "pause", "broker:1", "--for", "soon"), "is no duration"),

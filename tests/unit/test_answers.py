@@ -292,3 +292,9 @@ def test_every_scenario_declares_in_a_sentence_what_follows(scenario: ScenarioFi
     assert ". " not in follows.sentence
     assert re.match(r"(KIP-\d+|Javadoc of |Kafka documentation, )", follows.document)
     require_answer(follows.sentence, labels=[])
+
+
+def test_an_unknown_column_is_refused_before_the_groups_are_known() -> None:
+    with pytest.raises(UsageError, match="sends: there is no column outcom; the nearest is outcom"):
+        require_answer("{sends.records outcom=ok}")
+    require_answer("{commits.rows way=sync}")

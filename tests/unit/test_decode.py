@@ -179,7 +179,7 @@ def test_every_table_of_histories_is_written_typed(tmp_path: Path) -> None:
     written(tmp_path)
     rows = read_histories(tmp_path)
     for table in TABLES_OF_HISTORIES:
-        write_table(tmp_path / "tables", table, rows.of(table))
+        write_table(tmp_path / "tables", table, rows.table(table))
         schema = pq.read_schema(tmp_path / "tables" / f"{table}.parquet")
         assert schema.equals(TABLES[table])
 

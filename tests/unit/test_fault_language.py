@@ -86,7 +86,7 @@ def test_what_makes_no_sense_is_reported_with_what_does(verb: str, target: str) 
 
 
 def test_an_unknown_verb_is_reported_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no verb 'shoot'; there are: kill, "):
+    with pytest.raises(UsageError, match="there is no verb shoot; there are: kill, "):
         parse_fault("shoot", "all")
 
 

@@ -156,7 +156,7 @@ def decoded(folder: Path) -> Rows:
     """The rows of the histories in a folder, as far as they can be written as tables."""
     rows = read_histories(folder)
     for table in TABLES_OF_HISTORIES:
-        write_table(folder / "tables", table, rows.of(table))
+        write_table(folder / "tables", table, rows.table(table))
     return rows
 
 

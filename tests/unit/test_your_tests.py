@@ -122,7 +122,7 @@ def test_a_fault_without_an_effect_is_healed_and_reported(here: Cluster, told: l
 @pytest.mark.parametrize(
     ("fault", "reported"),
     [
-        ("kil leader:orders-0", "there is no verb 'kil'"),
+        ("kil leader:orders-0", "there is no verb kil; the nearest is kill"),
         ("kill orders", "'orders' names no target: leader:TOPIC"),
         ("cut-controllers leader:orders-0", "cut-controllers needs nodes with a network"),
     ],
