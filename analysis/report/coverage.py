@@ -1,6 +1,7 @@
 """Which states of the protocol runs reached: kept with a run, and summed up over a series."""
 
 import os
+from collections import defaultdict
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,6 @@ from contract.run_folder import RunFolder, find_runs, require_outside
 from contract.terminal import Terminal
 
 _STATES = "select * from reached_states order by first_micros"
-_SHOWN_MAX = 12
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -83,15 +83,28 @@ def sentences(coverage: Coverage) -> list[str]:
     return lines
 
 
+def never_reached(coverage: Coverage) -> list[str]:
+    """The possible pairs that no run reached, by value: `isr one with gap 1, more; members 0`.
+
+    Those of a value that no run reached are left out.
+    """
+    unseen = {*coverage.values_never_seen}
+    found: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for pair in coverage.pairs_never_seen:
+        if unseen.isdisjoint({(pair.first, pair.value), (pair.second, pair.other)}):
+            found[pair.first, pair.value][pair.second].append(pair.other)
+    return [
+        f"{name} {value} with "
+        + "; ".join(f"{other} {', '.join(values)}" for other, values in others.items())
+        for (name, value), others in found.items()
+    ]
+
+
 def _show(coverage: Coverage, out: Terminal) -> None:
     for line in sentences(coverage):
         out.print(Text(line), soft_wrap=True)
-    never = coverage.pairs_never_seen
-    for pair in never[:_SHOWN_MAX]:
-        text = f"  never: {pair.first} {pair.value} with {pair.second} {pair.other}"
-        out.print(Text(text), soft_wrap=True)
-    if left := never[_SHOWN_MAX:]:
-        out.print(Text(f"  {len(left)} more pairs that no run reached: --json"), soft_wrap=True)
+    for line in never_reached(coverage):
+        out.print(Text(f"  never: {line}"), soft_wrap=True)
 
 
 def _as_json(coverage: Coverage) -> str:

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from analysis.report.coverage import never_reached, sentences
 from analysis.report.matrix import matrix, row_name
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration
+from contract.coverage import coverage_of, run_coverage
 from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.nights import (
@@ -67,6 +69,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
                     for name, one in of_report.items()
                 ]
             ),
+            coverage=_coverage(judged),
             runs_max=RUNS_MAX,
             cards_max=CARDS_MAX,
             duration=duration,
@@ -75,6 +78,16 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
     replace_text(report / "index.html", page)
     write_atomically(report / SUMMARY_FILE, summary)
     return summary
+
+
+def _coverage(judged: list[Judged]) -> tuple[list[str], list[str]] | None:
+    """What the random runs reached, and the pairs of values that they did not; None without any."""
+    kept = {one.folder.path: run_coverage(one.folder) for one in judged if one.verdict}
+    reached = {str(path): (path, one) for path, one in kept.items() if one is not None}
+    if not reached:
+        return None
+    found = coverage_of(reached)
+    return sentences(found), never_reached(found)
 
 
 def _report_of(one: Judged, path: Path) -> str:

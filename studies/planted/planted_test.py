@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ducktape.mark import matrix
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
@@ -38,7 +39,8 @@ class PlantedScenario(Scenario):
     must_judge = (Check.HISTORY_COMPLETE,)
     answer = "{lost_record.records} records were lost."
 
-    def test_planted(self, plan: str = "") -> None:
+    @matrix(plan=[""])
+    def test_planted(self, plan: str) -> None:
         """`plan`: the path of a plan with what is planted."""
         given = read_plan(Path(plan))
         with self.running(

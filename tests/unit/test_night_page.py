@@ -9,6 +9,8 @@ import pytest
 
 from analysis.report.night_page import changes, write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
+from contract.coverage import COVERAGE_FILE, RunCoverage, Seen, State
+from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.nights import (
     NIGHT_FILE,
@@ -328,3 +330,30 @@ def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Checks that no run exercised" in page
     assert "<p>double_ownership</p>" in page
+
+
+def test_a_night_shows_what_its_random_runs_never_reached(tmp_path: Path) -> None:
+    run = planned()
+    one = judged(tmp_path, run)
+    write_night(tmp_path, night([run]), [one])
+    page = tmp_path / "report" / "index.html"
+    assert "States that no run reached" not in page.read_text()
+    state = State(
+        leader="led",
+        isr="full",
+        gap="0",
+        log_start="before",
+        record="equal",
+        coordinator="same",
+        members="1",
+        transaction="none",
+    )
+    reached = [state, msgspec.structs.replace(state, gap="1", members="0")]
+    seen = [Seen(state=each, events=1, groups=["g"], pairs=1, first_micros=1) for each in reached]
+    kept = RunCoverage(schema=SCHEMA, states=seen)
+    one.folder.report.mkdir(exist_ok=True)
+    (one.folder.report / COVERAGE_FILE).write_bytes(msgspec.json.encode(kept))
+    write_night(tmp_path, night([run]), [one])
+    shown = page.read_text()
+    assert "Values that no run reached: leader none, leader two, isr shrunk" in shown
+    assert "<li>gap 0 with members 0</li>" in shown
