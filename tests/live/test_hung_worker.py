@@ -16,7 +16,7 @@ from contract.tables import MICROS_PER_SECOND
 from contract.waiting import wait_until
 from harness.session.catalog import read_scenario
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(600)]
 
 PROGRAM = python("harness.session.ducktape_program")[1:]
 SCENARIO = Path(__file__).with_name("hung_worker_test.py")
