@@ -16,6 +16,8 @@ from contract.regular_files import replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
 
 NIGHT_FILE = "night.json"
+RANDOM = "random"
+"""The scenario whose plan its seed decides, and the suite that has it."""
 SESSION_FILE = "ducktape.log"
 """Every session's folder has it."""
 _LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
@@ -25,19 +27,24 @@ _T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class RunStatus(enum.StrEnum):
-    """`running` in a night that no process holds means that the night was killed there."""
+    """`running` in a night that no process holds means that the night was killed there.
+
+    `omitted`: it never ran, since the night had no time or no disk left for it; `error` says why.
+    """
 
     PLANNED = "planned"
     RUNNING = "running"
     DONE = "done"
+    OMITTED = "omitted"
 
 
 class Outcome(enum.StrEnum):
-    """unexpected: passed where it must fail, or failed where it must pass."""
+    """unexpected: passed where it must fail, or failed where it must pass. omitted: never ran."""
 
     EXPECTED = "expected"
     UNEXPECTED = "unexpected"
     UNDECIDED = "undecided"
+    OMITTED = "omitted"
 
 
 class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,6 +78,11 @@ class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     choice: Choice | None = None
     build: str = ""
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it is left to be done."""
+        return self.status in (RunStatus.DONE, RunStatus.OMITTED)
+
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a night (`night.json`).
@@ -79,6 +91,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         suite_sha256: of the suite's text, so that a changed suite is not continued.
         seed: from which the seeds of all runs were drawn.
         ended_micros: None until all runs are done and judged.
+        hours: how long runs may begin, in all invocations together; None: until the suite is done.
+        used_seconds: of these, with `hours`; of a killed invocation up to its last phase.
     """
 
     schema: int
@@ -91,6 +105,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     started_micros: int
     runs: list[PlannedRun]
     ended_micros: int | None = None
+    hours: float | None = None
+    used_seconds: float = 0.0
 
 
 class CheckCount(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-LEVELS = {"unexpected": "error", "undecided": "warning"}
+LEVELS = {"unexpected": "error", "undecided": "warning", "omitted": "warning"}
 FINDINGS_MAX = 10
 
 

@@ -16,6 +16,7 @@ from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.nights import (
     NIGHT_FILE,
+    RANDOM,
     SUMMARY_FILE,
     Change,
     CheckCount,
@@ -58,9 +59,10 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         .render(
             summary=summary,
             night=night,
-            counts={outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome},
+            counts=_counts(rows),
             unexpected=[row for row in rows if row.outcome is Outcome.UNEXPECTED],
             undecided=[row for row in rows if row.outcome is Outcome.UNDECIDED],
+            omitted=[row for row in rows if row.outcome is Outcome.OMITTED],
             known=known,
             row_name=row_name,
             matrix=matrix(
@@ -88,6 +90,14 @@ def _coverage(judged: list[Judged]) -> tuple[list[str], list[str]] | None:
         return None
     found = coverage_of(reached)
     return sentences(found), never_reached(found)
+
+
+def _counts(rows: list[NightRow]) -> dict[Outcome, int]:
+    """How many runs came to which outcome; none is said of those that are omitted."""
+    counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
+    if not counts[Outcome.OMITTED]:
+        del counts[Outcome.OMITTED]
+    return counts
 
 
 def _report_of(one: Judged, path: Path) -> str:
@@ -134,11 +144,14 @@ def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
     And per run the checks that were evaluated in one of the nights only.
 
     Runs are matched by scenario, parameters, version and repeat, not by seed. A run that could
-    not be judged on either side is compared by its verdict alone.
+    not be judged on either side is compared by its verdict alone. Runs of random plans are not
+    compared, as each night has other plans.
     """
-    old, new = _by_name(before), _by_name(after)
+    old, new = _by_name(_comparable(before)), _by_name(_comparable(after))
     found: list[Change] = []
     for name, row in new.items():
+        if row.outcome is Outcome.OMITTED or (name in old and old[name].outcome is Outcome.OMITTED):
+            continue
         if name not in old:
             found.append(Change(run=name, what="run", change=f"new: {row.verdict}"))
         else:
@@ -146,6 +159,10 @@ def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
     gone = [name for name in old if name not in new]
     found += [Change(run=name, what="run", change=f"gone: {old[name].verdict}") for name in gone]
     return found
+
+
+def _comparable(rows: list[NightRow]) -> list[NightRow]:
+    return [row for row in rows if row.scenario != RANDOM]
 
 
 def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:

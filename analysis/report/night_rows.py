@@ -63,11 +63,15 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
 
 
 def decide_night(rows: list[NightRow]) -> RunVerdict:
-    """The worst of all: fail for what is unexpected, before undecided, before pass."""
+    """The worst of all: fail for what is unexpected, before undecided, before pass.
+
+    A night that omitted a run of its suite is undecided.
+    """
     outcomes = {row.outcome for row in rows}
     if Outcome.UNEXPECTED in outcomes:
         return RunVerdict.FAIL
-    return RunVerdict.UNDECIDED if Outcome.UNDECIDED in outcomes else RunVerdict.PASS
+    is_open = outcomes & {Outcome.UNDECIDED, Outcome.OMITTED}
+    return RunVerdict.UNDECIDED if is_open else RunVerdict.PASS
 
 
 def unexercised(rows: list[NightRow]) -> list[str]:
@@ -135,7 +139,7 @@ def _unjudged(planned: PlannedRun, error: str) -> NightRow:
         seed=planned.seed,
         repeat=planned.repeat,
         expect=planned.expect,
-        outcome=Outcome.UNDECIDED,
+        outcome=(Outcome.OMITTED if planned.status is RunStatus.OMITTED else Outcome.UNDECIDED),
         seconds=planned.seconds,
         error=error,
         rerun=planned.rerun,

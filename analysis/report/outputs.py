@@ -112,7 +112,12 @@ def _page(one: Judged) -> str | None:
 
 # The Markdown summary of runs, e.g. for the job summary of a CI system.
 
-_SIGNS = {Outcome.EXPECTED: "✅", Outcome.UNEXPECTED: "❌", Outcome.UNDECIDED: "⚠️"}
+_SIGNS = {
+    Outcome.EXPECTED: "✅",
+    Outcome.UNEXPECTED: "❌",
+    Outcome.UNDECIDED: "⚠️",
+    Outcome.OMITTED: "⏭️",
+}
 
 
 def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
@@ -215,6 +220,9 @@ def _run_case(suite: Element, output: RunOutput) -> None:
     """The run as a whole: what no check can report."""
     case = _case(suite, output, RUN_CASE, output.seconds or 0.0)
     verdict = output.verdict
+    if output.outcome is Outcome.OMITTED:
+        SubElement(case, "skipped", message=_text(output.error or ""))
+        return
     if verdict is None:
         _add(case, "error", "not judged", output.error or "")
         return
@@ -335,7 +343,8 @@ def metrics(outputs: Iterable[RunOutput]) -> str:
     """The text of some runs: each family once, with a sample a run, verdict, check or stage."""
     families = _families()
     for output in outputs:
-        _add_run(families, output)
+        if output.outcome is not Outcome.OMITTED:
+            _add_run(families, output)
     lines = [line for family in families.values() if family.samples for line in family.lines()]
     return "".join(f"{line}\n" for line in lines) + _EOF
 

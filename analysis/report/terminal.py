@@ -41,6 +41,7 @@ _COLOURS = {
     CheckVerdict.NOT_EVALUABLE: "yellow",
     Outcome.EXPECTED: "green",
     Outcome.UNEXPECTED: "red",
+    Outcome.OMITTED: "yellow",
 }
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -52,7 +52,13 @@ from harness.commands.requirements import (
 )
 from harness.invocation import session_of
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
-from harness.nightly.run import Ended, NightProgress, execute_in_ducktape, run_remaining
+from harness.nightly.run import (
+    Ended,
+    NightProgress,
+    duration,
+    execute_in_ducktape,
+    run_remaining,
+)
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import choice_of as planned_choice
 from harness.nightly.suite import find_suite
@@ -60,6 +66,7 @@ from harness.session.catalog import find_scenarios
 
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
+HOURS_MAX = 168
 EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 _console = Terminal(stderr=True)
@@ -84,6 +91,13 @@ def nightly(  # noqa: PLR0913 - the options of a command
         bool, typer.Option("--fresh", help="Start a new night, even if one is unfinished.")
     ] = False,
     *,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            help="How long runs may begin: first a canary and a baseline, then the suite, then "
+            "random plans until the time is used. Without it the suite runs once."
+        ),
+    ] = None,
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
@@ -91,6 +105,10 @@ def nightly(  # noqa: PLR0913 - the options of a command
     as_json: AsJson = False,
 ) -> None:
     """Run a suite, judge all its runs in one Spark, and report changes since the last night.
+
+    With --hours a run begins only if its estimated time is left: the mean of earlier runs of its
+    kind, or two minutes. What of the suite never ran for lack of time is named, and leaves the
+    night undecided.
 
     After a kill, the same command continues the newest unfinished night of this suite and pool.
     Finished runs are kept; the interrupted run starts again. Exits with 0 if all is as the suite
@@ -100,6 +118,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     options of Java clients apply to entries that do not name their own.
     """
     require_seed(seed)
+    _require_hours(hours)
     given = choice_of(None, kafka_dir, client_version, client_jars)
     wanted = Wanted(
         suite=find_suite(suite, scenarios),
@@ -108,21 +127,24 @@ def nightly(  # noqa: PLR0913 - the options of a command
         default_kafka=DEFAULT_KAFKA,
         command=shlex.join(sys.argv),
         given=given,
+        hours=hours,
     )
     results = require_runs(results, cluster)
-    for run in wanted.plan(0):
+    for run in wanted.all_builds():
         fetched(planned_choice(run), cluster, find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         _introduce(night, what="night", seed="night seed")
         try:
-            stories = _stories(night.remaining)
+            # Of a night of some hours the last story is not known before it has ended.
+            stories = _stories(night.remaining) if hours is None else sys.maxsize
             options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
-                _carry_out(night, results, _console, on_phase=analysis.phase)
+                further = wanted.further(night.state.seed)
+                _carry_out(night, results, _console, on_phase=analysis.phase, further=further)
                 again = "judge them, or --fresh for a new night"
                 summary = _judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
-            again = _again(suite, cluster, results, given, scenarios)
+            again = _again(suite, cluster, results, given, scenarios, hours)
             raise InterruptError(
                 f"{_done(night)}; the night is not judged. Continue: {again}"
             ) from None
@@ -130,6 +152,16 @@ def nightly(  # noqa: PLR0913 - the options of a command
     if not as_json:
         _conclude(summary, night.path)
     raise typer.Exit(EXIT_CODES[summary.verdict])
+
+
+def _require_hours(hours: float | None) -> None:
+    """Check how long a night may last.
+
+    Raises:
+        UsageError: it is no time, or a longer one than a night has.
+    """
+    if hours is not None and not 0 < hours <= HOURS_MAX:
+        raise UsageError(f"--hours takes a number above 0, and at most {HOURS_MAX}, not {hours:g}")
 
 
 def _stories(runs: list[PlannedRun]) -> int:
@@ -140,8 +172,11 @@ def _introduce(night: HeldNight, *, what: str, seed: str) -> None:
     state = night.state
     count, left = len(state.runs), len(night.remaining)
     way = "continues" if left < count else "begins"
+    then = ""
+    if state.hours is not None:
+        then = f"; then random plans, {duration(night.left_seconds)} are left in all"
     for line in (
-        f"{what} {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}",
+        f"{what} {night.path.name} {way}: {left} of {count} runs to do, {state.cluster}{then}",
         f"{seed} {state.seed}: {state.description}",
     ):
         _console.print(Text(line), style="dim", soft_wrap=True)
@@ -153,10 +188,7 @@ def _done(night: HeldNight) -> str:
 
 
 def _conclude(summary: NightSummary, path: Path) -> None:
-    counts = {
-        outcome: sum(run.outcome is outcome for run in summary.runs)
-        for outcome in (Outcome.EXPECTED, Outcome.UNEXPECTED, Outcome.UNDECIDED)
-    }
+    counts = {outcome: sum(run.outcome is outcome for run in summary.runs) for outcome in Outcome}
     shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count)
     since = "no earlier night to compare with"
     if summary.compared_with is not None:
@@ -170,25 +202,37 @@ def _conclude(summary: NightSummary, path: Path) -> None:
 
 
 def _again(
-    suite: str, cluster: PoolKind, results: Path, given: Choice, scenarios: Path | None
+    suite: str,
+    cluster: PoolKind,
+    results: Path,
+    given: Choice,
+    scenarios: Path | None,
+    hours: float | None,
 ) -> str:
     words = ["fencepost", "nightly", "--suite", suite, "--cluster", cluster.value]
+    words += [] if hours is None else ["--hours", f"{hours:g}"]
     words += [] if scenarios is None else ["--scenarios", str(scenarios)]
     named = given.words() if given.kafka_dir else given.words()[2:]
     return shlex.join([*words, *named, "--results", str(results)])
 
 
 def _carry_out(
-    night: HeldNight, results: Path, console: Console, *, on_phase: Callable[[str], None]
+    night: HeldNight,
+    results: Path,
+    console: Console,
+    *,
+    on_phase: Callable[[str], None],
+    further: Iterable[PlannedRun] = (),
 ) -> None:
-    """Carry out the remaining runs, and show the progress."""
-    if not night.remaining:
+    """Carry out the remaining runs and those that follow them, and show the progress."""
+    if not night.remaining and night.state.hours is None:
         return
     session = session_of(seed=night.state.seed, kafka=DEFAULT_KAFKA, cluster=night.state.cluster)
     earlier = earlier_runs(night.path.parent, night.state)
     with NightProgress(console, night.state.runs, earlier) as progress:
 
         def phase(name: str) -> None:
+            night.count_time()
             progress.phase(name)
             on_phase(name)
 
@@ -197,7 +241,14 @@ def _carry_out(
                 run, folder, results=results, session=session, on_phase=phase
             )
 
-        run_remaining(night, execute, on_start=progress.start, on_end=progress.end)
+        run_remaining(
+            night,
+            execute,
+            on_start=progress.start,
+            on_end=progress.end,
+            further=further,
+            earlier=earlier,
+        )
 
 
 def _judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,6 +29,8 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
 RUNS = "runs"
+DEFAULT_SECONDS = 120.0
+"""The estimated time of a run whose scenario has not run before."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,24 @@ def run_remaining(
     *,
     on_start: Callable[[PlannedRun], None],
     on_end: Callable[[PlannedRun], None],
+    further: Iterable[PlannedRun] = (),
+    earlier: Sequence[PlannedRun] = (),
 ) -> None:
     """Carry out all remaining runs in order; each is recorded before the next one begins.
 
     An interrupted run starts again in an empty folder. An exception of `execute` ends the night
-    here, and the next invocation continues with the same run.
+    here, and the next invocation continues with the same run. In a night of some hours a run begins
+    only if its estimated time is left; one that was interrupted starts again in any case.
+
+    Args:
+        night: whose runs they are.
+        execute: carries one out.
+        on_start: called before each run.
+        on_end: called after each run, and with each that is omitted.
+        further: all runs that may follow in a night of some hours, from its first.
+        earlier: runs of earlier nights, for the estimate.
     """
-    for run in night.remaining:
+    for run in _due(night, further, earlier, on_end):
         folder = night.path / RUNS / run.id
         if folder.exists():
             shutil.rmtree(folder)
@@ -74,7 +87,46 @@ def run_remaining(
             seconds=round(time.monotonic() - began, 1),
         )
         night.update(done)
+        night.count_time()
         on_end(done)
+
+
+def _due(
+    night: HeldNight,
+    further: Iterable[PlannedRun],
+    earlier: Sequence[PlannedRun],
+    on_omitted: Callable[[PlannedRun], None],
+) -> Iterator[PlannedRun]:
+    """Yield the runs that begin: what does not fit is omitted, and ends the further ones."""
+    for run in night.remaining:
+        lack = None if run.status is RunStatus.RUNNING else _lacking(night, run, earlier)
+        if lack is None:
+            yield run
+        else:
+            omitted = msgspec.structs.replace(run, status=RunStatus.OMITTED, error=lack)
+            night.update(omitted)
+            on_omitted(omitted)
+    begun = {run.id for run in night.state.runs}
+    for run in further:
+        if run.id not in begun:
+            if _lacking(night, run, earlier) is not None:
+                return
+            night.add(run)
+            yield run
+
+
+def _lacking(night: HeldNight, run: PlannedRun, earlier: Sequence[PlannedRun]) -> str | None:
+    """Say what a run lacks, so that it can't begin; None if it can."""
+    known = [other for other in (*earlier, *night.state.runs) if other.scenario == run.scenario]
+    found = remaining_seconds([run], known)
+    estimate = DEFAULT_SECONDS if found is None else found
+    if estimate <= night.left_seconds:
+        return None
+    left = max(night.left_seconds, 0.0)
+    return (
+        f"it never ran: about {duration(estimate)} were needed, and {duration(left)} were left of "
+        f"--hours {night.state.hours:g}"
+    )
 
 
 def execute_in_ducktape(
@@ -166,7 +218,7 @@ class NightProgress(AbstractContextManager["NightProgress"]):
             transient=True,
             disable=not console.is_terminal,
         )
-        done = sum(run.status is RunStatus.DONE for run in runs)
+        done = sum(run.is_over for run in runs)
         self._task = self._bar.add_task(
             "", total=len(runs), completed=done, estimate=self._estimate()
         )
@@ -188,6 +240,8 @@ class NightProgress(AbstractContextManager["NightProgress"]):
 
     def start(self, run: PlannedRun) -> None:
         """Note that a run begins."""
+        self._runs[run.id] = run
+        self._bar.update(self._task, total=len(self._runs))
         self._title = f"{run.scenario} {run.kafka}"
         self._bar.update(self._task, description=self._title, estimate=self._estimate())
 
@@ -198,18 +252,22 @@ class NightProgress(AbstractContextManager["NightProgress"]):
         self._bar.update(self._task, description=f"{self._title}: {name}{at_most}")
 
     def end(self, run: PlannedRun) -> None:
-        """Print that a run ended."""
+        """Print that a run ended, or is omitted."""
         self._runs[run.id] = run
-        done = sum(other.status is RunStatus.DONE for other in self._runs.values())
+        done = sum(other.is_over for other in self._runs.values())
         self._bar.update(self._task, completed=done, estimate=self._estimate())
         is_lost = run.error is not None and run.folder is None
-        how = "without a run folder" if is_lost else f"in {duration(run.seconds or 0.0)}"
-        line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: ended {how}"
+        how = f"ended in {duration(run.seconds or 0.0)}"
+        if run.status is RunStatus.OMITTED:
+            how = f"omitted: {run.error}"
+        elif is_lost:
+            how = "ended without a run folder"
+        line = f"{done}/{len(self._runs)} {run.scenario} {run.kafka}, seed {run.seed}: {how}"
         self._console.print(Text(line), style="dim", soft_wrap=True)
 
     def _estimate(self) -> str:
         runs = self._runs.values()
-        left = [run for run in runs if run.status is not RunStatus.DONE]
+        left = [run for run in runs if not run.is_over]
         seconds = remaining_seconds(left, [*self._earlier, *runs])
         return "" if seconds is None or not left else f"about {duration(seconds)} remaining"
 

@@ -1,12 +1,14 @@
 """The nights of a results folder, and the state of the one that is held."""
 
 import fcntl
+import math
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
@@ -18,14 +20,14 @@ from contract.errors import UsageError
 from contract.locks import take
 from contract.nights import (
     NIGHT_FILE,
+    RANDOM,
     Night,
     PlannedRun,
-    RunStatus,
     read_night,
     write_atomically,
 )
 from contract.randomness import new_seed
-from harness.nightly.suite import Suite, plan_runs
+from harness.nightly.suite import Suite, begun_with_both, find_suite, plan_runs, random_runs
 
 _LOCK = "lock"
 _CHOICE_SECONDS = 60.0
@@ -38,6 +40,7 @@ class Wanted:
     Attributes:
         seed: None: that of an unfinished night, else a drawn one.
         given: the build that the command line names, as `plan_runs` takes it.
+        hours: how long runs may begin; None: until the suite is done.
     """
 
     suite: Suite
@@ -46,16 +49,41 @@ class Wanted:
     default_kafka: str
     command: str
     given: Choice | None = None
+    hours: float | None = None
 
     def plan(self, seed: int) -> list[PlannedRun]:
-        """Return the runs of the night with this seed."""
+        """Return the runs of the night with this seed; with `hours`, those before random plans."""
+        suite = self.suite if self.hours is None else begun_with_both(self.suite)
+        return self._planned(suite, seed)
+
+    def _planned(self, suite: Suite, seed: int) -> list[PlannedRun]:
         return plan_runs(
-            self.suite,
+            suite,
             seed=seed,
             cluster=self.cluster,
             default_kafka=self.default_kafka,
             given=self.given,
         )
+
+    def all_builds(self) -> list[PlannedRun]:
+        """Return runs of all builds that the night may need."""
+        suites = (
+            [self.suite]
+            if self.hours is None
+            else [begun_with_both(self.suite), find_suite(RANDOM)]
+        )
+        return [run for suite in suites for run in self._planned(suite, 0)]
+
+    def further(self, seed: int) -> Iterator[PlannedRun]:
+        """Yield the runs of random plans that follow with `hours`, without end."""
+        if self.hours is not None:
+            yield from random_runs(
+                self.plan(seed),
+                seed=seed,
+                cluster=self.cluster,
+                default_kafka=self.default_kafka,
+                given=self.given,
+            )
 
     def is_continued_by(self, night: Night) -> bool:
         """Return whether an earlier night is this one, interrupted, with the same suite."""
@@ -63,9 +91,16 @@ class Wanted:
             night.ended_micros is None
             and (night.suite, night.cluster) == (self.suite.name, self.cluster)
             and night.suite_sha256 == self.suite.sha256
-            and self.seed in (None, night.seed)
-            and [run.rerun for run in night.runs] == [run.rerun for run in self.plan(night.seed)]
+            and (self.hours, night.seed if self.seed is None else self.seed)
+            == (night.hours, night.seed)
+            and self._plans(night)
         )
+
+    def _plans(self, night: Night) -> bool:
+        planned = self.plan(night.seed)
+        count = max(len(planned), len(night.runs))
+        all_planned = islice(chain(planned, self.further(night.seed)), count)
+        return [run.rerun for run in night.runs] == [run.rerun for run in all_planned]
 
 
 class HeldNight:
@@ -75,11 +110,31 @@ class HeldNight:
         """The night's lock must be held."""
         self.path = path
         self.state = state
+        self._counted_to = time.monotonic()
 
     def update(self, run: PlannedRun) -> None:
         """Replace the record of the run with this id."""
         runs = [run if other.id == run.id else other for other in self.state.runs]
         self._save(msgspec.structs.replace(self.state, runs=runs))
+
+    def add(self, run: PlannedRun) -> None:
+        """Add a run at the end."""
+        self._save(msgspec.structs.replace(self.state, runs=[*self.state.runs, run]))
+
+    def count_time(self) -> None:
+        """Count the time since this was last called, or since the night is held, as used."""
+        if self.state.hours is not None:
+            now = time.monotonic()
+            used = round(self.state.used_seconds + now - self._counted_to, 1)
+            self._counted_to = now
+            self._save(msgspec.structs.replace(self.state, used_seconds=used))
+
+    @property
+    def left_seconds(self) -> float:
+        """How long runs may still begin; infinite if they have no limit."""
+        if self.state.hours is None:
+            return math.inf
+        return self.state.hours * 3600 - self.state.used_seconds
 
     def finish(self) -> None:
         """Mark the night as run and judged, so that it is not continued."""
@@ -87,8 +142,8 @@ class HeldNight:
 
     @property
     def remaining(self) -> list[PlannedRun]:
-        """The runs that are not done, in order; an interrupted run is not done."""
-        return [run for run in self.state.runs if run.status is not RunStatus.DONE]
+        """The runs that are yet to be done, in order; an interrupted run is not done."""
+        return [run for run in self.state.runs if not run.is_over]
 
     def _save(self, state: Night) -> None:
         write_atomically(self.path / NIGHT_FILE, state)
@@ -160,6 +215,7 @@ def _create(nights: Path, wanted: Wanted) -> Path:
         command=wanted.command,
         started_micros=started_micros,
         runs=wanted.plan(seed),
+        hours=wanted.hours,
     )
     write_atomically(path / NIGHT_FILE, night)
     return path

@@ -1,11 +1,10 @@
 """Suites of scenarios, and the runs of a night from one: all random choices are of its seed."""
 
 import hashlib
-import json
 import re
-from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,7 +16,7 @@ from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
 from contract.errors import DistributionError, UsageError
-from contract.nights import PlannedRun
+from contract.nights import RANDOM, PlannedRun
 from contract.randomness import SEED_BITS, generator
 from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
@@ -202,21 +201,68 @@ def plan_runs(
         UsageError: an own build has not what it must have.
     """
     random = generator(seed)
-    seen: Counter[tuple[str, str, str, str]] = Counter()
     runs: list[PlannedRun] = []
     for entry in suite.entries:
         for choice in _choices(entry, given or Choice(), default_kafka):
             build = resolve(choice)
             drawn = [random.getrandbits(SEED_BITS) for _ in range(entry.repeat)]
             for run_seed in entry.seeds or drawn:
-                parameters = json.dumps(entry.parameters, sort_keys=True)
-                sort = (entry.scenario, parameters, build.kafka, build.note)
-                name = _run_id(len(runs) + 1, entry.scenario, build.kafka)
-                runs.append(
-                    planned(name, entry, build, cluster=cluster, seed=run_seed, repeat=seen[sort])
-                )
-                seen[sort] += 1
+                runs.append(_next(runs, entry, build, cluster=cluster, seed=run_seed))
     return runs
+
+
+def begun_with_both(suite: Suite) -> Suite:
+    """Return a suite that begins with the canary and the baseline, whether it has them or not."""
+    both = [Entry(scenario="canary", expect="fail"), Entry(scenario="baseline")]
+    first = [
+        one
+        for due in both
+        for one in [entry for entry in suite.entries if entry.scenario == due.scenario] or [due]
+    ]
+    return replace(suite, entries=(*first, *(one for one in suite.entries if one not in first)))
+
+
+def random_runs(
+    before: Sequence[PlannedRun],
+    *,
+    seed: int,
+    cluster: str,
+    default_kafka: str,
+    given: Choice | None = None,
+) -> Iterator[PlannedRun]:
+    """Yield runs of random plans without end, on the versions of the suite `random` in turn.
+
+    The nth of a night has the nth seed that is drawn from the night's, whatever ran before, and no
+    seed of a suite's run is drawn with it.
+
+    Args:
+        before: the runs that come before them.
+        seed: of the night.
+        cluster: the pool.
+        default_kafka: as `plan_runs`.
+        given: as `plan_runs`.
+    """
+    runs = list(before)
+    random = generator(seed + (1 << SEED_BITS))
+    builds = [
+        (entry, resolve(choice))
+        for entry in find_suite(RANDOM).entries
+        for choice in _choices(entry, given or Choice(), default_kafka)
+    ]
+    for entry, build in cycle(builds):
+        run_seed = random.getrandbits(SEED_BITS)
+        runs.append(_next(runs, entry, build, cluster=cluster, seed=run_seed))
+        yield runs[-1]
+
+
+def _next(
+    runs: Sequence[PlannedRun], entry: Entry, build: Build, *, cluster: str, seed: int
+) -> PlannedRun:
+    """Return the run that follows others."""
+    what = (entry.scenario, entry.parameters, build.kafka, build.note)
+    repeat = sum((run.scenario, run.parameters, run.kafka, run.build) == what for run in runs)
+    name = _run_id(len(runs) + 1, entry.scenario, build.kafka)
+    return planned(name, entry, build, cluster=cluster, seed=seed, repeat=repeat)
 
 
 def planned(

@@ -136,6 +136,8 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
             ),
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
+        (("nightly", "--hours", "0"), 64, "--hours takes a number above 0, and at most 168, not 0"),
+        (("nightly", "--hours", "nan"), 64, "at most 168, not nan"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),
         (("run",), 64, "Missing argument 'names'"),
         (("run", "baseline", "baseline"), 64, "baseline: named twice"),

@@ -192,6 +192,17 @@ def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, repor
     assert reported in (tmp_path / "report" / "index.html").read_text()
 
 
+def test_a_run_that_never_ran_is_named_and_leaves_the_night_undecided(tmp_path: Path) -> None:
+    done, late = planned(1), planned(2, status=RunStatus.OMITTED, folder=None, error="no time")
+    summary = write_night(tmp_path, night([done, late]), [judged(tmp_path, done)])
+    assert [row.outcome for row in summary.runs] == [Outcome.EXPECTED, Outcome.OMITTED]
+    assert summary.verdict is UNDECIDED
+    page = (tmp_path / "report" / "index.html").read_text()
+    assert "1 expected, 0 unexpected, 0 undecided, 1 omitted." in page
+    assert "1 never ran:" in page
+    assert f"{summary.runs[1].key}: no time" in page
+
+
 def test_a_run_whose_analysis_broke_is_undecided(tmp_path: Path) -> None:
     run = planned()
     one = judged(tmp_path, run)
@@ -290,6 +301,9 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
         (row(), row(kafka="3.9.0"), ["new: pass", "gone: pass"]),
         (row(), row(repeat=1), ["new: pass", "gone: pass"]),
         (row(), row(parameters={"a": 1}), ["new: pass", "gone: pass"]),
+        (row(), row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED), []),
+        (row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED), row(), []),
+        (row(scenario="random"), row(scenario="random", verdict=FAIL), []),
     ],
 )
 def test_changes(before: NightRow, after: NightRow, reported: list[str]) -> None:

@@ -22,6 +22,9 @@ from pages_of import (
 from analysis.report.first_screen import expected_line
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import (
+    JUNIT_FILE,
+    MARKDOWN_FILE,
+    METRICS_FILE,
     OUTPUT_FILES,
     as_json,
     junit,
@@ -157,6 +160,16 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
     reported = case(document, "reset").findtext("system-out")
     assert reported == "1 permitted by the configuration: one of a kind"
     assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
+
+
+def test_a_run_that_never_ran_is_skipped_and_has_no_metrics(tmp_path: Path) -> None:
+    late = night_row(None, outcome=Outcome.OMITTED, error="it never ran: no time")
+    (tmp_path / "report").mkdir()
+    write_night_outputs(tmp_path, summary_of(late), [])
+    report = tmp_path / "report"
+    assert words((report / JUNIT_FILE).read_bytes()) == {"run": "skipped"}
+    assert "it never ran: no time" in (report / MARKDOWN_FILE).read_text()
+    assert (report / METRICS_FILE).read_text() == "# EOF\n"
 
 
 def summary_of(*rows: NightRow) -> NightSummary:
