@@ -220,9 +220,6 @@ def _run_case(suite: Element, output: RunOutput) -> None:
     """The run as a whole: what no check can report."""
     case = _case(suite, output, RUN_CASE, output.seconds or 0.0)
     verdict = output.verdict
-    if output.outcome is Outcome.OMITTED:
-        SubElement(case, "skipped", message=_text(output.error or ""))
-        return
     if verdict is None:
         _add(case, "error", "not judged", output.error or "")
         return

@@ -162,12 +162,12 @@ def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None
     assert "expected: 1 of 1 seen" in str(case(document, "run").findtext("system-out"))
 
 
-def test_a_run_that_never_ran_is_skipped_and_has_no_metrics(tmp_path: Path) -> None:
+def test_a_run_that_never_ran_is_an_error_and_has_no_metrics(tmp_path: Path) -> None:
     late = night_row(None, outcome=Outcome.OMITTED, error="it never ran: no time")
     (tmp_path / "report").mkdir()
     write_night_outputs(tmp_path, summary_of(late), [])
     report = tmp_path / "report"
-    assert words((report / JUNIT_FILE).read_bytes()) == {"run": "skipped"}
+    assert words((report / JUNIT_FILE).read_bytes()) == {"run": "error"}
     assert "it never ran: no time" in (report / MARKDOWN_FILE).read_text()
     assert (report / METRICS_FILE).read_text() == "# EOF\n"
 
