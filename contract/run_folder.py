@@ -28,6 +28,8 @@ PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 RAW_FOLDERS = ("history", "segments", "brokers")
 """The folders of raw sources, which a generated history does not have."""
+STACKS_FOLDER = "stacks"
+"""In the folder of a run that hung: the stacks of its processes, a file for each."""
 STORE_FOLDER = "judged"
 """In a results folder: all findings and verdicts (`analysis.store`)."""
 NODES_FOLDER = ".nodes"

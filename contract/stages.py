@@ -38,3 +38,5 @@ PHASE_LIMIT_SECONDS = {
 }
 """Many times what a phase takes on two cores. A longer phase is a property of the machine, not of
 Kafka."""
+HUNG_AFTER = 2
+"""A run whose phase takes this many times its limit hangs, and is stopped."""

@@ -21,7 +21,7 @@ from analysis.verdict.resumption import IN_WORDS, said_epochs
 from contract.checks import Check
 from contract.outcomes import CommitEpoch
 from contract.regular_files import replace_text
-from contract.run_folder import RunDescription
+from contract.run_folder import STACKS_FOLDER, RunDescription
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
     CheckResult,
@@ -84,6 +84,8 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
         .render(
             verdict=verdict,
             run=run,
+            stacks=sorted(path.name for path in (facts.folder.path / STACKS_FOLDER).glob("*.txt")),
+            stacks_folder=STACKS_FOLDER,
             planned={
                 "topics": plan.topics,
                 "producers": plan.producers,

@@ -29,6 +29,6 @@ def open_pool(kind: PoolKind, *, size: int, root: Path) -> Pool:
         case PoolKind.EMBEDDED:
             return EmbeddedPool(size=size, root=root)
         case PoolKind.DOCKER:
-            return DockerPool(size=size)
+            return DockerPool(size=size, root=root)
         case PoolKind.LOOPBACK:
             return LoopbackPool(size=size, root=root)

@@ -137,6 +137,7 @@ class Sandbox:
         )
         os.close(end_inside)
         self.stdout = self._process.stdout
+        self.pid = self._process.pid
 
     def wait(self) -> int:
         """Wait for the command's end and return its exit status."""

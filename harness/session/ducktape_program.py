@@ -6,19 +6,25 @@ FENCEPOST_SESSION_NOTES names the folder. ducktape keeps the last session's id t
 below its working directory, which sessions share.
 """
 
+import faulthandler
 import os
+import signal
 from pathlib import Path
 
 from ducktape.command_line import main
 from ducktape.command_line.defaults import ConsoleDefaults
 
 from harness.session.ducktape_session import NOTES
+from harness.session.hang import DRIVER_STACKS
 from harness.session.runner import install
 
 install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
+notes = Path(os.environ[NOTES])
+_stacks = (notes / DRIVER_STACKS).open("a")
+faulthandler.register(signal.SIGQUIT, file=_stacks)
+
 if __name__ == "__main__":
-    notes = Path(os.environ[NOTES])
     ConsoleDefaults.METADATA_DIR = str(notes)
     ConsoleDefaults.SESSION_ID_FILE = str(notes / "session_id")
     main.main()

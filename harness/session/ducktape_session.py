@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,6 +40,7 @@ from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
+from harness.session.hang import HangWatch, stacks_of_session
 from harness.session.loading import load
 from harness.story.mistakes import Story, require_no_mistake
 from harness.story.phases import PREFIX
@@ -132,18 +133,36 @@ def run_ducktape(
     try:
         start = _starter(session, [results, root, *writable])
         started = start(command, env=environment({**asked, NOTES: str(notes)}))
-        exit_code, lines = _watch(started, session, on_phase)
+        program = command[: len(python(PROGRAM))]
+        watch = HangWatch(
+            partial(stacks_of_session, started.pid, root, notes, program), started.kill
+        )
+        exit_code, lines = _watch(started, session, on_phase, watch)
         refused = refusal_in(lines)
+        if watch.hung is not None:
+            watch.hung.write(_hung_run(folder))
         if not has_runs(folder):
+            if watch.hung is not None:
+                raise NodeError(f"{watch.hung.why} in {folder}")
             said = "\n".join(lines[-_TAIL_LINES:])
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
-            salvage(run, root, why=_how_ended(run.path, lines))
+            why = _how_ended(run.path, lines) if watch.hung is None else watch.hung.why
+            salvage(run, root, why=why)
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_kept(folder, root)) from None
     return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
+
+
+def _hung_run(folder: Path) -> Path:
+    """Return the folder of the run that has no end; that of its session if there is none."""
+    for run in find_runs(folder) if has_runs(folder) else ():
+        with suppress(RunFolderError):
+            if run.run().ended_micros is None:
+                return run.path
+    return folder
 
 
 def _how_ended(folder: Path, lines: Sequence[str]) -> str:
@@ -205,18 +224,25 @@ def _watch(
     process: "Sandbox | subprocess.Popen[bytes]",
     session: Session,
     on_phase: Callable[[str], None],
+    watch: HangWatch,
 ) -> tuple[int, list[str]]:
     """Follow ducktape to its end, and report its scenarios' phases; returns status and output."""
     lines: list[str] = []
+
+    def begin(phase: str) -> None:
+        watch.phase(phase)
+        on_phase(phase)
+
     try:
-        on_phase("starting ducktape")
+        begin("starting ducktape")
         for raw in process.stdout or ():
             line = raw.decode(errors="replace").rstrip("\n")
             if line.startswith(PREFIX):
-                on_phase(line.removeprefix(PREFIX))
+                begin(line.removeprefix(PREFIX))
             lines.append(line)
         exit_code = process.wait()
     finally:
+        watch.end()
         process.kill()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
