@@ -61,7 +61,9 @@ class DockerPool:
     """
 
     def __init__(self, *, size: int, root: Path) -> None:
-        """Adopt the project's running nodes, or start as many as are needed; `root` gets their names.
+        """Adopt the project's running nodes, or start as many as are needed.
+
+        Their names are written into a file of the folder `root`.
 
         Raises:
             PrerequisiteError: no daemon, no image, too few nodes, or a name that is taken.
