@@ -45,8 +45,6 @@ rm -rf {FOLDER}/*
 """Removes the processes and files of an earlier run from an adopted node. Its code stays: this run
 overwrites it, and unchanged files keep their compiled form."""
 
-CONTAINERS_FILE = "containers"
-"""In the folder of a session's nodes: the names of its containers."""
 _OWNER, _OWNERS = "fencepost.owner", "fencepost-owner-"
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER = "com.docker.compose.container-number"
@@ -60,10 +58,8 @@ class DockerPool:
     stream that this process holds open. Adopted ones keep running.
     """
 
-    def __init__(self, *, size: int, root: Path) -> None:
+    def __init__(self, *, size: int) -> None:
         """Adopt the project's running nodes, or start as many as are needed.
-
-        Their names are written into a file of the folder `root`.
 
         Raises:
             PrerequisiteError: no daemon, no image, too few nodes, or a name that is taken.
@@ -86,7 +82,6 @@ class DockerPool:
             list(pool.map(prepare, containers))
             self._lifelines = [] if found else list(pool.map(_tie, containers))
         self.nodes: list[Node] = [self._node(container) for container in containers]
-        (root / CONTAINERS_FILE).write_text("\n".join(one.name for one in containers))
 
     def _running(self) -> list[Any]:
         labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]

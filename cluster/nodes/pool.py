@@ -8,6 +8,9 @@ from cluster.nodes.docker_pool import DockerPool
 from cluster.nodes.local import EmbeddedPool, LoopbackPool
 from cluster.nodes.node import Node
 
+CONTAINERS_FILE = "containers"
+"""In the folder of a session's nodes on the Docker pool: the names of its containers."""
+
 
 class PoolKind(enum.StrEnum):
     """Where nodes come from."""
@@ -29,6 +32,8 @@ def open_pool(kind: PoolKind, *, size: int, root: Path) -> Pool:
         case PoolKind.EMBEDDED:
             return EmbeddedPool(size=size, root=root)
         case PoolKind.DOCKER:
-            return DockerPool(size=size, root=root)
+            pool = DockerPool(size=size)
+            (root / CONTAINERS_FILE).write_text("\n".join(node.name for node in pool.nodes))
+            return pool
         case PoolKind.LOOPBACK:
             return LoopbackPool(size=size, root=root)

@@ -74,12 +74,11 @@ def stacks_of(pids: Iterable[int]) -> dict[str, str]:
 def _process(pid: int) -> _Process | None:
     """A process if it is a server or a worker."""
     with suppress(OSError):
-        words = (
-            (_PROCESSES / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
-        )
+        command = (_PROCESSES / str(pid) / "cmdline").read_bytes()
+        words = command.decode(errors="replace").removesuffix("\0").split("\0")
         is_server = _SERVER in words
-        if is_server or (any(map(_WORKER.fullmatch, words)) and words[-2].endswith("plan.json")):
-            home = Path(words[-2]).parent
+        if is_server or (any(map(_WORKER.fullmatch, words)) and words[-1].endswith("plan.json")):
+            home = Path(words[-1]).parent
             node = next((part for part in home.parts if _NODE.fullmatch(part)), "")
             name = "-".join(part for part in (node, home.name, str(pid)) if part)
             return _Process(pid, name, (_PROCESSES / str(pid) / "fd" / "1").stat().st_size)

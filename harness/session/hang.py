@@ -13,7 +13,7 @@ from docker.errors import DockerException
 
 from cluster.nodes.docker_client import connect
 from cluster.nodes.docker_node import PYTHON
-from cluster.nodes.docker_pool import CONTAINERS_FILE
+from cluster.nodes.pool import CONTAINERS_FILE
 from cluster.nodes.stacks import PRINT_SECONDS, stacks_of
 from contract.errors import PrerequisiteError, WaitTimeoutError
 from contract.progress import limit_of
