@@ -17,6 +17,7 @@ from contract.errors import UsageError
 from contract.python import IS_INSTALLED
 
 GLOBALS_KEY = "fencepost"
+WEBHOOK_OPTION = "--webhook"
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = ("fencepost", "ducktape", "pyspark", "jpype1", "pyarrow")
 
@@ -69,6 +70,18 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.convert(values[GLOBALS_KEY], cls)
 
 
+def command_line() -> str:
+    """Return the command of this process, without the URL of a webhook, which may be secret."""
+    words = list(sys.argv)
+    for at, word in enumerate(words):
+        option, equals, _ = word.partition("=")
+        if option == WEBHOOK_OPTION and equals:
+            words[at] = f"{WEBHOOK_OPTION}=..."
+        elif at and words[at - 1] == WEBHOOK_OPTION:
+            words[at] = "..."
+    return shlex.join(words)
+
+
 def rerun_command(
     scenario: str, parameters: Mapping[str, Any], *, cluster: str, choice: Choice, seed: int
 ) -> str:
@@ -116,7 +129,7 @@ def session_of(*, seed: int, kafka: str, cluster: str, build: Build | None = Non
         kafka=kafka,
         build=build,
         cluster=cluster,
-        command=shlex.join(sys.argv),
+        command=command_line(),
         git_head=git_head(),
         versions=versions(),
     )

@@ -1,5 +1,6 @@
 """`fencepost nightly` and `compare`: runs, judged together, that can be killed and continued."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -20,6 +21,7 @@ from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
 from contract.comparisons import Side, write_comparison
 from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.program import say
 from contract.python import python
 from contract.terminal import Terminal
 from contract.verdicts import RunVerdict
@@ -50,8 +52,9 @@ from harness.commands.requirements import (
     require_runs,
     require_seed,
 )
-from harness.invocation import session_of
+from harness.invocation import WEBHOOK_OPTION, command_line, session_of
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
+from harness.nightly.delivery import WEBHOOK, post, require_command, require_url, run_on_end
 from harness.nightly.run import (
     Ended,
     NightProgress,
@@ -98,6 +101,23 @@ def nightly(  # noqa: PLR0913 - the options of a command
             "random plans until the time is used. Without it the suite runs once."
         ),
     ] = None,
+    on_end: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="A command of the shell that gets the summary of the judged night as JSON on "
+            "standard input.",
+        ),
+    ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            WEBHOOK_OPTION,
+            metavar="URL",
+            envvar=WEBHOOK,
+            help="A URL to which the summary of the judged night is sent as JSON by POST.",
+        ),
+    ] = None,
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
@@ -114,18 +134,25 @@ def nightly(  # noqa: PLR0913 - the options of a command
     Finished runs are kept; the interrupted run starts again. Exits with 0 if all is as the suite
     expects, 1 if a run failed (or a canary passed), else 2.
 
+    What --on-end and --webhook do changes no verdict: if one of them fails, that is said.
+
     With --kafka-dir every entry of the suite runs on that build, instead of its Kafka versions; the
     options of Java clients apply to entries that do not name their own.
     """
     require_seed(seed)
     _require_hours(hours)
+    if on_end is not None:
+        require_command(on_end)
+    if webhook is not None:
+        require_url(webhook)
+    os.environ.pop(WEBHOOK, None)  # No other process needs it.
     given = choice_of(None, kafka_dir, client_version, client_jars)
     wanted = Wanted(
         suite=find_suite(suite, scenarios),
         cluster=cluster.value,
         seed=seed,
         default_kafka=DEFAULT_KAFKA,
-        command=shlex.join(sys.argv),
+        command=command_line(),
         given=given,
         hours=hours,
     )
@@ -151,6 +178,10 @@ def nightly(  # noqa: PLR0913 - the options of a command
         night.finish()
     if not as_json:
         _conclude(summary, night.path)
+    if on_end is not None and (problem := run_on_end(on_end, night.path)) is not None:
+        say(problem)
+    if webhook is not None and (problem := post(webhook, night.path)) is not None:
+        say(problem)
     raise typer.Exit(EXIT_CODES[summary.verdict])
 
 
@@ -359,7 +390,7 @@ def compare(  # noqa: PLR0913 - the options of a command
         cluster=cluster.value,
         seed=seed,
         default_kafka=DEFAULT_KAFKA,
-        command=shlex.join(sys.argv),
+        command=command_line(),
         builds=builds,
         scenario=scenario,
         parameters=given,
