@@ -17,6 +17,7 @@ from analysis.early import EARLY, ready_for_folder
 from analysis.engine.hadoop import HadoopFolder
 from analysis.engine.session import close_session
 from analysis.engine.settings import OF_URIS, settings_of
+from analysis.judging import kept_verdict
 from analysis.large import judge_by_sql
 from analysis.opening import open_session
 from analysis.prepare import ensure
@@ -315,13 +316,21 @@ def _judge_all(
     """
     if not folders:
         return spark, []
-    due = [asked.due(folder, _remote_of(folder, remotes)) for folder, _ in folders]
+    due = [
+        asked.due(folder, _remote_of(folder, remotes))
+        for folder, _ in folders
+        if not folder.is_removed
+    ]
     of_tasks = [one for one in due if one.engine is Engine.DUCKDB]
+    judged = {folder: kept_verdict(folder) for folder, _ in folders if folder.is_removed}
     with PhaseProgress(progress) as phases:
+        if judged:
+            kept = with_noun(len(judged), "run")
+            phases.phase(f"keeping the verdicts of {kept} whose raw data were removed")
         if spark is None:
             phases.phase("starting Spark")
             spark = asked.open([one.engine for one in due])
-        judged = _judge_in_tasks(spark, of_tasks, asked, phases) if of_tasks else {}
+        judged |= _judge_in_tasks(spark, of_tasks, asked, phases) if of_tasks else {}
         for one in due:
             if one.engine is Engine.SPARK_SQL:
                 phases.phase(f"judging {_name(one.folder)} by Spark SQL: {one.why}")

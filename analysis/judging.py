@@ -22,6 +22,7 @@ from analysis.statements.trace import Trace
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
 from contract.coverage import COVERAGE_FILE, RANDOM_PLAN_FILE
+from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
 from contract.findings import FINDINGS_FILE
 from contract.locks import HeldFolder, alone_in, remove_unheld
@@ -77,6 +78,16 @@ def judge_folder(
         reported = storage_error(error, _ITS) or RunFolderError(str(error))
         return Judged(folder, None, printable(str(reported)), reported.exit_code)
     return Judged(folder, verdict)
+
+
+def kept_verdict(folder: RunFolder) -> Judged:
+    """Return a run whose raw data and tables were removed, with the verdict that it has."""
+    file = folder.report / _VERDICT
+    try:
+        return Judged(folder, read_described(file, Verdict))
+    except (RunFolderError, FileNotFoundError) as error:
+        why = f"its raw data were removed, and {printable(str(file))} can't be read: {error}"
+        return Judged(folder, None, why, RunFolderError.exit_code)
 
 
 def forget_report(folder: RunFolder) -> None:

@@ -93,6 +93,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         ended_micros: None until all runs are done and judged.
         hours: how long runs may begin, in all invocations together; None: until the suite is done.
         used_seconds: of these, with `hours`; of a killed invocation up to its last phase.
+        stopped: why no further run began, for lack of room on the disk; empty otherwise.
     """
 
     schema: int
@@ -107,6 +108,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     ended_micros: int | None = None
     hours: float | None = None
     used_seconds: float = 0.0
+    stopped: str = ""
 
 
 class CheckCount(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,6 +179,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
         verdict: fail if anything was unexpected, else undecided if anything was, else pass.
         compared_with: folder name of the last finished night of this suite and pool, if any.
         unexercised: checks that had no case in any run in which they could have failed.
+        stopped: of the night.
     """
 
     schema: int
@@ -189,6 +192,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     compared_with: str | None
     changes: list[Change]
     unexercised: list[str] = []
+    stopped: str = ""
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:

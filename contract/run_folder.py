@@ -28,6 +28,9 @@ PLAN_FILE = "plan.json"
 RUN_FILE = "run.json"
 RAW_FOLDERS = ("history", "segments", "brokers")
 """The folders of raw sources, which a generated history does not have."""
+_DATA_FOLDERS = (*RAW_FOLDERS, "clients", "kept", "tables")
+"""All that judging a run reads but its plan and description."""
+REMOVED_FILE = "removed.json"
 STACKS_FOLDER = "stacks"
 """In the folder of a run that hung: the stacks of its processes, a file for each."""
 STORE_FOLDER = "judged"
@@ -275,6 +278,13 @@ class RunDescription(msgspec.Struct, frozen=True, kw_only=True):
         return took / _MICROS if took is not None and 0 <= took < _TOO_LONG else None
 
 
+class Removed(msgspec.Struct, frozen=True, kw_only=True):
+    """When the raw data and tables of a judged run were removed, and how much (`removed.json`)."""
+
+    at_micros: WallMicros
+    bytes: int
+
+
 @dataclass(frozen=True)
 class RunFolder:
     """Paths below one run's folder.
@@ -325,6 +335,19 @@ class RunFolder:
     def raw(self) -> list[str]:
         """The folders of raw sources that are there; a generated history has none."""
         return [name for name in RAW_FOLDERS if (self.path / name).exists()]
+
+    def data(self) -> list[Path]:
+        """The folders that are there of raw data and tables: all that is large."""
+        return [path for name in _DATA_FOLDERS if os.path.lexists(path := self.path / name)]
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether its raw data and tables were removed, so that it keeps its verdict."""
+        return (self.path / REMOVED_FILE).is_file()
+
+    def write_removed(self, removed: Removed) -> None:
+        """Write `removed.json`."""
+        self._write(REMOVED_FILE, removed)
 
     def require_own(self) -> None:
         """Check that no link leads out of the run: nothing is read or written through one.

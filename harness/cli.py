@@ -16,6 +16,7 @@ from harness.commands.load import consume, produce
 from harness.commands.new import app as new_app
 from harness.commands.nightly import compare, nightly
 from harness.commands.playground import fault, heal, playground, shell
+from harness.commands.prune import prune
 from harness.commands.reports import coverage, explain, open_page, report
 from harness.commands.requirements import doctor
 from harness.commands.run import analyze, list_scenarios, run
@@ -56,6 +57,7 @@ app.command(name="heal")(heal)
 app.command(name="shell", context_settings={"ignore_unknown_options": True})(shell)
 app.command(name="doctor")(doctor)
 app.command(name="clean")(clean)
+app.command(name="prune")(prune)
 
 
 def _print_version(*, is_asked: bool) -> None:

@@ -48,6 +48,7 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         compared_with=None if before is None else before.night,
         changes=[] if before is None else changes(before.runs, rows),
         unexercised=unexercised(rows),
+        stopped=night.stopped,
     )
     report = report_folder(path)
     failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}

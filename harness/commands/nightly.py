@@ -1,9 +1,11 @@
 """`fencepost nightly` and `compare`: runs, judged together, that can be killed and continued."""
 
+import math
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +57,7 @@ from harness.commands.requirements import (
 from harness.invocation import WEBHOOK_OPTION, command_line, session_of
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.delivery import WEBHOOK, post, require_command, require_url, run_on_end
+from harness.nightly.room import GIGABYTE, Budget, default_budget
 from harness.nightly.run import (
     Ended,
     NightProgress,
@@ -101,6 +104,14 @@ def nightly(  # noqa: PLR0913 - the options of a command
             "random plans until the time is used. Without it the suite runs once."
         ),
     ] = None,
+    disk: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GB",
+            help="How much the night may take on its disk, by default half of what is free. Then "
+            "the raw data of expected runs are removed, the oldest first.",
+        ),
+    ] = None,
     on_end: Annotated[
         str | None,
         typer.Option(
@@ -141,6 +152,8 @@ def nightly(  # noqa: PLR0913 - the options of a command
     """
     require_seed(seed)
     _require_hours(hours)
+    if disk is not None and not 0 < disk < math.inf:
+        raise UsageError(f"--disk takes a number of gigabytes above 0, not {disk:g}")
     if on_end is not None:
         require_command(on_end)
     if webhook is not None:
@@ -167,11 +180,18 @@ def nightly(  # noqa: PLR0913 - the options of a command
             options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
                 further = wanted.further(night.state.seed)
-                _carry_out(night, results, _console, on_phase=analysis.phase, further=further)
+                _carry_out(
+                    night,
+                    results,
+                    _console,
+                    on_phase=analysis.phase,
+                    further=further,
+                    make_room=_budget(night, disk, results).make_room,
+                )
                 again = "judge them, or --fresh for a new night"
                 summary = _judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
-            again = _again(suite, cluster, results, given, scenarios, hours)
+            again = _again(suite, cluster, results, given, scenarios, hours, disk)
             raise InterruptError(
                 f"{_done(night)}; the night is not judged. Continue: {again}"
             ) from None
@@ -226,6 +246,7 @@ def _conclude(summary: NightSummary, path: Path) -> None:
         since = f"changes since {summary.compared_with}: {len(summary.changes)}"
     out = Terminal()
     for line in (
+        *([summary.stopped] if summary.stopped else []),
         f"{summary.verdict} {path.name}: {shown}; {since}",
         f"report: {path / 'report' / 'index.html'}",
     ):
@@ -239,9 +260,11 @@ def _again(
     given: Choice,
     scenarios: Path | None,
     hours: float | None,
+    disk: float | None,
 ) -> str:
     words = ["fencepost", "nightly", "--suite", suite, "--cluster", cluster.value]
     words += [] if hours is None else ["--hours", f"{hours:g}"]
+    words += [] if disk is None else ["--disk", f"{disk:g}"]
     words += [] if scenarios is None else ["--scenarios", str(scenarios)]
     named = given.words() if given.kafka_dir else given.words()[2:]
     return shlex.join([*words, *named, "--results", str(results)])
@@ -254,6 +277,7 @@ def _carry_out(
     *,
     on_phase: Callable[[str], None],
     further: Iterable[PlannedRun] = (),
+    make_room: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Carry out the remaining runs and those that follow them, and show the progress."""
     if not night.remaining and night.state.hours is None:
@@ -279,7 +303,20 @@ def _carry_out(
             on_end=progress.end,
             further=further,
             earlier=earlier,
+            make_room=make_room,
         )
+
+
+def _budget(night: HeldNight, disk: float | None, results: Path) -> Budget:
+    """Return what a night may take on its disk."""
+
+    def judge() -> NightSummary | None:
+        with suppress(AnalysisError):
+            _judge(results, night.path)
+        return read_summary(night.path)
+
+    most = default_budget(night.path) if disk is None else int(disk * GIGABYTE)
+    return Budget(night.path, most, judge)
 
 
 def _judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:

@@ -243,6 +243,8 @@ def decode_again(folder: RunFolder) -> bool:
         StorageError: the folder can't be written; its tables are as they were.
         WaitTimeoutError: another process writes into it for too long.
     """
+    if folder.is_removed:  # It keeps the verdict that it has.
+        return True
     try:
         folder.require_own()
         is_generated = folder.run().cluster == GENERATED

@@ -54,6 +54,7 @@ def run_remaining(
     on_end: Callable[[PlannedRun], None],
     further: Iterable[PlannedRun] = (),
     earlier: Sequence[PlannedRun] = (),
+    make_room: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Carry out all remaining runs in order; each is recorded before the next one begins.
 
@@ -68,8 +69,13 @@ def run_remaining(
         on_end: called after each run, and with each that is omitted.
         further: all runs that may follow in a night of some hours, from its first.
         earlier: runs of earlier nights, for the estimate.
+        make_room: makes room on the disk before a run; returns what is lacking then.
     """
-    for run in _due(night, further, earlier, on_end):
+
+    def lacking(run: PlannedRun) -> str | None:
+        return _lacking_time(night, run, earlier) or _lacking_room(night, make_room)
+
+    for run in _due(night, further, lacking, on_end):
         folder = night.path / RUNS / run.id
         if folder.exists():
             shutil.rmtree(folder)
@@ -94,13 +100,12 @@ def run_remaining(
 def _due(
     night: HeldNight,
     further: Iterable[PlannedRun],
-    earlier: Sequence[PlannedRun],
+    lacking: Callable[[PlannedRun], str | None],
     on_omitted: Callable[[PlannedRun], None],
 ) -> Iterator[PlannedRun]:
     """Yield the runs that begin: what does not fit is omitted, and ends the further ones."""
     for run in night.remaining:
-        lack = None if run.status is RunStatus.RUNNING else _lacking(night, run, earlier)
-        if lack is None:
+        if (lack := lacking(run)) is None:
             yield run
         else:
             omitted = msgspec.structs.replace(run, status=RunStatus.OMITTED, error=lack)
@@ -109,14 +114,23 @@ def _due(
     begun = {run.id for run in night.state.runs}
     for run in further:
         if run.id not in begun:
-            if _lacking(night, run, earlier) is not None:
+            if lacking(run) is not None:
                 return
             night.add(run)
             yield run
 
 
-def _lacking(night: HeldNight, run: PlannedRun, earlier: Sequence[PlannedRun]) -> str | None:
-    """Say what a run lacks, so that it can't begin; None if it can."""
+def _lacking_room(night: HeldNight, make_room: Callable[[], str | None]) -> str | None:
+    """Say what room a run lacks on the disk, and note it in the night; None if there is room."""
+    lack = make_room()
+    night.stop("" if lack is None else f"No further run began: {lack}.")
+    return None if lack is None else f"it never ran: {lack}"
+
+
+def _lacking_time(night: HeldNight, run: PlannedRun, earlier: Sequence[PlannedRun]) -> str | None:
+    """Say what time a run lacks, so that it can't begin; None if it can."""
+    if run.status is RunStatus.RUNNING:
+        return None
     known = [other for other in (*earlier, *night.state.runs) if other.scenario == run.scenario]
     found = remaining_seconds([run], known)
     estimate = DEFAULT_SECONDS if found is None else found

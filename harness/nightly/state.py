@@ -121,6 +121,11 @@ class HeldNight:
         """Add a run at the end."""
         self._save(msgspec.structs.replace(self.state, runs=[*self.state.runs, run]))
 
+    def stop(self, why: str) -> None:
+        """Note why no further run begins; an empty text: one does."""
+        if why != self.state.stopped:
+            self._save(msgspec.structs.replace(self.state, stopped=why))
+
     def count_time(self) -> None:
         """Count the time since this was last called, or since the night is held, as used."""
         if self.state.hours is not None:
@@ -168,7 +173,7 @@ def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[Held
             timeout_seconds=_CHOICE_SECONDS,
         )
         path = (None if is_fresh else _unfinished(nights, wanted)) or _create(nights, wanted)
-        lock = _lock(path)
+        lock = hold(path)
     with lock:
         state = read_night(path)
         if state is None:
@@ -180,14 +185,15 @@ def earlier_runs(nights: Path, night: Night) -> list[PlannedRun]:
     """Return the runs of all earlier nights of the same suite and pool, oldest first."""
     earlier = [
         other
-        for _, other in _all(nights)
+        for _, other in all_nights(nights)
         if (other.suite, other.cluster) == (night.suite, night.cluster)
         and other.started_micros < night.started_micros
     ]
     return [run for other in earlier for run in other.runs]
 
 
-def _all(nights: Path) -> list[tuple[Path, Night]]:
+def all_nights(nights: Path) -> list[tuple[Path, Night]]:
+    """Return the nights of a folder, the oldest first."""
     found = [
         (file.parent, night)
         for file in nights.glob(f"*/{NIGHT_FILE}")
@@ -197,7 +203,7 @@ def _all(nights: Path) -> list[tuple[Path, Night]]:
 
 
 def _unfinished(nights: Path, wanted: Wanted) -> Path | None:
-    paths = [path for path, night in _all(nights) if wanted.is_continued_by(night)]
+    paths = [path for path, night in all_nights(nights) if wanted.is_continued_by(night)]
     return paths[-1] if paths else None
 
 
@@ -234,8 +240,12 @@ def _new_folder(nights: Path, suite: str) -> Path:
             return path
 
 
-def _lock(path: Path) -> IO[str]:
-    """Open and lock the night's lock file, which has its owner's process id."""
+def hold(path: Path) -> IO[str]:
+    """Open and lock the night's lock file, which has its owner's process id.
+
+    Raises:
+        UsageError: another process holds the night.
+    """
     lock = (path / _LOCK).open("a+")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,62 @@
+"""`fencepost prune`: removes the raw data of old nights, and keeps what was found in them."""
+
+from collections import Counter
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from contract.errors import RunFolderError, UsageError
+from contract.nights import Outcome, read_summary
+from contract.regular_files import is_below
+from contract.terminal import Terminal
+from harness.commands.nightly import NIGHTS
+from harness.commands.options import RESULTS, Results
+from harness.nightly.room import gigabytes, judged_runs, megabytes, remove_raw_data, size_of
+from harness.nightly.state import all_nights, hold
+
+_console = Terminal()
+
+
+def prune(
+    results: Results = RESULTS,
+    keep: Annotated[
+        int, typer.Option(help="How many finished nights of each suite and pool stay whole.", min=0)
+    ] = 14,
+    *,
+    is_dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+    ] = False,
+    has_all: Annotated[
+        bool, typer.Option("--all", help="Remove raw data of runs of unexpected verdict, too.")
+    ] = False,
+) -> None:
+    """Remove the raw data and tables of nights that are older than the newest of their suite.
+
+    Plans, verdicts, findings, reports and summaries stay, and the store. Left as they are: nights
+    that are running or unfinished, runs that were never judged, and runs whose verdict is not the
+    one that their suite expects.
+    """
+    nights = results.absolute() / NIGHTS
+    newer: Counter[tuple[str, str]] = Counter()
+    total, count = 0, 0
+    for path, night in reversed(all_nights(nights)):
+        if night.ended_micros is None or not is_below(path, results):
+            continue
+        kind = (night.suite, night.cluster)
+        newer[kind] += 1
+        if newer[kind] <= keep:
+            continue
+        freed = 0
+        with suppress(UsageError, RunFolderError), hold(path):
+            summary = read_summary(path)
+            for row, run in judged_runs(path, summary) if summary is not None else ():
+                if has_all or row.outcome is not Outcome.UNEXPECTED:
+                    data = sum(size_of(one) for one in run.data() if not one.is_symlink())
+                    freed += data if is_dry_run else remove_raw_data(run)
+                    count += bool(data)
+        total += freed
+        if freed:
+            _console.print(f"{path.name}: {megabytes(freed)}", highlight=False)
+    what = "would be removed" if is_dry_run else "were removed"
+    _console.print(f"raw data of {count} runs {what}: {gigabytes(total)}", highlight=False)
