@@ -77,6 +77,7 @@ class HangWatch:
                 self._timer.join()
 
     def _give_up(self, phase: str, seconds: float) -> None:
+        self.hung = Hung(phase, seconds, {})
         try:
             self.hung = Hung(phase, seconds, self._stacks())
         finally:

@@ -227,6 +227,34 @@ def test_the_command_of_the_action_exists() -> None:
         assert option in shown
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_reads_the_units_of_a_night(tmp_path: Path) -> None:
+    units = sorted((ROOT / "docs" / "systemd").iterdir())
+    for unit in units:
+        here = unit.read_text().replace("/opt/fencepost/bin/fencepost", "/bin/true")
+        (tmp_path / unit.name).write_text(here)
+    named = [str(tmp_path / unit.name) for unit in units]
+    ended = subprocess.run(
+        ["systemd-analyze", "verify", *named], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_the_service_and_the_crontab_have_options_that_there_are() -> None:
+    service = (ROOT / "docs" / "systemd" / "fencepost.service").read_text()
+    page = (ROOT / "docs" / "running.md").read_text()
+    commands = [
+        line.partition("fencepost ")[2] for line in service.splitlines() if "/bin/f" in line
+    ]
+    commands += [
+        line.partition("bin/fencepost ")[2] for line in page.splitlines() if "* * *" in line
+    ]
+    assert len(commands) == 3
+    for words in map(str.split, commands):
+        shown = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200"}).output
+        assert [word for word in words if word.startswith("--") and word not in shown] == []
+
+
 def test_the_site_is_published_by_a_job_of_its_own() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/docs.yml").read_text())["jobs"]
     assert "permissions" not in jobs["build"]
