@@ -38,10 +38,11 @@ def prune(
     one that their suite expects.
     """
     nights = results.absolute() / NIGHTS
+    is_own = is_below(nights, results)
     newer: Counter[tuple[str, str]] = Counter()
     total, count = 0, 0
     for path, night in reversed(all_nights(nights)):
-        if night.ended_micros is None or not is_below(path, results):
+        if night.ended_micros is None or not (is_own and is_below(path, nights)):
             continue
         kind = (night.suite, night.cluster)
         newer[kind] += 1
