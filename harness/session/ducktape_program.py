@@ -20,11 +20,12 @@ from harness.session.runner import install
 
 install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
-notes = Path(os.environ[NOTES])
-_stacks = (notes / DRIVER_STACKS).open("a")
-faulthandler.register(signal.SIGQUIT, file=_stacks)
+if NOTES in os.environ:
+    _stacks = Path(os.environ[NOTES], DRIVER_STACKS).open("a")
+    faulthandler.register(signal.SIGQUIT, file=_stacks)
 
 if __name__ == "__main__":
+    notes = Path(os.environ[NOTES])
     ConsoleDefaults.METADATA_DIR = str(notes)
     ConsoleDefaults.SESSION_ID_FILE = str(notes / "session_id")
     main.main()
