@@ -21,8 +21,8 @@ from harness.session.runner import install
 install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
 if NOTES in os.environ:
-    _stacks = Path(os.environ[NOTES], DRIVER_STACKS).open("a")
-    faulthandler.register(signal.SIGQUIT, file=_stacks)
+    stacks = Path(os.environ[NOTES], DRIVER_STACKS)
+    faulthandler.register(signal.SIGQUIT, file=os.open(stacks, os.O_WRONLY | os.O_CREAT))
 
 if __name__ == "__main__":
     notes = Path(os.environ[NOTES])
