@@ -93,7 +93,7 @@ lint: $(READY) ## Style and types
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	@# Its workers end while they hold a lock of tqdm, of which Python warns.
-	PYTHONWARNINGS=ignore::UserWarning:multiprocessing.resource_tracker .venv/bin/python -m analysis.linting lint --processes 2 --disable-progress-bar analysis/checks analysis/facts
+	PYTHONWARNINGS=ignore::UserWarning:multiprocessing.resource_tracker .venv/bin/python -m analysis.linting lint --processes 2 --disable-progress-bar analysis/checks analysis/facts analysis/trends
 
 format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import gettempdir
 from types import MappingProxyType
@@ -31,15 +32,20 @@ from analysis.report.session_page import write_session
 from analysis.report.terminal import show, show_night
 from analysis.report.words import with_noun
 from analysis.runs.remote import RemoteFolder
-from analysis.store import write_store
+from analysis.store import night_of, store_of, write_store
 from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
-from contract.errors import AnalysisError, RunFolderError, UsageError
+from analysis.trends.history import history_of
+from analysis.trends.morning import morning
+from contract.errors import AnalysisError, FencepostError, RunFolderError, UsageError
+from contract.known import Known, known_beside, read_known
 from contract.locks import HeldFolder, remove_unheld
+from contract.mornings import Morning
 from contract.nights import Night, NightSummary, Outcome, read_night
 from contract.program import say
 from contract.progress import PhaseProgress
 from contract.run_folder import RunFolder, find_runs
 from contract.spark import is_local, require_options
+from contract.tables import MICROS_PER_SECOND
 from contract.terminal import Terminal
 from contract.uris import as_word, place
 from contract.verdicts import Engine, EngineChoice, RunVerdict
@@ -71,6 +77,9 @@ def analyze(  # noqa: PLR0913 - the options of a command
     store: Annotated[
         str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
     ] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="A file of known findings (docs/mornings.md).")
+    ] = None,
     *,
     is_early: Annotated[
         bool,
@@ -90,6 +99,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
     """
     require_options(master, conf or ())
     asked = Asked(master, settings_of(conf or ()), engine)
+    given = None if known is None else read_known(known)
     ensure()
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
@@ -104,13 +114,22 @@ def analyze(  # noqa: PLR0913 - the options of a command
         spark = spark or asked.open_for_uris()
         _require_reachable(store)
     results = _judge(places, spark, asked, progress)
+    problem = None
+    if results.nights:
+        # Their pages have what the store says of all nights, and are written without it, too.
+        problem = results.keep(store)
+        results.write_nights(store, given)
+    results.publish()
     if as_json:
         typer.echo(json_of(results.of_runs, list(results.summaries.items())))
     else:
         results.show(Terminal(markup=True), is_verbose=is_verbose)
+    if not results.nights:
+        problem = results.keep(store)
     if results.spark is not None:
-        write_store(results.spark, results.stored(), store)
         close_session(results.spark)
+    if problem is not None:
+        raise problem
     raise typer.Exit(results.exit_code)
 
 
@@ -169,12 +188,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Results:
-    """The outcomes of the runs.
+    """The outcomes of the runs, and what is written of them.
 
     Attributes:
         of_runs: those of no night.
         of_nights: the others.
-        summaries: of the nights, by their folders.
+        nights: by their folders.
+        summaries: of the nights that are written.
         remotes: where runs really are, by the local folders of their descriptions.
         beside: has these local folders, which are removed with it.
         spark: None if there was nothing to judge.
@@ -182,15 +202,43 @@ class _Results:
 
     of_runs: list[Judged]
     of_nights: list[Judged]
+    nights: Mapping[Path, Night]
     summaries: dict[Path, NightSummary]
     remotes: Mapping[Path, RemoteFolder]
     beside: HeldFolder | None
     spark: SparkSession | None
 
-    def stored(self) -> list[tuple[Judged, str]]:
-        """The runs that have a verdict, each with the folder of its report or the URI of that."""
+    def keep(self, store: str | None) -> FencepostError | None:
+        """Write the runs that have a verdict into the store; returns the error if that fails."""
         judged = [one for one in (*self.of_nights, *self.of_runs) if one.verdict is not None]
-        return [(one, self._place(one)) for one in judged]
+        if self.spark is None:
+            return None
+        try:
+            write_store(self.spark, [(one, self._place(one)) for one in judged], store)
+        except FencepostError as error:
+            return error
+        return None
+
+    def write_nights(self, store: str | None, known: Known | None) -> None:
+        """Write the pages and outputs of the nights.
+
+        Args:
+            store: as of `write_store`.
+            known: the known findings; None: those of known.yml beside the results folder.
+        """
+        for path, night in self.nights.items():
+            home = None if path in self.remotes else store or store_of(str(path))
+            morning = None
+            if self.spark is not None and home is not None:
+                morning = _morning(self.spark, home, path, night, known)
+            own = [one for one in self.of_nights if path in one.folder.path.parents]
+            self.summaries[path] = write_night(path, night, own, morning)
+            write_night_outputs(path, self.summaries[path], own)
+
+    def publish(self) -> None:
+        """Write the reports of sessions and nights that are at a URI there."""
+        for path, remote in self.remotes.items():
+            remote.publish(path / "report")
 
     def _place(self, one: Judged) -> str:
         path, remote = one.folder.path, _remote_of(one.folder, self.remotes)
@@ -239,10 +287,7 @@ def _judge(
             own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
             write_session(path, own)
             write_session_outputs(path, own)
-    summaries = _write_nights(nights, in_nights)
-    for path, remote in remotes.items():
-        remote.publish(path / "report")
-    return _Results(of_runs, in_nights, summaries, remotes, beside, spark)
+    return _Results(of_runs, in_nights, nights, {}, remotes, beside, spark)
 
 
 def _require_reachable(store: str) -> None:
@@ -362,9 +407,19 @@ def _name(folder: RunFolder) -> str:
         return str(folder.path)
 
 
-def _write_nights(nights: dict[Path, Night], judged: list[Judged]) -> dict[Path, NightSummary]:
-    summaries = {}
-    for path, night in nights.items():
-        summaries[path] = write_night(path, night, judged)
-        write_night_outputs(path, summaries[path], judged)
-    return summaries
+def _morning(
+    spark: SparkSession, store: str, path: Path, night: Night, known: Known | None
+) -> Morning | None:
+    """What the store says of a night; None, with a message, if it can't be read."""
+    try:
+        folder = place(store)
+        if known is None:
+            known = known_beside(folder.parent) if isinstance(folder, Path) else Known(None)
+        history = history_of(
+            spark, store, night=night_of(path), suite=night.suite, cluster=night.cluster
+        )
+    except FencepostError as error:
+        say(f"{path}: the page has nothing of earlier nights: {error}")
+        return None
+    began = datetime.fromtimestamp(night.started_micros // MICROS_PER_SECOND, UTC)
+    return morning(history, known, today=began.date()) if history.nights else None

@@ -4,10 +4,13 @@ It is partitioned by `night` (or session), `scenario` and `run`, on any file sys
 writes it. A run that is judged again replaces its own rows.
 """
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -23,12 +26,18 @@ from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.locks import alone_in
-from contract.nights import home_of
-from contract.regular_files import open_regular, printable, storage_error
-from contract.run_folder import STORE_FOLDER
+from contract.nights import home_of, read_night
+from contract.regular_files import open_regular, printable, read_file, storage_error
+from contract.run_folder import STORE_FOLDER, RunFolder
 from contract.uris import place
+from contract.verdicts import CheckVerdict
 
 _KEYS = ("night", "scenario", "run")
+_PLAN, _PLAN_FILE = "plan", "random.json"
+"""The parameter that names the file of a plan, and the plan in the run's folder."""
+_CAME_TO = (CheckVerdict.HOLDS, CheckVerdict.PERMITTED, CheckVerdict.VIOLATED)
+_RESUMED = pa.struct([("client", pa.string()), ("redelivered", pa.int64())])
+_UNEXPECTED = pa.struct([("check", pa.string()), ("group", pa.string())])
 _RUNS = pa.schema(
     [
         ("at_run", pa.int32()),
@@ -43,10 +52,40 @@ _RUNS = pa.schema(
         ("run_verdict", pa.string()),
         ("engine", pa.string()),
         ("judging_seconds", pa.float64()),
+        ("suite", pa.string()),
+        ("expect", pa.string()),
+        ("parameters", pa.string()),
+        ("plan", pa.string()),
+        ("clients", pa.list_(pa.string())),
+        ("judged", pa.list_(pa.string())),
+        ("resumed", pa.list_(_RESUMED)),
+        ("unexpected", pa.list_(_UNEXPECTED)),
         ("verdict_json", pa.string()),
     ]
 )
-"""`at_run` is left out of the store; `verdict_json` is the run's own row's."""
+"""`at_run` and `unexpected` are left out of the store.
+
+suite, expect: of the night's entry; null of a run of no night.
+parameters: those that say what was done, as JSON.
+plan: the hash of the random plan that the run was given; empty where it drew one, or has none.
+clients: of its groups.
+judged: the checks that came to a verdict on it.
+resumed: for each resumption the client, and the records that were delivered again.
+"""
+_OF_RUN = ("clients", "judged", "resumed", "unexpected", "verdict_json")
+"""Columns that rows of findings do not have."""
+_IS_UNEXPECTED = (
+    "verdict = 'violation' and "
+    "exists(unexpected, one -> one.check = check and one.`group` <=> `group`)"
+)
+STORED = pa.schema(
+    [
+        *(one for one in _RUNS if one.name not in ("at_run", "unexpected")),
+        *FINDINGS,
+        ("is_unexpected", pa.bool_()),
+    ]
+)
+"""The columns of the store; rows of earlier releases lack some."""
 
 
 def write_store(
@@ -64,7 +103,7 @@ def write_store(
     """
     by_store: dict[str, list[tuple[Judged, str]]] = {}
     for one, where in judged:
-        if (home := store or _store_of(where)) is not None:
+        if (home := store or store_of(where)) is not None:
             by_store.setdefault(home, []).append((one, where))
     for home, runs in by_store.items():
         folder = place(home)
@@ -81,8 +120,10 @@ def _write(spark: SparkSession, runs: Sequence[tuple[Judged, str]], home: str) -
     rows = [_row(at, one, where) for at, (one, where) in enumerate(runs)]
     of_runs = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_RUNS))
     found = _findings(spark, [where for _, where in runs])
-    of_findings = found.join(of_runs.drop("verdict_json"), "at_run")
-    stored = of_runs.unionByName(of_findings, allowMissingColumns=True).drop("at_run")
+    of_findings = found.join(of_runs, "at_run")
+    of_findings = of_findings.selectExpr("*", f"{_IS_UNEXPECTED} as is_unexpected").drop(*_OF_RUN)
+    stored = of_runs.unionByName(of_findings, allowMissingColumns=True)
+    stored = stored.drop("at_run", "unexpected")
     writer = stored.coalesce(1).write.option("partitionOverwriteMode", "dynamic")
     writer.mode("overwrite").partitionBy(*_KEYS).parquet(home)
 
@@ -119,8 +160,8 @@ def _findings_of(spark: SparkSession, run: Path | str) -> DataFrame:
     return spark.read.options(**LITERAL).schema(schema).parquet(file)
 
 
-def _store_of(where: str) -> str | None:
-    """The store of the results folder that a local run is in."""
+def store_of(where: str) -> str | None:
+    """The store of the results folder that a local run or night is in; None without one."""
     path = place(where)
     if isinstance(path, str):
         return None
@@ -133,6 +174,7 @@ def _row(at: int, one: Judged, where: str) -> dict[str, object]:
     if verdict is None:
         raise ValueError(f"{where} has no verdict")
     judging = verdict.judging
+    night = _planned(where)
     return {
         "at_run": at,
         **dict(zip(_KEYS, _keys(verdict.scenario, where), strict=True)),
@@ -146,8 +188,49 @@ def _row(at: int, one: Judged, where: str) -> dict[str, object]:
         "run_verdict": str(verdict.verdict),
         "engine": None if judging is None else str(judging.engine),
         "judging_seconds": None if judging is None else judging.seconds,
+        "suite": None if night is None else night[0],
+        "expect": None if night is None else night[1],
+        "parameters": _what_was_done(verdict.parameters),
+        "plan": _given_plan(one.folder, verdict.parameters),
+        "clients": sorted({client for plan in one.folder.plan().groups for client in plan.clients}),
+        "judged": [name for name, result in verdict.checks.items() if result.verdict in _CAME_TO],
+        "resumed": [
+            {"client": row.client, "redelivered": row.redelivered} for row in verdict.resumption
+        ],
+        "unexpected": [{"check": row.check, "group": row.group} for row in verdict.unexpected],
         "verdict_json": msgspec.json.encode(verdict).decode(),
     }
+
+
+def _what_was_done(parameters: Mapping[str, Any]) -> str:
+    given = {name: value for name, value in parameters.items() if name != _PLAN}
+    return json.dumps(given, sort_keys=True)
+
+
+def _given_plan(run: RunFolder, parameters: Mapping[str, Any]) -> str:
+    file = run.path / _PLAN_FILE
+    if not parameters.get(_PLAN) or not file.is_file():
+        return ""
+    return hashlib.sha256(read_file(file)).hexdigest()
+
+
+def night_of(path: Path) -> str:
+    """The name of a local night in the store."""
+    return printable(path.resolve().name)
+
+
+def _planned(where: str) -> tuple[str, str] | None:
+    """The suite of the night that a local run is in, and the verdict that it expects."""
+    path = place(where)
+    if not isinstance(path, Path):
+        return None
+    home = home_of(path)
+    night = None if home is None else read_night(home)
+    if home is None or night is None:
+        return None
+    above = path.resolve().parents
+    mine = (run for run in night.runs if run.folder and (home / run.folder).resolve() in above)
+    return next(((night.suite, str(run.expect)) for run in mine), None)
 
 
 def _keys(scenario: str, where: str) -> tuple[str, str, str]:
@@ -156,6 +239,6 @@ def _keys(scenario: str, where: str) -> tuple[str, str, str]:
     if isinstance(path, Path):
         path = path.resolve()
         if (home := home_of(path)) is not None:
-            return printable(home.name), scenario, printable(str(path.relative_to(home)))
+            return night_of(home), scenario, printable(str(path.relative_to(home)))
     above, _, name = printable(str(path)).rstrip("/").rpartition("/")
     return above.rpartition("/")[2], scenario, name

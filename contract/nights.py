@@ -12,6 +12,7 @@ import msgspec
 
 from contract.builds import Choice, with_note
 from contract.described import read_described
+from contract.mornings import Morning
 from contract.regular_files import replace_file
 from contract.verdicts import CheckVerdict, RunVerdict
 
@@ -39,10 +40,14 @@ class RunStatus(enum.StrEnum):
 
 
 class Outcome(enum.StrEnum):
-    """unexpected: passed where it must fail, or failed where it must pass. omitted: never ran."""
+    """unexpected: passed where it must fail, or failed where it must pass. omitted: never ran.
+
+    known: failed where it must pass, but by nothing that is not in known.yml.
+    """
 
     EXPECTED = "expected"
     UNEXPECTED = "unexpected"
+    KNOWN = "known"
     UNDECIDED = "undecided"
     OMITTED = "omitted"
 
@@ -123,7 +128,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     """One run as judged; a planned run of a parametrized scenario has several.
 
     `verdict` is undecided if the run could not be judged; `error` says why. `build` is the note of
-    an own build (docs/own-builds.md), else empty.
+    an own build (docs/own-builds.md), else empty. `known` are the reasons of its known findings.
     """
 
     id: str
@@ -141,6 +146,7 @@ class NightRow(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     rerun: str
     build: str = ""
+    known: list[str] = []
 
     @property
     def on(self) -> str:
@@ -180,6 +186,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
         compared_with: folder name of the last finished night of this suite and pool, if any.
         unexercised: checks that had no case in any run in which they could have failed.
         stopped: of the night.
+        morning: what the nights before say; None if the store has no row of this one.
     """
 
     schema: int
@@ -193,6 +200,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[Change]
     unexercised: list[str] = []
     stopped: str = ""
+    morning: Morning | None = None
 
 
 def write_atomically(path: Path, content: msgspec.Struct) -> None:

@@ -25,6 +25,7 @@ class Run:
         plan: None where it could not be read.
         verdict: None where the run was not judged.
         must_fail: whether its suite expects the verdict fail, as of a canary.
+        is_known: whether it fails by known findings only.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Run:
     plan: Plan | None
     verdict: Verdict | None
     must_fail: bool = False
+    is_known: bool = False
 
 
 @dataclass
@@ -53,7 +55,7 @@ class Cell:
         return [(word, self.words[word], self.links[word]) for word in WORDS if word in self.words]
 
 
-WORDS = ("unexpected", "undecided", "expected", "holds")
+WORDS = ("unexpected", "undecided", "known", "expected", "holds")
 """What a cell says of a run, the gravest first."""
 
 
@@ -99,8 +101,9 @@ def _words(run: Run) -> dict[str, str]:
     client_of = {group.group: group.client for group in run.plan.groups}
     found: dict[str, set[str]] = {client: set() for client in (CLUSTER, *client_of.values())}
     for group, word in _noted(run.verdict):
-        is_due = run.must_fail and word == "unexpected"
-        found[client_of.get(group or "", CLUSTER)].add("expected" if is_due else word)
+        is_due = word == "unexpected" and (run.must_fail or run.is_known)
+        due = "known" if run.is_known else "expected"
+        found[client_of.get(group or "", CLUSTER)].add(due if is_due else word)
     if run.must_fail and run.verdict.verdict is RunVerdict.PASS:
         found[CLUSTER].add("unexpected")
     is_noted = any("undecided" in words for words in found.values())

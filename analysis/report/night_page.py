@@ -7,13 +7,15 @@ from typing import TypeVar
 
 from analysis.report.coverage import never_reached, sentences
 from analysis.report.matrix import matrix, row_name
-from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised
+from analysis.report.morning_view import TRENDS_MAX, view_of
+from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised, with_known
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration
 from contract.coverage import coverage_of, run_coverage
 from contract.described import SCHEMA
 from contract.errors import RunFolderError
+from contract.mornings import Morning
 from contract.nights import (
     NIGHT_FILE,
     RANDOM,
@@ -33,9 +35,20 @@ from contract.run_folder import report_folder
 from contract.verdicts import CheckVerdict, RunVerdict
 
 
-def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
-    """Write a night's `report/index.html` and `report/summary.json`; returns the summary."""
+def write_night(
+    path: Path, night: Night, judged: list[Judged], morning: Morning | None = None
+) -> NightSummary:
+    """Write a night's `report/index.html` and `report/summary.json`; returns the summary.
+
+    Args:
+        path: the night's folder.
+        night: its state.
+        judged: its runs.
+        morning: what the nights before say; None without a store.
+    """
     rows = rows_of(path, night, judged)
+    if morning is not None:
+        rows = with_known(rows, morning)
     before = last_night(path, night)
     summary = NightSummary(
         schema=SCHEMA,
@@ -49,9 +62,14 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
         changes=[] if before is None else changes(before.runs, rows),
         unexercised=unexercised(rows),
         stopped=night.stopped,
+        morning=morning,
     )
     report = report_folder(path)
     failing = {row.report for row in rows if row.expect is RunVerdict.FAIL}
+    with_reasons = {row.report for row in rows if row.outcome is Outcome.KNOWN}
+    view = None if morning is None else view_of(path, night, rows, morning)
+    omitted = [] if view is None else view.omitted
+    with_findings = set() if morning is None else _with_findings(morning)
     of_report = {_report_of(one, path): one for one in judged}
     known = {name: run_row(one, report) for name, one in of_report.items()}
     page = (
@@ -61,19 +79,32 @@ def write_night(path: Path, night: Night, judged: list[Judged]) -> NightSummary:
             summary=summary,
             night=night,
             counts=_counts(rows),
-            unexpected=[row for row in rows if row.outcome is Outcome.UNEXPECTED],
-            undecided=[row for row in rows if row.outcome is Outcome.UNDECIDED],
-            omitted=[row for row in rows if row.outcome is Outcome.OMITTED],
+            view=view,
+            unexpected=[
+                row
+                for row in rows
+                if row.outcome is Outcome.UNEXPECTED and row.report not in with_findings
+            ],
+            undecided=[
+                row for row in rows if row.outcome is Outcome.UNDECIDED and row not in omitted
+            ],
+            omitted=[row for row in rows if row.outcome is Outcome.OMITTED and row not in omitted],
             known=known,
             row_name=row_name,
             matrix=matrix(
                 [
-                    run_of(one, known[name], must_fail=name in failing)
+                    run_of(
+                        one,
+                        known[name],
+                        must_fail=name in failing,
+                        is_known=name in with_reasons,
+                    )
                     for name, one in of_report.items()
                 ]
             ),
             coverage=_coverage(judged),
             runs_max=RUNS_MAX,
+            trends_max=TRENDS_MAX,
             cards_max=CARDS_MAX,
             duration=duration,
         )
@@ -94,11 +125,18 @@ def _coverage(judged: list[Judged]) -> tuple[list[str], list[str]] | None:
 
 
 def _counts(rows: list[NightRow]) -> dict[Outcome, int]:
-    """How many runs came to which outcome; none is said of those that are omitted."""
+    """How many runs came to which outcome; none is said of those that are omitted or known."""
     counts = {outcome: sum(row.outcome is outcome for row in rows) for outcome in Outcome}
-    if not counts[Outcome.OMITTED]:
-        del counts[Outcome.OMITTED]
+    for rare in (Outcome.OMITTED, Outcome.KNOWN):
+        if not counts[rare]:
+            del counts[rare]
     return counts
+
+
+def _with_findings(morning: Morning) -> set[str]:
+    """The reports of the runs that have a card of one of their findings."""
+    sightings = (sighting for one in morning.findings for sighting in one.sightings)
+    return {f"{one.run}/report/index.html" for one in sightings}
 
 
 def _report_of(one: Judged, path: Path) -> str:

@@ -1,12 +1,16 @@
 """A night's runs against what its suite expects."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from contract.checks import Check
 from contract.errors import RunFolderError
+from contract.mornings import FindingState, Morning, TrackedFinding
 from contract.nights import NIGHT_FILE, CheckCount, Night, NightRow, Outcome, PlannedRun, RunStatus
 from contract.regular_files import is_below
 from contract.run_folder import RunFolder, find_runs, has_runs
@@ -60,6 +64,28 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
             added.append(_unjudged(planned, why))
         rows += added
     return rows
+
+
+def with_known(rows: Iterable[NightRow], morning: Morning) -> list[NightRow]:
+    """Rows in which a run that fails by known findings only is known.
+
+    A known finding that became more frequent counts as if it were not known.
+    """
+    found: dict[str, list[TrackedFinding]] = {}
+    for one in morning.findings:
+        for sighting in one.sightings:
+            found.setdefault(sighting.run, []).append(one)
+    return [_with_known(row, found) for row in rows]
+
+
+def _with_known(row: NightRow, found: dict[str, list[TrackedFinding]]) -> NightRow:
+    here = found.get(str(Path(row.report or "").parent.parent), [])
+    is_unexpected = row.outcome is Outcome.UNEXPECTED and row.expect is RunVerdict.PASS
+    are_known = all(one.state is FindingState.KNOWN and not one.is_worse for one in here)
+    if not (is_unexpected and here and are_known):
+        return row
+    reasons = [f"{one.check}: {one.reason} ({one.link})" for one in here]
+    return msgspec.structs.replace(row, outcome=Outcome.KNOWN, known=list(dict.fromkeys(reasons)))
 
 
 def decide_night(rows: list[NightRow]) -> RunVerdict:

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import msgspec
 
 from analysis.report.first_screen import expected_line, reasons
+from analysis.report.matrix import row_name
 from analysis.report.night_rows import Judged
 from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
 from analysis.report.standings import Standing, in_words, numbers
@@ -20,6 +21,7 @@ from analysis.report.stories import where
 from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
 from contract.markdown import plain
+from contract.mornings import FindingState, Morning, Stability, TrendChange
 from contract.nights import NightSummary, Outcome
 from contract.regular_files import printable, replace_file
 from contract.run_folder import RunDescription
@@ -55,21 +57,24 @@ def write_session_outputs(session: Path, runs: Sequence[Judged]) -> None:
 def write_night_outputs(path: Path, summary: NightSummary, runs: Sequence[Judged]) -> None:
     """Write the outputs of a night."""
     outputs = named_apart(outputs_of_night(path, summary, runs))
-    write_outputs(path / "report", summary.night, outputs)
+    write_outputs(path / "report", summary.night, outputs, summary.morning)
 
 
-def write_outputs(report: Path, title: str, outputs: Sequence[RunOutput]) -> None:
+def write_outputs(
+    report: Path, title: str, outputs: Sequence[RunOutput], morning: Morning | None = None
+) -> None:
     """Write the files for machines beside a page.
 
     Args:
         report: the page's folder.
         title: of the Markdown summary.
         outputs: the runs.
+        morning: of a night.
     """
     files = {
         JUNIT_FILE: junit(outputs),
-        MARKDOWN_FILE: shown(markdown(title, outputs)).encode(),
-        METRICS_FILE: shown(metrics(outputs)).encode(),
+        MARKDOWN_FILE: shown(markdown(title, outputs, morning)).encode(),
+        METRICS_FILE: shown(metrics(outputs, morning)).encode(),
     }
     for name, content in files.items():
         replace_file(report / name, content)
@@ -117,15 +122,17 @@ _SIGNS = {
     Outcome.UNEXPECTED: "❌",
     Outcome.UNDECIDED: "⚠️",
     Outcome.OMITTED: "⏭️",
+    Outcome.KNOWN: "☑️",
 }
 
 
-def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
+def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None = None) -> str:
     """A table of the runs, what follows from them, and what is unexpected or open in each.
 
     Args:
         title: of the summary: a session, a night, or a scenario.
         outputs: its runs.
+        morning: what a night shows beside those before it, which comes first.
     """
     counts = {outcome: sum(one.outcome is outcome for one in outputs) for outcome in Outcome}
     follows = [
@@ -137,6 +144,7 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
     templates.filters["plain"] = plain
     return templates.get_template("summary.md.j2").render(
         title=title,
+        morning=morning,
         outputs=outputs,
         counts=", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count),
         follows=list(dict.fromkeys(follows)),
@@ -151,7 +159,7 @@ def markdown(title: str, outputs: Sequence[RunOutput]) -> str:
 
 # JUnit XML: a suite per run, a test case per check. A failure is an unexpected violation, or a
 # canary that passed. An error is what leaves a run undecided. A check without a case that the
-# scenario does not need is skipped.
+# scenario does not need is skipped, and one whose violations are all known.
 
 RUN_CASE = "run"
 """The name of the test case of a run as a whole."""
@@ -246,7 +254,9 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     result = verdict.checks[check]
     case = _case(suite, output, check)
     unexpected = [one for one in verdict.unexpected if one.check == check]
-    if unexpected and output.expect is not RunVerdict.FAIL:
+    if unexpected and output.known:
+        SubElement(case, "skipped", message=_text(f"known: {'; '.join(output.known)}"))
+    elif unexpected and output.expect is not RunVerdict.FAIL:
         count = with_noun(sum(one.findings for one in unexpected), "unexpected finding")
         first = f"{count}: {unexpected[0].first.cause}"
         _add(case, "failure", "violation", first, "\n".join(map(_line, unexpected)))
@@ -311,6 +321,12 @@ FAMILIES = {
     "fencepost_check_unexpected_findings": "Those that no expectation covers.",
     "fencepost_check_evaluated": "What the check judged.",
     "fencepost_check_exercised": "Cases in which the check could have failed.",
+    "fencepost_night_findings": "Findings of the night by their state over the nights.",
+    "fencepost_night_worse_findings": "Findings that became more frequent.",
+    "fencepost_scenario_verdict": "1 for the verdict on the scenario from its history, else 0.",
+    "fencepost_scenario_failed_runs": "Runs of its history that were not as expected.",
+    "fencepost_scenario_runs": "Decided runs of its history.",
+    "fencepost_trend_changes": "Numbers of the runs that are larger or smaller than before.",
 }
 """What each family counts, by its name; one that ends in its unit has it."""
 _EOF = "# EOF\n"
@@ -333,15 +349,17 @@ class _Family:
         yield f"# HELP {self.name} {_escaped(self.about)}"
         for labels, value in self.samples:
             shown = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-            yield f"{self.name}{{{shown}}} {_number(value)}"
+            yield f"{self.name}{f'{{{shown}}}' if shown else ''} {_number(value)}"
 
 
-def metrics(outputs: Iterable[RunOutput]) -> str:
+def metrics(outputs: Iterable[RunOutput], morning: Morning | None = None) -> str:
     """The text of some runs: each family once, with a sample a run, verdict, check or stage."""
     families = _families()
     for output in outputs:
         if output.outcome is not Outcome.OMITTED:
             _add_run(families, output)
+    if morning is not None:
+        _add_morning(families, morning)
     lines = [line for family in families.values() if family.samples for line in family.lines()]
     return "".join(f"{line}\n" for line in lines) + _EOF
 
@@ -352,6 +370,26 @@ def _families() -> dict[str, _Family]:
         name: _Family(name, about, unit if name.endswith(unit) else "")
         for name, about in FAMILIES.items()
     }
+
+
+def _add_morning(families: dict[str, _Family], morning: Morning) -> None:
+    for state in FindingState:
+        found = sum(one.state is state for one in morning.findings)
+        families["fencepost_night_findings"].add({"state": state}, found)
+    worse = sum(one.is_worse for one in morning.findings)
+    families["fencepost_night_worse_findings"].add({}, worse)
+    for one in morning.scenarios:
+        name = row_name(one.scenario, msgspec.json.decode(one.parameters))
+        labels = {"scenario": name, "kafka": one.kafka}
+        for verdict in Stability:
+            families["fencepost_scenario_verdict"].add(
+                labels | {"verdict": verdict}, one.verdict is verdict
+            )
+        families["fencepost_scenario_failed_runs"].add(labels, one.failed)
+        families["fencepost_scenario_runs"].add(labels, one.runs)
+    for change in (TrendChange.LARGER, TrendChange.SMALLER):
+        marked = sum(one.change is change for one in morning.trends)
+        families["fencepost_trend_changes"].add({"change": change}, marked)
 
 
 def _add_run(families: dict[str, _Family], output: RunOutput) -> None:

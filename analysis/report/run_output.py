@@ -31,6 +31,7 @@ class RunOutput:
         run: None where it can't be read.
         page: the path of its page, from the folder of the output; empty without one.
         rerun: the command that repeats it; empty where it is not known.
+        known: the reasons of its findings in known.yml, if it has no others.
     """
 
     name: str
@@ -42,6 +43,7 @@ class RunOutput:
     run: RunDescription | None
     page: str
     rerun: str
+    known: tuple[str, ...] = ()
 
     @property
     def word(self) -> RunVerdict:
@@ -125,6 +127,7 @@ def _of_row(row: NightRow, one: Judged | None, path: Path) -> RunOutput:
         run=None if one is None else _described(one),
         page="" if row.report is None else os.path.relpath(path / row.report, path / "report"),
         rerun=row.rerun,
+        known=tuple(row.known),
     )
 
 

@@ -99,8 +99,8 @@ def run_row(one: Judged, page: Path) -> RunRow:
     )
 
 
-def run_of(one: Judged, row: RunRow, *, must_fail: bool = False) -> Run:
-    """A run's place in the matrix, from its row; `must_fail` as there."""
+def run_of(one: Judged, row: RunRow, *, must_fail: bool = False, is_known: bool = False) -> Run:
+    """A run's place in the matrix, from its row; `must_fail` and `is_known` as there."""
     plan, run = _described(one)
     kafka = row.kafka or (run.on if run else "unknown")
     return Run(
@@ -110,6 +110,7 @@ def run_of(one: Judged, row: RunRow, *, must_fail: bool = False) -> Run:
         plan=plan,
         verdict=one.verdict,
         must_fail=must_fail,
+        is_known=is_known,
     )
 
 

@@ -15,6 +15,7 @@ from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
 from contract.checks import Check
+from contract.mornings import FindingState, Morning, Stability
 from contract.nights import NightSummary, Outcome
 from contract.protocol import RULES
 from contract.run_folder import RunDescription
@@ -42,6 +43,7 @@ _COLOURS = {
     Outcome.EXPECTED: "green",
     Outcome.UNEXPECTED: "red",
     Outcome.OMITTED: "yellow",
+    Outcome.KNOWN: "cyan",
 }
 
 
@@ -146,6 +148,8 @@ def show_night(summary: NightSummary, console: Console) -> None:
             escape((row.error or "").partition("\n")[0]),
         )
     console.print(runs)
+    if summary.morning is not None:
+        _show_morning(summary.morning, console)
     if summary.unexercised:
         named = escape(", ".join(summary.unexercised))
         console.print(f"checks that no run exercised: {named}", soft_wrap=True)
@@ -157,6 +161,21 @@ def show_night(summary: NightSummary, console: Console) -> None:
         for one in summary.changes:
             changes.add_row(*(escape(word) for word in (one.run, one.what, one.change)))
         console.print(changes)
+
+
+def _show_morning(morning: Morning, console: Console) -> None:
+    """The findings of the night by their state, the scenarios that are not steady, and notes."""
+    for one in morning.findings:
+        if one.sightings or one.state in (FindingState.FIXED, FindingState.GONE):
+            worse = ", worse" if one.is_worse else ""
+            client = f", {one.client}" if one.client else ""
+            _print(console, f"{one.state}{worse}: {one.check}{client}, {one.scenario}: {one.why}")
+    for scenario in morning.scenarios:
+        if scenario.verdict is not Stability.STEADY:
+            named = f"{scenario.scenario}, Kafka {scenario.kafka}"
+            _print(console, f"{scenario.verdict}: {named}: {scenario.why}")
+    for note in morning.notes:
+        _print(console, f"known.yml: {note}")
 
 
 def _resumption(rows: list[Resumption]) -> Table:

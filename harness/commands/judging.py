@@ -10,6 +10,7 @@ from typing import Any
 
 from cluster.nodes.tether import tethered
 from contract.child import Child, run_child
+from contract.known import read_known
 from contract.python import python
 from contract.run_folder import STORE_FOLDER
 from contract.stages import Stage
@@ -22,7 +23,11 @@ _AFTER_FAULTS = (Stage.SETTLING, Stage.FINAL_READ, Stage.COLLECTING)
 
 
 def options_of(
-    *, is_verbose: bool = False, as_json: bool = False, results: Path | None = None
+    *,
+    is_verbose: bool = False,
+    as_json: bool = False,
+    results: Path | None = None,
+    known: Path | None = None,
 ) -> tuple[str, ...]:
     """The options of the analysis that say what it prints, and what it writes.
 
@@ -30,9 +35,17 @@ def options_of(
         is_verbose: it prints all.
         as_json: it prints JSON.
         results: the folder whose store receives all findings and verdicts.
+        known: a file of known findings.
+
+    Raises:
+        UsageError: that file is invalid.
     """
+    if known is not None:
+        read_known(known)
+    listed = [] if known is None else ["--known", str(known.absolute())]
     store = [] if results is None else ["--store", str(results.absolute() / STORE_FOLDER)]
-    return (*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else []), *store)
+    said = [*(["--verbose"] if is_verbose else []), *(["--json"] if as_json else [])]
+    return (*said, *store, *listed)
 
 
 def analyse_in_own_process(

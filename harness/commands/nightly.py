@@ -22,6 +22,7 @@ from contract.child import run_child
 from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
 from contract.comparisons import Side, write_comparison
 from contract.errors import AnalysisError, InterruptError, UsageError
+from contract.known import known_beside
 from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.program import say
 from contract.python import python
@@ -40,6 +41,7 @@ from harness.commands.options import (
     ClientVersion,
     Cluster,
     KafkaDir,
+    KnownFindings,
     Scenarios,
     Verbose,
     choice_of,
@@ -132,6 +134,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
+    known: KnownFindings = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -170,6 +173,8 @@ def nightly(  # noqa: PLR0913 - the options of a command
         hours=hours,
     )
     results = require_runs(results, cluster)
+    known_beside(results)
+    options = options_of(is_verbose=is_verbose, as_json=as_json, results=results, known=known)
     for run in wanted.all_builds():
         fetched(planned_choice(run), cluster, find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
@@ -177,7 +182,6 @@ def nightly(  # noqa: PLR0913 - the options of a command
         try:
             # Of a night of some hours the last story is not known before it has ended.
             stories = _stories(night.remaining) if hours is None else sys.maxsize
-            options = options_of(is_verbose=is_verbose, as_json=as_json, results=results)
             with EarlyAnalysis(stories=stories, options=options) as analysis:
                 further = wanted.further(night.state.seed)
                 _carry_out(

@@ -72,6 +72,15 @@ Changed = Annotated[
         "(docs/your-settings.md).",
     ),
 ]
+KnownFindings = Annotated[
+    Path | None,
+    typer.Option(
+        help="A file of known findings, which do not make a night fail (docs/mornings.md).",
+        parser=local_folder,
+        metavar="FILE",
+        show_default="known.yml beside the results folder",
+    ),
+]
 Scenarios = Annotated[
     Path | None,
     folder_option("A folder with scenarios of your own, files *_test.py, which can be named too."),

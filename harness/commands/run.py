@@ -47,6 +47,7 @@ from harness.commands.options import (
     Cluster,
     Kafka,
     KafkaDir,
+    KnownFindings,
     Results,
     Scenarios,
     Verbose,
@@ -179,7 +180,7 @@ def list_scenarios(scenarios: Scenarios = None, *, as_json: AsJson = False) -> N
         raise typer.Exit(UsageError.exit_code)
 
 
-def analyze(
+def analyze(  # noqa: PLR0913 - the options of a command
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -208,6 +209,7 @@ def analyze(
         ),
     ] = None,
     *,
+    known: KnownFindings = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,10 +221,10 @@ def analyze(
     places = [place(run) for run in runs]
     require_store(store)
     require_options(master, conf or ())
+    options = [*options_of(is_verbose=is_verbose, as_json=as_json, known=known), "--engine", engine]
     require_programs()
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
-    options = [*options_of(is_verbose=is_verbose, as_json=as_json), "--engine", engine]
     if store is not None:
         options += ["--store", store]
     code = _judged(

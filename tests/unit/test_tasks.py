@@ -135,5 +135,8 @@ def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(tmp_path:
     assert len(rows) == 1 + findings
     assert (of_run["night"], of_run["scenario"]) == ("night 1", verdict["scenario"])
     assert (of_run["run_verdict"], of_run["engine"]) == ("pass", "DuckDB")
+    assert (of_run["suite"], of_run["parameters"], of_run["plan"]) == (None, "{}", "")
+    assert set(of_run["judged"]) < set(verdict["checks"])
+    assert {row["is_unexpected"] for row in rows if row["check"] is not None} <= {False}
     why = msgspec.json.decode(of_run["verdict_json"])["judging"]["why"]
     assert why.endswith("rows, up to the 20,000,000 that a task judges")

@@ -62,6 +62,7 @@ ROOMS_OF_ANALYSIS = [
     "judging",
     "large",
     "store",
+    "trends",
     "tasks",
     "opening",
     "early",

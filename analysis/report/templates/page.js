@@ -91,6 +91,19 @@ addEventListener("beforeprint", () => {
   for (const one of folded) one.open = true;
 });
 addEventListener("afterprint", () => { for (const one of folded) one.open = false; });
+// Puts a command beside its button into the clipboard.
+async function copy(button) {
+  const text = button.previousElementSibling, range = document.createRange();
+  range.selectNodeContents(text);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  try { await navigator.clipboard.writeText(text.textContent); }
+  catch { document.execCommand("copy"); }
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = "copy"; }, 1500);
+}
+for (const button of document.querySelectorAll("button[data-copy]"))
+  button.addEventListener("click", () => copy(button));
 const words = document.getElementById("words");
 if (words) explain(words);
 for (const table of document.querySelectorAll(".scroll > table")) label(table);

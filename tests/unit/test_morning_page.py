@@ -1,0 +1,262 @@
+"""The page of a night beside the nights before it, in simulated nights."""
+
+import re
+from pathlib import Path
+
+import pytest
+from browser import look, needs_chromium
+from pages_of import finding, unexpected
+
+from analysis.report.night_page import write_night
+from analysis.report.night_rows import Judged
+from analysis.report.outputs import write_night_outputs
+from analysis.trends.morning import morning
+from contract.known import Known, KnownFinding
+from contract.nights import Night, NightSummary, PlannedRun, RunStatus
+from contract.run_folder import RunFolder
+from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from studies.nights import (
+    CLUSTER,
+    SUITE,
+    Asked,
+    Lane,
+    Nights,
+    Planted,
+    day_of,
+    name_of,
+    rows_of,
+)
+from tests.descriptions import description_of, plan_of
+from tests.made import made
+
+LAST = 29
+SCENARIOS = (
+    "baseline",
+    "commit_epoch",
+    "zombie_leader",
+    "truncation_detection",
+    "coordinator_hunt",
+    "rolling_bounce",
+    "group_rebalance",
+    "stale_metadata",
+)
+LANES = [Lane(scenario, kafka) for scenario in SCENARIOS for kafka in ("4.4.0", "3.9.2")]
+LANES[2] = Lane("commit_epoch", waits=lambda night: 9.0 if night >= 22 else 2.0)
+LANES[14] = Lane("stale_metadata", runs=lambda night: night < 26)
+LANES += [Lane("random", repeat=3)]
+PLANTED = [
+    Planted("zombie_leader", lambda night: float(night == LAST), check="lost_record", client=None),
+    Planted("random", lambda night: float(night == LAST), check="skipped_record"),
+    Planted("coordinator_hunt", lambda night: 0.1 + 0.8 * (night > 22)),
+    Planted("rolling_bounce", lambda night: float(night in (12, 19, LAST)), client="java"),
+    Planted("truncation_detection", lambda night: 0.9 * (3 <= night < 18)),
+    Planted("stale_metadata", lambda _: 0.8),
+    Planted("group_rebalance", lambda night: float(night in (4, 9, 17, 23, LAST)), "3.9.2"),
+]
+KNOWN = Known(
+    Path("known.yml"),
+    (
+        KnownFinding(
+            check="stuck_consumer",
+            scenario="group_rebalance",
+            reason="a member without a partition is reported",
+            link="KAFKA-1",
+            expires=day_of(99),
+        ),
+        KnownFinding(check="reset", reason="old", link="KAFKA-2", expires=day_of(9)),
+    ),
+)
+
+
+def night_of(tmp_path: Path) -> tuple[Path, NightSummary]:
+    """The last of 30 simulated nights, with its runs' folders, its page and its outputs."""
+    rows = list(rows_of(Nights(LANES, PLANTED), 11))
+    told = morning(Asked(rows).until(name_of(LAST)), KNOWN, today=day_of(LAST))
+    path = tmp_path / "results" / "nightly" / name_of(LAST)
+    runs, judged = [], []
+    here = [row for row in rows if row["night"] == name_of(LAST) and "clients" in row]
+    for number, row in enumerate(here):
+        folder = RunFolder(path / row["run"])
+        folder.write_plan(plan_of(scenario=row["scenario"]))
+        folder.write_run(
+            description_of(
+                scenario=row["scenario"],
+                seed=row["seed"],
+                kafka=row["kafka"],
+                started_micros=row["started_micros"],
+                ended_micros=row["ended_micros"],
+            )
+        )
+        if row["scenario"] == "random":
+            (folder.path / "random.json").write_text("{}")
+        found = [
+            unexpected(finding(other["check"], cause=other["cause"]), number=other["number"])
+            for other in rows
+            if other["night"] == row["night"]
+            and other["run"] == row["run"]
+            and other.get("is_unexpected")
+        ]
+        verdict = made(
+            Verdict,
+            scenario=row["scenario"],
+            seed=row["seed"],
+            kafka=row["kafka"],
+            cluster=CLUSTER,
+            verdict=RunVerdict(row["run_verdict"]),
+            checks={
+                one.check: CheckResult(
+                    verdict=CheckVerdict.VIOLATED, evaluated=1, findings=1, examples=[one.first]
+                )
+                for one in found
+            },
+            unexpected=found,
+        )
+        judged.append(Judged(folder, verdict))
+        runs.append(planned(number, row["scenario"], row["kafka"], row["seed"], row["run"]))
+    runs.append(planned(len(here), "random", "4.4.0", 5, None))
+    night = Night(
+        schema=1,
+        suite=SUITE,
+        suite_sha256="0",
+        description="Every scenario, then random plans.",
+        cluster=CLUSTER,
+        seed=7,
+        command="fencepost nightly",
+        started_micros=here[0]["started_micros"],
+        runs=runs,
+    )
+    summary = write_night(path, night, judged, told)
+    write_night_outputs(path, summary, judged)
+    return path, summary
+
+
+def planned(number: int, scenario: str, kafka: str, seed: int, run: str | None) -> PlannedRun:
+    return PlannedRun(
+        id=f"{number:03}",
+        scenario=scenario,
+        parameters={},
+        kafka=kafka,
+        seed=seed,
+        repeat=0,
+        expect=RunVerdict.PASS,
+        rerun=f"fencepost run {scenario} --cluster {CLUSTER} --kafka {kafka} --seed {seed}",
+        status=RunStatus.PLANNED if run is None else RunStatus.DONE,
+        folder=None if run is None else run.removesuffix("/S/test/0"),
+        exit_code=None if run is None else 0,
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NightSummary]:
+    return night_of(tmp_path_factory.mktemp("nights"))
+
+
+def page_of(written: tuple[Path, NightSummary]) -> Path:
+    return written[0] / "report" / "index.html"
+
+
+def section(page: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL)
+    assert found is not None, name
+    return found[0]
+
+
+def test_the_first_screen_has_what_is_new_worse_known_and_never_ran(
+    written: tuple[Path, NightSummary],
+) -> None:
+    page = page_of(written).read_text()
+    assert section(page, "new").count('class="badge new"') == 2
+    assert "coordinator_hunt" in section(page, "worse")
+    assert "longest wait of fetches" in section(page, "worse")
+    assert section(page, "again").count('class="badge flaky"') == 1
+    assert "a member without a partition is reported (KAFKA-1)" in section(page, "known")
+    assert "1 planned runs never began" in section(page, "omitted")
+    assert "reset: expired on 2026-01-10" in page
+    assert "http" not in page
+
+
+def test_a_finding_has_its_story_its_plan_and_the_command_that_repeats_it(
+    written: tuple[Path, NightSummary],
+) -> None:
+    path, summary = written
+    page = section(page_of(written).read_text(), "new")
+    (found,) = [one for one in summary.morning.findings if one.check == "skipped_record"]
+    run = found.sightings[0].run
+    assert f'href="../{run}/report/index.html#finding-skipped_record-1"' in page
+    assert f'href="../{run}/random.json"' in page
+    assert (path / run / "random.json").is_file()
+    (row,) = [one for one in summary.runs if one.report == f"{run}/report/index.html"]
+    assert row.rerun.partition(" ")[2] in page
+    assert f"explain {path / run} skipped_record:1" in page
+    assert f"finding: &#34;{found.id}&#34;" in page
+
+
+def test_a_run_that_fails_by_known_findings_only_does_not_fail_the_night(
+    written: tuple[Path, NightSummary],
+) -> None:
+    path, summary = written
+    (row,) = [one for one in summary.runs if one.outcome == "known"]
+    assert (row.scenario, row.kafka) == ("group_rebalance", "3.9.2")
+    junit = (path / "report" / "junit.xml").read_text()
+    assert "known: stuck_consumer: a member without a partition is reported (KAFKA-1)" in junit
+    failures = junit.count("<failure")
+    unexpected_runs = [one for one in summary.runs if one.outcome == "unexpected"]
+    assert failures == len(unexpected_runs)
+
+
+def test_markdown_and_metrics_have_the_same_facts(written: tuple[Path, NightSummary]) -> None:
+    path, summary = written
+    text = (path / "report" / "summary.md").read_text()
+    assert text.count("| new |") == 2
+    assert "| regressed |" in text
+    metrics = (path / "report" / "metrics.txt").read_text()
+    for state in ("new", "known", "fixed", "gone"):
+        number = len([one for one in summary.morning.findings if one.state == state])
+        assert f'fencepost_night_findings{{state="{state}"}} {number}\n' in metrics
+
+
+def test_the_matrix_has_14_nights_and_a_line_for_each_trend(
+    written: tuple[Path, NightSummary],
+) -> None:
+    page = page_of(written).read_text()
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', section(page, "nights"), re.DOTALL)
+    assert {row.count('class="cell ') for row in rows} == {14}
+    assert len(rows) == len(written[1].morning.scenarios)
+    assert section(page, "trends").count("<polyline") == len(written[1].morning.trends)
+
+
+COPY = """
+  const copied = [];
+  Object.defineProperty(navigator, "clipboard", {
+    value: { writeText: async (text) => { copied.push(text); } },
+  });
+  const button = document.querySelector("#new button[data-copy]");
+  button.focus();
+  const is_reached = document.activeElement === button;
+  button.click();
+  await pause();
+  return [is_reached, copied, button.textContent];
+"""
+BEYOND = """
+  const edge = document.documentElement.getBoundingClientRect().right;
+  return [...document.querySelectorAll("body *")].filter((one) =>
+    visible(one) && !one.closest(".scroll, .figure, .story, pre, .unseen, .skip") &&
+    one.getBoundingClientRect().right > edge + 1).map((one) => one.outerHTML.slice(0, 90));
+"""
+
+
+@needs_chromium
+def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) -> None:
+    is_reached, copied, shown = look(page_of(written), COPY).result
+    assert is_reached
+    assert shown == "copied"
+    assert "fencepost run random --cluster embedded --kafka 4.4.0 --seed" in copied[0]
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1400])
+def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: int) -> None:
+    narrow = f"document.documentElement.style.width = '{width}px';"
+    seen = look(page_of(written), narrow + BEYOND, width=max(width, 500))
+    assert seen.result == []
+    assert seen.console == []
