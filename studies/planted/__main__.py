@@ -73,8 +73,14 @@ def seed_of(series: int, number: int) -> int:
 
 
 def read(folder: Path) -> Series:
-    """The state of a series."""
-    return msgspec.json.decode((folder / _FILE).read_bytes(), type=Series)
+    """The state of a series; what was found follows from the findings that its runs keep."""
+    series = msgspec.json.decode((folder / _FILE).read_bytes(), type=Series)
+    carried = []
+    for number, one in enumerate(series.carried):
+        (run,) = find_runs(folder / str(number))
+        again = msgspec.structs.replace(one, found=found_in(run), others=unexplained(run))
+        carried.append(again)
+    return msgspec.structs.replace(series, carried=carried)
 
 
 @app.command(name="next")

@@ -34,12 +34,14 @@ class Bug(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     checks: that are predicted to name it.
     groups: of which a finding of these checks is one of the bug; of any if there are none.
+    is_told: a permitted finding counts as well as a violation.
     """
 
     name: str
     what: str
     checks: list[Check]
     groups: list[str]
+    is_told: bool = False
 
 
 class Planted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -118,7 +120,7 @@ def found_in(run: RunFolder) -> list[Found]:
             row
             for row in rows
             if row["check"] in bug.checks
-            and row["verdict"] != FindingVerdict.UNDECIDED
+            and (row["verdict"] == FindingVerdict.VIOLATION or _is_told(bug, row["verdict"]))
             and (not bug.groups or row["group"] in bug.groups)
             and _is_of_acks_all(bug, row["evidence"])
         ]
@@ -129,6 +131,10 @@ def found_in(run: RunFolder) -> list[Found]:
                 **{name: worst[name] for name in ("check", "kind", "verdict", "cause")},
             )
     return list(found.values())
+
+
+def _is_told(bug: Bug, verdict: str) -> bool:
+    return bug.is_told and verdict == FindingVerdict.PERMITTED
 
 
 def _is_of_acks_all(bug: Bug, evidence: str) -> bool:

@@ -77,6 +77,16 @@ def test_a_bug_is_found_by_a_finding_of_its_check_and_group(tmp_path: Path) -> N
     assert unexplained(run) == ["stuck_consumer (k) asked"]
 
 
+def test_a_permitted_finding_counts_where_the_history_names_the_bug(tmp_path: Path) -> None:
+    permitted = {"verdict": "permitted"}
+    run = run_with(
+        tmp_path,
+        {"check": str(Check.COMMITTED_EPOCH_STALE), "group": "stale", **permitted},
+        {"check": str(Check.STALE_FETCHED_COMMIT), "group": "asked", **permitted},
+    )
+    assert [one.bug for one in found_in(run)] == ["stale epoch"]
+
+
 def test_a_loss_is_of_the_bug_if_it_was_acknowledged_by_all_in_sync(tmp_path: Path) -> None:
     lost = {"check": str(Check.LOST_RECORD)}
     one, all_in_sync = (msgspec.json.encode({"acks": acks}).decode() for acks in ("1", "all"))
