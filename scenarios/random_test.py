@@ -20,8 +20,8 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
-from harness.plans.draw import draw
 from harness.plans.plan import BROKERS, PLAN_FILE, TOPIC, RandomPlan, read_plan, written
+from harness.plans.steering import snapshot_at, steered
 from harness.plans.story import Story
 from harness.story.scenario import Scenario
 from harness.story.workload import commits_no_epochs, reader
@@ -55,10 +55,19 @@ class RandomScenario(Scenario):
         document="Kafka documentation, Design: Message Delivery Semantics",
     )
 
-    def test_random(self, plan: str = "") -> None:
-        """`plan`: the path of a kept plan; without one it is drawn from the seed."""
+    def test_random(self, plan: str = "", coverage: str = "") -> None:
+        """Carry out the plan of the seed.
+
+        `plan`: the path of a kept plan instead. `coverage`: that of a snapshot, by which the plan
+        is drawn towards what earlier runs have not reached.
+        """
         try:
-            drawn = read_plan(Path(plan)) if plan else draw(self.session.seed, self._testable())
+            snapshot = snapshot_at(Path(coverage)) if coverage else None
+            drawn = (
+                read_plan(Path(plan))
+                if plan
+                else steered(self.session.seed, self._testable(), snapshot)
+            )
         except UsageError as mistake:
             refuse(mistake)
             raise

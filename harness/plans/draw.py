@@ -7,25 +7,57 @@ from msgspec.structs import replace
 
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
+from contract.randomness import generator
 from contract.run_folder import GroupPlan, TopicPlan
-from harness.plans.plan import BROKERS, TOPIC, Do, RandomPlan, Step, When
+from harness.plans.plan import BROKERS, TOPIC, Do, Origin, RandomPlan, Step, When
 from harness.story.workload import reader, writer
 
-_FENCING = ("kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers")
+FENCING = ("kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers")
 """Their broker is fenced: leaders and coordinators move."""
 _REPLICATION, _CLIENTS, _BOUNCE = "cut-replication", "cut-clients", "bounce"
-_VERBS = (*_FENCING, _REPLICATION, _CLIENTS, _BOUNCE)
+_VERBS = (*FENCING, _REPLICATION, _CLIENTS, _BOUNCE)
 _VERBS_MIN = 3
 _FAULTS = range(2, 5)
 _HELD_MAX = 2
 _VALUES = range(200, 1501, 100)
 _STYLES = (CommitEpoch.RECORD, CommitEpoch.NONE, CommitEpoch.APPLICATION)
 _GROUPS = 4
+_CHANGED = 1 / 16
+"""The share of a plan's draws that a mutation changes."""
 
 
-def draw(seed: int, clients: Sequence[Client]) -> RandomPlan:
-    """Draw the plan of a seed, for the clients that the Kafka version has."""
-    return _Draw(seed, clients).plan()
+def draw(seed: int, clients: Sequence[Client], *, origin: Origin | None = None) -> RandomPlan:
+    """Draw the plan of a seed, for the clients that the Kafka version has.
+
+    With an `origin` its draws are those of another plan, but for some.
+    """
+    seeds = (seed,) if origin is None else origin.seeds
+    return replace(_Draw(seed, clients, numbers_of(seeds)).plan(), origin=origin)
+
+
+def numbers_of(seeds: Sequence[int]) -> Random:
+    """Return the random numbers of a seed, of which each further seed changes some."""
+    first, *changes = seeds
+    numbers = generator(first)
+    for seed in changes:
+        numbers = _Changed(numbers, generator(seed))
+    return numbers
+
+
+class _Changed(Random):
+    """The numbers of a generator, but for some, which another one gives."""
+
+    def __init__(self, numbers: Random, changes: Random) -> None:
+        super().__init__(0)
+        self._numbers, self._changes = numbers, changes
+
+    def random(self) -> float:
+        number = self._numbers.random()
+        return self._changes.random() if self._changes.random() < _CHANGED else number
+
+    def getrandbits(self, k: int, /) -> int:
+        number = self._numbers.getrandbits(k)
+        return self._changes.getrandbits(k) if self._changes.random() < _CHANGED else number
 
 
 class _Draw:
@@ -35,8 +67,8 @@ class _Draw:
     testing).
     """
 
-    def __init__(self, seed: int, clients: Sequence[Client]) -> None:
-        self._random = Random(seed)  # noqa: S311 - reproducible choices, not secrets
+    def __init__(self, seed: int, clients: Sequence[Client], numbers: Random) -> None:
+        self._random = numbers
         self._seed, self._clients = seed, sorted(clients)
         kept = [verb for verb in _VERBS if self._random.random() < 1 / 2]
         self._verbs = kept if len(kept) >= _VERBS_MIN else list(_VERBS)
@@ -104,8 +136,8 @@ class _Draw:
         held = {fault.partition(" ")[0] for fault in self._held.values()}
         if not held:
             return self._verbs
-        if topic.min_insync == 1 and held <= {*_FENCING}:
-            return [verb for verb in self._verbs if verb in _FENCING]
+        if topic.min_insync == 1 and held <= {*FENCING}:
+            return [verb for verb in self._verbs if verb in FENCING]
         return [] if _CLIENTS in held else [verb for verb in self._verbs if verb == _CLIENTS]
 
     def _inject(self, verb: str, topic: TopicPlan, groups: Sequence[GroupPlan]) -> Step:
@@ -119,7 +151,7 @@ class _Draw:
             )
         )
         step = self._when(Do.INJECT, fault=f"{verb} {target}")
-        is_deposed = verb in _FENCING and target.startswith("leader")
+        is_deposed = verb in FENCING and target.startswith("leader")
         self._led = partition if is_deposed else None
         return step
 

@@ -61,10 +61,22 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     group: str = ""
 
 
-class RandomPlan(msgspec.Struct, frozen=True, kw_only=True):
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plan is a mutation of.
+
+    parent: the hash of that plan (`contract.coverage.hash_of`).
+    seeds: that its draws follow from: that of a plan, and of the changes of each mutation since.
+    """
+
+    parent: str
+    seeds: tuple[int, ...]
+
+
+class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that a run of the scenario `random` does."""
 
     seed: int
+    origin: Origin | None = None
     topic: TopicPlan
     producer: ProducerPlan
     groups: tuple[GroupPlan, ...]

@@ -13,8 +13,8 @@ from contract.clients import clients_of
 from contract.program import run_program
 from contract.regular_files import replace_file
 from contract.run_folder import find_runs
-from harness.plans.draw import draw
 from harness.plans.plan import RandomPlan, written
+from harness.plans.steering import snapshot_at, steered
 from studies.planted.planting import Found, found_in, planted, unexplained, with_planted
 from studies.runs import collect, verdicts_of
 
@@ -89,6 +89,9 @@ def carry_out(
     *,
     seed: Annotated[int, typer.Option(help="Of the series.")] = 1,
     kafka: Annotated[str, typer.Option(help="Version of brokers and clients.")] = "4.4.0",
+    snapshot: Annotated[
+        Path | None, typer.Option(help="From which the plans are steered; uniform draws if none.")
+    ] = None,
 ) -> None:
     """Carry out the next plan of a series, and judge its run; exit 3 if the series is over."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +100,11 @@ def carry_out(
     if series.is_over:
         raise typer.Exit(3)
     number = len(series.carried)
-    drawn = draw(seed_of(series.seed, number), clients_of(series.kafka, java=series.kafka))
+    drawn = steered(
+        seed_of(series.seed, number),
+        clients_of(series.kafka, java=series.kafka),
+        None if snapshot is None else snapshot_at(snapshot),
+    )
     replace_file(folder / f"drawn-{number}.json", written(drawn))
     carried = _carried(drawn, folder / str(number), series.kafka)
     series = msgspec.structs.replace(series, carried=[*series.carried, carried])

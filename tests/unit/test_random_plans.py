@@ -99,7 +99,7 @@ def test_a_kept_plan_is_read_again(tmp_path: Path) -> None:
     ("step", "message"),
     [
         (Step(when=When.PROVED, do=Do.INJECT, fault="pause"), "no verb and target"),
-        (Step(when=When.PROVED, do=Do.INJECT, fault="smash leader:orders-0"), "no verb 'smash'"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="smash leader:orders-0"), "no verb smash"),
         (Step(when=When.PROVED, do=Do.HEAL, number=1), "heals fault 1, and 0 were injected"),
         (Step(when=When.PROVED, do=Do.REOPEN, group="g"), "the groups are "),
     ],
