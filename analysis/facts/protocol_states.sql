@@ -2,16 +2,13 @@
 about: |
   The protocol's state for a group and a partition that it reads, at each event of either: a change
   of the partition, of its log start, of the group's coordinator, of a member or of a transaction, a
-  stored commit, and the last response of a deposed leader.
+  stored commit, and the last response of a deposed leader. None where a table is missing.
 
   Events of one source are in its order. What other sources know of that time has two bounds: a
   value is known where everything within them agrees, and is `unknown` otherwise. An event is seen
   after it happened: a commit has itself as the last commit.
 subject: coverage
 kept: false
-optional: [leaderships, samples, leader_epochs, all_offsets, stored_commits, memberships,
-  group_events, transactions, sends, offset_commits, log_start_changes, log_start_reports,
-  log_bounds]
 columns: |
   group string
   topic string

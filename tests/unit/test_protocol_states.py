@@ -263,6 +263,13 @@ def test_each_state_is_reached_with_the_events_that_saw_them(make_trace: TraceMa
     assert next(row for row in reached if row["gap"] == "0")["first_micros"] == 4 * SECOND
 
 
-def test_a_run_without_the_metadata_log_has_no_states(make_trace: TraceMaker) -> None:
-    trace = make_trace({"committed_offsets": [stored(5, 0, 4)]}, missing=("leaderships",))
-    assert trace.ask("select * from reached_states") == []
+@pytest.mark.parametrize(
+    "table", ["leaderships", "committed_offsets", "group_events", "transactions", "samples"]
+)
+def test_where_a_table_is_missing_no_state_is_known(make_trace: TraceMaker, table: str) -> None:
+    rows = {
+        "leaderships": [elected(0, 1), coordinated(0, 1)],
+        "committed_offsets": [stored(5, 0, 4)],
+    }
+    assert make_trace(rows).ask("select * from reached_states")
+    assert make_trace(rows, missing=(table,)).ask("select * from reached_states") == []
