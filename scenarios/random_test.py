@@ -13,6 +13,8 @@ Source:  KIP-320, KIP-966, KAFKA-19902; swarm testing (Groce et al., ISSTA 2012)
 
 from pathlib import Path
 
+from ducktape.mark import parametrize
+
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.checks import Check
@@ -55,6 +57,7 @@ class RandomScenario(Scenario):
         document="Kafka documentation, Design: Message Delivery Semantics",
     )
 
+    @parametrize()  # ducktape gives what `--parameters` names to marked tests only
     def test_random(self, plan: str = "", coverage: str = "") -> None:
         """Carry out the plan of the seed.
 

@@ -1,11 +1,14 @@
 """Plans are drawn towards what no run reached, by the seed, the release and the snapshot alone."""
 
+import logging
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from ducktape.tests.loader import TestLoader
+from ducktape.tests.session import SessionContext
 
 from contract.clients import Client
 from contract.coverage import Coverage, Reached, State, hash_of, write_coverage
@@ -14,6 +17,7 @@ from contract.errors import UsageError
 from harness.plans.draw import draw
 from harness.plans.plan import Do, RandomPlan, written
 from harness.plans.steering import UNIFORM, goals_of, may_reach, snapshot_at, steered
+from scenarios import random_test
 
 CLIENTS = list(Client)
 SEEDS = range(300)
@@ -158,3 +162,13 @@ def test_what_is_no_snapshot_is_refused(tmp_path: Path) -> None:
     for name in ("other.json", "missing.json"):
         with pytest.raises(UsageError, match="is no coverage of a series"):
             snapshot_at(tmp_path / name)
+
+
+@pytest.mark.parametrize("given", [{"plan": "/kept.json"}, {"coverage": "/coverage.json"}, {}])
+def test_ducktape_gives_the_scenario_what_a_command_names_and_runs_nothing_else(
+    given: dict[str, str],
+) -> None:
+    session = SessionContext(session_id="s", results_dir="unused", cluster=None, globals={})
+    loader = TestLoader(session, logging.getLogger("s"), injected_args=given or None)
+    (only,) = loader.load([str(Path(random_test.__file__))])
+    assert only.injected_args == given
