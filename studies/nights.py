@@ -372,25 +372,27 @@ def _constant(share: float, _night: int) -> float:
     return share
 
 
-def count(histories: int, first: int) -> dict[str, Any]:
-    """The figures of a number of histories of each sort, with seeds from `first` on."""
+def count(planted: int, steady: int) -> dict[str, Any]:
+    """The figures of these numbers of histories, with planted changes and without any change."""
     right: dict[str, Counter[str]] = {name: Counter() for name in KINDS}
-    wrong: Counter[str] = Counter()
-    for seed in range(first, first + histories):
+    for seed in range(planted):
         for name, judged in planted_history(seed).items():
             right[name].update(what for what, is_right in judged.items() if is_right)
+    wrong: Counter[str] = Counter()
+    for seed in range(steady):
         wrong.update(name for name, is_marked in steady_history(seed).items() if is_marked)
     return {
-        "histories": histories,
         "nights": _LAST + 1,
+        "planted": planted,
         "right": {
             name: {what: right[name][what] for what in kind.right} for name, kind in KINDS.items()
         },
+        "steady": steady,
         "marked_without_a_change": {
             name: {
                 "nights": wrong[name],
-                "low": round(wilson(wrong[name], histories)[0], 3),
-                "high": round(wilson(wrong[name], histories)[1], 3),
+                "low": round(wilson(wrong[name], steady)[0], 3),
+                "high": round(wilson(wrong[name], steady)[1], 3),
             }
             for name in MARKS
         },
@@ -424,13 +426,13 @@ def on_spark(seed: int = 1) -> dict[str, Any]:
 def main() -> None:
     """Count, and keep the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=200)
-    parser.add_argument("--first", type=int, default=1, help="the first seed")
+    parser.add_argument("--planted", type=int, default=40)
+    parser.add_argument("--steady", type=int, default=200)
     parser.add_argument("--spark", action="store_true")
     given = parser.parse_args()
+    found = {"spark": on_spark()} if given.spark else count(given.planted, given.steady)
     kept = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    kept |= {"spark": on_spark()} if given.spark else count(given.histories, given.first)
-    FIGURES.write_text(json.dumps(kept, indent=2) + "\n")
+    FIGURES.write_text(json.dumps(kept | found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

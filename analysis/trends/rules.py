@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+import numpy as np
+
 ALPHA = 0.05
 RUNS_MAX = 60
 """Of a history; older ones say little of now."""
@@ -154,13 +156,12 @@ def _double_ranks(values: Sequence[float]) -> list[int]:
 
 @lru_cache(maxsize=10_000)
 def _sums_of_ranks(ranks: tuple[int, ...], last: int) -> dict[int, int]:
-    """How many choices of this number of ranks have each sum."""
-    chosen: list[Counter[int]] = [Counter({0: 1}), *(Counter[int]() for _ in range(last))]
+    """How many choices of this number of ranks have each sum; below 2**37 with RUNS_MAX of them."""
+    chosen = np.zeros((last + 1, sum(ranks[-last:]) + 1), dtype=np.int64)
+    chosen[0, 0] = 1
     for rank in ranks:
-        for count in range(last, 0, -1):
-            for total, ways in chosen[count - 1].items():
-                chosen[count][total + rank] += ways
-    return dict(chosen[last])
+        chosen[1:, rank:] += chosen[:-1, :-rank].copy()
+    return {int(total): int(chosen[last, total]) for total in np.flatnonzero(chosen[last])}
 
 
 def bound(tests: Sequence[Test]) -> float:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from browser import look, needs_chromium
 from pages_of import finding, unexpected
+from test_pages_in_browser import ACCESSIBILITY, KEYBOARD
 
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged
@@ -260,3 +261,11 @@ def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: i
     seen = look(page_of(written), narrow + BEYOND, width=max(width, 500))
     assert seen.result == []
     assert seen.console == []
+
+
+@needs_chromium
+def test_the_page_is_read_by_keyboard_and_has_contrast(
+    written: tuple[Path, NightSummary],
+) -> None:
+    assert look(page_of(written), ACCESSIBILITY).result == []
+    assert look(page_of(written), KEYBOARD).result == []
