@@ -1,6 +1,7 @@
 """What the page of a night shows of its morning: findings with their links and commands, trends."""
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from urllib.parse import quote
 from analysis.report.commands import pasted
 from analysis.report.matrix import row_name
 from analysis.report.stories import anchor
-from analysis.report.words import with_noun
 from contract.mornings import (
     FindingState,
     Morning,
@@ -27,6 +27,7 @@ NIGHTS_MAX = 14
 TRENDS_MAX = 200
 """Of the table of trends; `summary.json` has all."""
 _PLAN = "random.json"
+_PARAMETERS = "--parameters"
 _WIDTH, _HEIGHT, _EDGE = 120, 24, 2
 
 
@@ -183,12 +184,17 @@ def _shown(one: TrackedFinding, path: Path, by_run: dict[str, NightRow]) -> Show
 def _place(path: Path, run: str, name: str, row: NightRow) -> Place:
     check, _, number = name.partition(":")
     folder = as_word(path / run)
-    has_plan = (path / run / _PLAN).is_file()
+    plan = path.absolute() / run / _PLAN
+    has_plan = plan.is_file()
+    again = row.rerun
+    if has_plan and _PARAMETERS not in again:
+        # A seed draws another plan once other states of the protocol were reached.
+        again += f" {_PARAMETERS} {shlex.quote(json.dumps({'plan': str(plan)}))}"
     return Place(
         name=f"{row_name(row.scenario, row.parameters)}, Kafka {row.on}, seed {row.seed}",
         story=f"../{quote(row.report or '')}#{anchor(check, int(number))}",
         plan=f"../{quote(run)}/{_PLAN}" if has_plan else "",
-        again=pasted(row.rerun),
+        again=pasted(again),
         explain=pasted(f"fencepost explain {folder} {name}"),
     )
 
@@ -237,12 +243,3 @@ def _line(one: Trend) -> Line:
 
 def _by_change(one: Line) -> tuple[int, float, str]:
     return list(TrendChange).index(one.trend.change), one.trend.p, one.trend.measure
-
-
-def counted(view: MorningView) -> str:
-    """What there is, in a sentence."""
-    words = {"new": "new finding", "seen before": "finding seen before", "known": "known finding"}
-    return ", ".join(
-        with_noun(number, words[name]) if name in words else f"{number} {name}"
-        for name, number, _ in view.counts
-    )

@@ -187,7 +187,9 @@ def test_a_finding_has_its_story_its_plan_and_the_command_that_repeats_it(
     assert f'href="../{run}/random.json"' in page
     assert (path / run / "random.json").is_file()
     (row,) = [one for one in summary.runs if one.report == f"{run}/report/index.html"]
-    assert row.rerun.partition(" ")[2] in page
+    plan = path / run / "random.json"
+    assert f"{row.rerun.partition(' ')[2]} --parameters " in page
+    assert f"{{&#34;plan&#34;: &#34;{plan}&#34;}}" in page
     assert f"explain {path / run} skipped_record:1" in page
     assert f"finding: &#34;{found.id}&#34;" in page
 

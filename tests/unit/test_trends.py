@@ -21,6 +21,8 @@ from contract.known import Known, KnownFinding, known_beside, read_known
 from contract.mornings import FindingState, Morning, ScenarioHistory, TrackedFinding
 from studies.nights import (
     CLUSTER,
+    KINDS,
+    MARKS,
     SUITE,
     Asked,
     Lane,
@@ -28,7 +30,9 @@ from studies.nights import (
     Planted,
     day_of,
     name_of,
+    planted_history,
     rows_of,
+    steady_history,
     write_rows,
 )
 
@@ -319,6 +323,17 @@ def test_spark_reads_from_a_store_what_duckdb_does(spark: SparkSession, tmp_path
     assert found.chances
     other = history_of(spark, str(tmp_path), night=night, suite="other", cluster=CLUSTER)
     assert other.nights == []
+
+
+def test_planted_changes_are_right_after_30_nights() -> None:
+    found = planted_history(1)
+    assert [name for name, right in found.items() if not all(right.values())] == []
+    assert len(found) == len(KINDS)
+
+
+def test_a_history_without_a_change_has_no_mark() -> None:
+    assert set(steady_history(1)) == set(MARKS)
+    assert not any(steady_history(1).values())
 
 
 # known.yml.
