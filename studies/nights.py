@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
+import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 
@@ -408,19 +409,28 @@ def on_spark(seed: int = 1) -> dict[str, Any]:
     with TemporaryDirectory() as store:
         write_rows(rows, Path(store))
         spark = open_session()
-        began = time.monotonic()
+        began, used = time.monotonic(), _cpu_seconds()
         history = history_of(spark, store, night=name_of(_LAST), suite=SUITE, cluster=CLUSTER)
         read = time.monotonic() - began
         morning(history, Known(None), today=day_of(_LAST))
-        whole = time.monotonic() - began
+        whole, used = time.monotonic() - began, _cpu_seconds() - used
         close_session(spark)
     return {
         "runs": len(history.runs),
         "rows": len(rows),
         "seconds_of_statements": round(read, 1),
         "seconds": round(whole, 1),
+        "cpu_seconds": round(used, 1),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
     }
+
+
+def _cpu_seconds() -> float:
+    """The time of this process and of Spark's."""
+    here = psutil.Process()
+    times = [one.cpu_times() for one in (here, *here.children(recursive=True))]
+    return sum(one.user + one.system for one in times)
 
 
 def main() -> None:
