@@ -36,15 +36,27 @@ def read_finding(folder: RunFolder, check: str, number: int) -> Finding | None:
     Raises:
         RunFolderError: the file is damaged.
     """
+    found = _read(folder, [("check", "=", check), ("number", "=", number)])
+    return found[0] if found else None
+
+
+def read_violations(folder: RunFolder) -> list[Finding]:
+    """All violations of a run, expected ones among them; none if there is no file.
+
+    Raises:
+        RunFolderError: the file is damaged.
+    """
+    return _read(folder, [("verdict", "=", FindingVerdict.VIOLATION.value)])
+
+
+def _read(folder: RunFolder, wanted: list[tuple[str, str, object]]) -> list[Finding]:
     file = folder.report / FINDINGS_FILE
     if not file.is_file():
-        return None
+        return []
     try:
         with open_regular(file) as content:
-            wanted = [("check", "=", check), ("number", "=", number)]
             chosen = pq.read_table(content, filters=wanted)
-        rows = chosen.cast(FINDINGS).to_pylist()
-        return _finding(rows[0]) if rows else None
+        return [_finding(row) for row in chosen.cast(FINDINGS).to_pylist()]
     except (pa.ArrowException, OSError, ValueError, msgspec.DecodeError) as error:
         raise RunFolderError(f"{file} is not a valid file of findings: {error}") from error
 

@@ -15,6 +15,8 @@ from harness.commands.kafka import patch_app
 from harness.commands.load import consume, produce
 from harness.commands.new import app as new_app
 from harness.commands.nightly import compare, nightly
+from harness.commands.plans import app as plan_app
+from harness.commands.plans import random, replay, shrink
 from harness.commands.playground import fault, heal, playground, shell
 from harness.commands.prune import prune
 from harness.commands.reports import coverage, explain, open_page, report
@@ -38,8 +40,12 @@ app.add_typer(patch_app, name="patch")
 app.add_typer(clients_app, name="clients")
 app.add_typer(docker_app, name="docker")
 app.add_typer(new_app, name="new")
+app.add_typer(plan_app, name="plan")
 app.command(name="run")(run)
 app.command(name="nightly")(nightly)
+app.command(name="random")(random)
+app.command(name="replay")(replay)
+app.command(name="shrink")(shrink)
 app.command(name="compare")(compare)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)

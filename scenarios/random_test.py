@@ -11,18 +11,27 @@ Expect:  no violation, but for commits of kafka-python without an epoch. Safety 
 Source:  KIP-320, KIP-966, KAFKA-19902; swarm testing (Groce et al., ISSTA 2012).
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from ducktape.mark import parametrize
 
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
-from contract.checks import Check
 from contract.clients import Client
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
-from harness.plans.plan import BROKERS, PLAN_FILE, TOPIC, RandomPlan, read_plan, written
+from harness.plans.plan import (
+    BROKERS,
+    MUST_JUDGE,
+    PLAN_FILE,
+    TOPIC,
+    RandomPlan,
+    of_openings,
+    read_plan,
+    written,
+)
 from harness.plans.steering import snapshot_at, steered
 from harness.plans.story import Story
 from harness.story.scenario import Scenario
@@ -34,15 +43,7 @@ class RandomScenario(Scenario):
 
     topology = Topology(brokers=BROKERS, controllers=1)
     groups = tuple(reader(client, TOPIC, client=client, members=2) for client in Client)
-    must_judge = (
-        Check.LOST_RECORD,
-        Check.SKIPPED_RECORD,
-        Check.UNJUSTIFIED_RESET,
-        Check.LOST_COMMIT,
-        Check.COMMIT_REGRESSED,
-        Check.START_MISMATCH,
-        Check.HISTORY_COMPLETE,
-    )
+    must_judge = MUST_JUDGE
     answer = (
         "Of {sends.records outcome=ok:acknowledged record}, "
         "{lost_record.records verdict=violation} were lost, and "
@@ -79,6 +80,8 @@ class RandomScenario(Scenario):
             groups=drawn.groups,
             producers=[drawn.producer],
             expects=_known(drawn),
+            must_judge=of_openings(drawn),
+            topology=replace(self.topology, is_proxied=drawn.is_proxied),
         ) as run:
             (run.folder.path / PLAN_FILE).write_bytes(written(drawn))
             run.create(assignment=[1, 2, 3], is_spread=True)

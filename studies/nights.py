@@ -24,7 +24,6 @@ import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from analysis.comparison.statistics import wilson
 from analysis.engine.session import close_session
 from analysis.opening import open_session
 from analysis.store import STORED
@@ -35,6 +34,7 @@ from analysis.trends.rules import ALPHA
 from contract.known import Known, KnownFinding
 from contract.mornings import FindingState, Morning, Stability, TrackedFinding, TrendChange
 from contract.randomness import generator
+from contract.shares import wilson
 
 FIGURES = Path(__file__).resolve().parents[1] / "docs" / "data" / "nights.json"
 Row = dict[str, Any]

@@ -23,11 +23,11 @@ from typing import Annotated
 import msgspec
 import typer
 
-from analysis.comparison.statistics import wilson
 from bench.figures import grouped, is_kept, keep, kept, rendered
 from contract.errors import NodeError, UsageError
 from contract.program import run_program
 from contract.regular_files import replace_file
+from contract.shares import wilson
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
 from studies.handover import Story

@@ -15,7 +15,6 @@ from analysis.comparison.statistics import (
     detectable,
     judge_cells,
     smallest_p,
-    wilson,
 )
 from contract.comparisons import (
     Cell,
@@ -31,6 +30,7 @@ from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError
 from contract.nights import Night, PlannedRun
 from contract.run_folder import RunFolder, find_runs, has_runs
+from contract.shares import wilson
 from contract.verdicts import Verdict
 
 _BASES = [step / 20 for step in range(20)]

@@ -19,7 +19,6 @@ POWER = 0.8
 PERMUTATIONS_MAX = 20_000
 _SEED = 28
 """Of the permutations that are drawn if there are more: the same data give the same result."""
-_Z95 = 1.959963984540054
 _TIE = 1e-9
 _STEPS = 100
 
@@ -158,17 +157,6 @@ def holm_adjusted(p: Sequence[float]) -> list[float]:
     steps = [min(1.0, (len(p) - place) * p[cell]) for place, cell in enumerate(order)]
     found = _monotone(steps, order)
     return [found[cell] for cell in range(len(p))]
-
-
-def wilson(count: int, of: int) -> tuple[float, float]:
-    """Return the 95 % interval of Wilson of a share; (0, 1) without a case."""
-    if not of:
-        return 0.0, 1.0
-    share, z2 = count / of, _Z95 * _Z95
-    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
-    half = _Z95 * math.sqrt(share * (1 - share) / of + z2 / (4 * of * of)) / (1 + z2 / of)
-    low, high = max(0.0, middle - half), min(1.0, middle + half)
-    return (0.0 if count == 0 else low), (1.0 if count == of else high)
 
 
 def smallest_p(a: int, b: int) -> float:

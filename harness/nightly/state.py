@@ -210,7 +210,7 @@ def _unfinished(nights: Path, wanted: Wanted) -> Path | None:
 def _create(nights: Path, wanted: Wanted) -> Path:
     started_micros = time.time_ns() // 1000
     seed = new_seed() if wanted.seed is None else wanted.seed
-    path = _new_folder(nights, wanted.suite.name)
+    path = new_folder(nights, wanted.suite.name)
     night = Night(
         schema=SCHEMA,
         suite=wanted.suite.name,
@@ -227,11 +227,11 @@ def _create(nights: Path, wanted: Wanted) -> Path:
     return path
 
 
-def _new_folder(nights: Path, suite: str) -> Path:
-    """Create `<suite>-<stamp>`, with a number appended if that exists."""
+def new_folder(parent: Path, name: str) -> Path:
+    """Create `<name>-<stamp>`, with a number appended if that exists."""
     stamp, number = datetime.now(tz=UTC).strftime("%Y%m%d-%H%M%S"), 1
     while True:
-        path = nights / (f"{suite}-{stamp}" + (f"-{number}" if number > 1 else ""))
+        path = parent / (f"{name}-{stamp}" + (f"-{number}" if number > 1 else ""))
         try:
             path.mkdir()
         except FileExistsError:

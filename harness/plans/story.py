@@ -1,19 +1,27 @@
 """Carries out a plan on a run's cluster."""
 
+from collections.abc import Sequence
+
 from contract.errors import FaultError
 from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
 from contract.stages import Stage
-from harness.faults.fault import HeldFault
-from harness.faults.language import parse_fault
-from harness.faults.targets import parse_target
-from harness.plans.plan import TOPIC, Do, RandomPlan, Step, When, words_of
+from harness.faults.fault import Fault, HeldFault
+from harness.faults.overlap import require_compatible
+from harness.plans.plan import TOPIC, Do, RandomPlan, Step, When, fault_of, is_over
 from harness.story.consumers import members_of
 from harness.story.run import Run
 
 RECORDS_PER_SECOND = 500
-OFFSETS = "__consumer_offsets"
-_BOUNCE = "bounce"
+READ_SECONDS = 75
+"""Longer than `session.timeout.ms` and `group.consumer.session.timeout.ms`, 45 s: a member that was
+closed while its coordinator could not be reached keeps its partitions for so long."""
+OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
+
+
+def internal_topics(plan: RandomPlan) -> list[str]:
+    """The internal topics that the clients of a plan use."""
+    return [OFFSETS, TRANSACTIONS] if plan.producer.transactions else [OFFSETS]
 
 
 class Story:
@@ -23,8 +31,9 @@ class Story:
         """Nothing is started."""
         self._run, self._plan = run, plan
         self._incarnations = dict.fromkeys((group.group for group in plan.groups), 0)
-        self._faults: list[tuple[HeldFault, frozenset[int]] | None] = []
+        self._faults: list[HeldFault | None] = []
         self._epochs: dict[int, int] = {}
+        """By partition, when the last fault was injected; empty if it was left out."""
 
     def carry_out(self) -> None:
         """Take all steps, heal what holds, and let groups read to the log ends."""
@@ -39,10 +48,16 @@ class Story:
         for step in plan.steps:
             self._await(step)
             self._take(step)
-        run.settle(internal_topics=[OFFSETS])
+        run.settle(
+            internal_topics=[OFFSETS, *([TRANSACTIONS] if plan.producer.transactions else [])]
+        )
         run.workload.stop_producers()
         for group in plan.groups:
-            run.read_to_end([group], incarnation=self._incarnations[group.group])
+            run.read_to_end(
+                [group],
+                incarnation=self._incarnations[group.group],
+                timeout_seconds=READ_SECONDS,
+            )
 
     def _members(self) -> dict[str, list[str]]:
         return {
@@ -56,57 +71,80 @@ class Story:
         self._run.workload.start_reading(members, commit_epoch=CommitEpoch(group.commit_epoch))
 
     def _await(self, step: Step) -> None:
-        workload = self._run.workload
-        if step.when is When.ACKNOWLEDGED:
-            workload.await_acknowledged([self._plan.producer.producer], step.values)
-        elif step.when is When.COMMITTED:
-            workload.await_commits(self._members(), are_new=True)
-        elif step.when is When.EPOCH and step.partition in self._epochs:
-            epoch = self._epochs[step.partition]
-            self._run.await_epoch_above(self._plan.topic, [step.partition], epoch)
+        run, partition = self._run, step.partition
+        match step.when:
+            case When.ACKNOWLEDGED:
+                run.workload.await_acknowledged([self._plan.producer.producer], step.values)
+            case When.COMMITTED:
+                run.workload.await_commits(self._members(), are_new=True)
+            case When.EPOCH if self._epochs:
+                run.await_epoch_above(self._plan.topic, [partition], self._epochs[partition])
+            case When.ISR if self._epochs:
+                for broker in self._brokers_of_last():
+                    run.await_out_of_isr(TOPIC, partition, broker)
+            case When.IN_SYNC:
+                run.await_in_sync()
+            case When.COORDINATOR if self._epochs:
+                run.groups.await_coordinator(step.awaited, other_than=self._brokers_of_last())
+            case When.ASSIGNED:
+                run.groups.await_members(step.awaited, len(self._members()[step.awaited]))
+            case When.TRANSACTION:
+                run.await_transaction(self._plan.producer.producer)
+
+    def _brokers_of_last(self) -> Sequence[int]:
+        """The brokers of the last fault, while it holds."""
+        last = self._faults[-1]
+        return () if last is None else last.fault.target.brokers
 
     def _take(self, step: Step) -> None:
         if step.do is Do.INJECT:
-            self._inject(step)
+            self._inject(step.fault)
         elif step.do is Do.HEAL:
             self._heal(step.number)
         else:
-            self._reopen(next(one for one in self._plan.groups if one.group == step.group))
+            self._reopen(step.group)
 
-    def _inject(self, step: Step) -> None:
-        verb, target = words_of(step.fault, "a step")
-        busy = frozenset[int]().union(*(one[1] for one in self._faults if one))
+    def _inject(self, fault: str) -> None:
+        topic = self._plan.topic
+        before = {one: self._run.leader_epoch(TOPIC, one) for one in range(topic.partitions)}
         try:
-            servers = frozenset(parse_target(target).resolve(self._run.observer))
+            self._require_needed(fault)
+            held = self._run.inject(
+                fault_of(self._plan, fault, reopen=self._reopen), require=self._require_alone
+            )
         except FaultError as error:
-            self._leave_out(step.fault, str(error))
+            self._faults.append(None)
+            self._epochs = {}
+            self._run.phases.enter(Stage.HELD, f"left out: {fault}, since {error}")
             return
-        if servers & busy:
-            self._leave_out(step.fault, f"a fault holds on {sorted(servers & busy)} already")
-            return
-        self._epochs = {
-            partition: self._run.leader_epoch(TOPIC, partition)
-            for partition in range(self._plan.topic.partitions)
-        }
-        held = self._run.inject(parse_fault(verb, target))
-        self._faults.append((held, servers))
-        if verb == _BOUNCE:
+        self._faults.append(held)
+        self._epochs = before
+        if is_over(fault):
             self._heal(len(self._faults) - 1)
 
-    def _leave_out(self, fault: str, why: str) -> None:
-        self._faults.append(None)
-        self._epochs = {}
-        self._run.phases.enter(Stage.HELD, f"left out: {fault}, since {why}")
+    def _require_alone(self, new: Fault) -> None:
+        require_compatible(new, self._run.held, is_alone=True)
+
+    def _require_needed(self, fault: str) -> None:
+        """Refuse an election of a preferred leader that leads, or can't."""
+        verb, _, target = fault.partition(" ")
+        if verb != "elect":
+            return
+        partition = int(target.rpartition("-")[2])
+        preferred = self._run.observer.replicas(TOPIC, partition)[0]
+        state = self._run.observer.partition(TOPIC, partition)
+        if state is None or state.leader == preferred or preferred not in state.isr:
+            raise FaultError(f"broker {preferred} leads already, or is not in sync")
 
     def _heal(self, number: int) -> None:
-        if (holds := self._faults[number]) is not None:
-            holds[0].heal()
-            self._faults[number] = None
-        if not any(self._faults):
+        if (held := self._faults[number]) is not None:
+            held.heal()
+        if not self._run.held:
             self._run.phases.enter(Stage.HEALED, "no fault holds")
 
-    def _reopen(self, group: GroupPlan) -> None:
-        members = self._members()[group.group]
+    def _reopen(self, name: str) -> None:
+        group = next(one for one in self._plan.groups if one.group == name)
+        members = self._members()[name]
         self._run.workload.stop_reading(members)
         self._run.close(members)
         self._open(group)

@@ -21,9 +21,9 @@ from contract.program import unexpected
 from contract.run_folder import ProducerPlan, TopicPlan
 from harness.clients.command import Line, command, command_named
 from harness.faults.language import is_instant, parse_fault
+from harness.faults.overlap import described, names_of, require_compatible
 from harness.playground.chronicle import Happening, chronicle
 from harness.playground.load import LoadOrders
-from harness.playground.overlap import described, names_of, require_compatible
 from harness.playground.state import Answer, failed, views_of
 from harness.playground.status import Status, status_of
 from harness.story.run import Run

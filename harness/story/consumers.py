@@ -335,6 +335,19 @@ class Groups:
         """
         return self._observer.worker.call(ObserverRole.offsets_partition(group))
 
+    def await_coordinator(self, group: str, *, other_than: Sequence[int]) -> int:
+        """Wait until a group's coordinator is none of these brokers; returns it.
+
+        Raises:
+            WaitTimeoutError: it is one of them.
+        """
+        return self._observer.await_value(
+            lambda: self._observer.coordinator(group),
+            lambda coordinator: coordinator not in other_than,
+            what=f"{group} to have another coordinator than {list(other_than)}",
+            timeout_seconds=_STATE_SECONDS,
+        )
+
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
         return self._observer.worker.call(ObserverRole.committed(group))

@@ -41,6 +41,9 @@ from harness.story.wire import Wire
 from harness.story.workload import Workload, writer
 
 _CONSUME_SECONDS = 40
+_TRANSACTION_SECONDS = 60
+_ONGOING = "Ongoing"
+"""The state of an open transaction (`TransactionState`)."""
 _PRODUCE_SECONDS = 90
 _WRITER = "writer"
 _READINGS_MAX = 20
@@ -484,12 +487,18 @@ class Run:
             what=f"to be led under an epoch above {epoch}",
         )
 
-    def read_to_end(self, groups: Sequence[GroupPlan], *, incarnation: int = 1) -> None:
+    def read_to_end(
+        self,
+        groups: Sequence[GroupPlan],
+        *,
+        incarnation: int = 1,
+        timeout_seconds: float = _CONSUME_SECONDS,
+    ) -> None:
         """The final read: stop the workload, and let each group's members read to the log ends."""
         self.phases.enter(Stage.FINAL_READ, "groups read to the log ends")
         self.workload.end()
         members = list(members_of(groups, incarnation=incarnation))
-        ended = self.consume(members)
+        ended = self.consume(members, timeout_seconds=timeout_seconds)
         whole = [
             group
             for group in groups
@@ -515,6 +524,15 @@ class Run:
             self.observer.await_in_sync(topic.topic, topic.replication)
         for name in internal_topics:
             self.observer.await_in_sync(name, self.kafka.topology.internal_replicas)
+
+    def await_transaction(self, transactional_id: str) -> None:
+        """Wait until a producer's transaction is open, as its coordinator reports it."""
+        self.observer.await_value(
+            lambda: self.observer.transactions([transactional_id])[0],
+            lambda transaction: transaction.state == _ONGOING,
+            what=f"an open transaction of {transactional_id}",
+            timeout_seconds=_TRANSACTION_SECONDS,
+        )
 
     def end_history(self) -> None:
         """End the driver's history."""

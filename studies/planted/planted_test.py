@@ -7,6 +7,7 @@ Expect:  violations, which name the planted bugs.
 Source:  docs/coverage.md.
 """
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,10 @@ class PlantedScenario(Scenario):
         """`plan`: the path of a plan with what is planted."""
         given = read_plan(Path(plan))
         with self.running(
-            topics=[given.topic], groups=given.groups, producers=[given.producer]
+            topics=[given.topic],
+            groups=given.groups,
+            producers=[given.producer],
+            topology=dataclasses.replace(self.topology, is_proxied=given.is_proxied),
         ) as run:
             (run.folder.path / PLAN_FILE).write_bytes(written(given))
             create(run)

@@ -13,10 +13,9 @@ from contract.findings import FINDINGS_FILE
 from contract.outcomes import Manner
 from contract.run_folder import GroupPlan, MemberPlan, RunFolder
 from contract.verdicts import FindingVerdict
-from harness.plans.plan import RandomPlan, Step
+from harness.plans.plan import RandomPlan, Step, When, of_other_groups, waiting_for
 
 _FILE = Path(__file__).with_name("planted.yml")
-_COORDINATOR = "coordinator:"
 
 
 class PlantedGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,9 +83,14 @@ def with_planted(plan: RandomPlan) -> RandomPlan:
     }
     return replace(
         plan,
-        topic=replace(plan.topic, replication=len(what.partitions_on), min_insync=what.min_insync),
+        topic=replace(
+            plan.topic,
+            replication=len(what.partitions_on),
+            min_insync=what.min_insync,
+            unclean_election=False,
+        ),
         groups=tuple(_group(one, plan) for one in what.groups),
-        steps=tuple(_step(step, instead) for step in plan.steps),
+        steps=tuple(_step(step, instead, plan.topic.partitions) for step in plan.steps),
     )
 
 
@@ -103,12 +107,12 @@ def _group(one: PlantedGroup, plan: RandomPlan) -> GroupPlan:
     )
 
 
-def _step(step: Step, instead: dict[str, str]) -> Step:
-    verb, _, target = step.fault.partition(" ")
-    if target.startswith(_COORDINATOR):
-        group = instead[target.removeprefix(_COORDINATOR)]
-        return replace(step, fault=f"{verb} {_COORDINATOR}{group}")
-    return replace(step, group=instead[step.group]) if step.group else step
+def _step(step: Step, instead: dict[str, str], partitions: int) -> Step:
+    """A step about the planted groups; some have more members than there are partitions."""
+    mine = of_other_groups(step, instead)
+    members = {one.group: one.members for one in planted().groups}
+    is_never = mine.when is When.ASSIGNED and members[mine.awaited] > partitions
+    return waiting_for(mine, When.PROVED) if is_never else mine
 
 
 def found_in(run: RunFolder) -> list[Found]:

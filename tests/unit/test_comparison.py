@@ -25,13 +25,13 @@ from analysis.comparison.statistics import (
     permutations,
     smallest_p,
     statistic,
-    wilson,
 )
 from contract.builds import Choice, released
 from contract.comparisons import RESULT_FILE, Comparison, Outcome, Result, Side, Story
 from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
 from contract.run_folder import GroupPlan, RunFolder
+from contract.shares import wilson
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.run import Ended, run_remaining

@@ -30,10 +30,10 @@ from harness.commands.status import shown_status
 from harness.faults.broker_fault import witnesses
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.faults.language import parse_fault
+from harness.faults.overlap import names_of, require_compatible
 from harness.faults.rules import Rules
 from harness.playground.chronicle import chronicle, events_of, happenings
 from harness.playground.load import LoadOrders, produced_by
-from harness.playground.overlap import names_of, require_compatible
 from harness.playground.shape import SHAPE, shape_asked, shape_of
 from harness.playground.state import Playground
 from harness.playground.status import FaultState, ServerState, Status, partitions_of

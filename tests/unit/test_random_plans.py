@@ -1,28 +1,42 @@
 """Plans of the scenario random follow from the seed, and ask nothing that can not come."""
 
+from collections.abc import Iterator
 from hashlib import sha256
+from itertools import islice, pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from contract.clients import Client, clients_of
 from contract.errors import UsageError
 from contract.outcomes import CommitEpoch, Manner
-from harness.plans.draw import draw
-from harness.plans.plan import Do, RandomPlan, Step, When, read_plan, written
+from harness.plans.draw import WEIGHTS, draw, seeds
+from harness.plans.plan import (
+    HOLDS,
+    Do,
+    RandomPlan,
+    Step,
+    When,
+    is_over,
+    of_other_groups,
+    read_plan,
+    written,
+)
 
 CLIENTS = list(Client)
-PLANS = [draw(seed, CLIENTS) for seed in range(1000)]
+PLANS = [draw(seed, CLIENTS) for seed in range(1500)]
 FENCING = {"kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers"}
 UNREACHED = {"cut-clients", "cut-replication"}
 """While one of these holds, no value need be acknowledged."""
+PROPERTIES = {"reopen", "transactions", "acks=1", "unclean"}
 KEPT = {
-    1: "69e2136c416661c6",
-    2: "c24d9eddd027dee7",
-    7: "ce8b7e114b51b1a7",
-    19902: "9756d7ed5c9bb654",
-    2**31 - 1: "44987e7dbdd8b0a2",
+    1: "6255d3cf522377d6",
+    2: "5a318071d85de336",
+    7: "682266e8adbb1331",
+    19902: "1b878fc1bd5f9a9f",
+    2**31 - 1: "3b15bc341d61b196",
 }
 
 
@@ -30,15 +44,15 @@ def verb(step: Step) -> str:
     return step.fault.partition(" ")[0]
 
 
-def holding(plan: RandomPlan) -> list[tuple[Step, set[str]]]:
-    """Each step, and the verbs of the faults that hold before it."""
+def holding(plan: RandomPlan) -> list[tuple[Step, list[str]]]:
+    """Each step, and the faults that hold before it."""
     held: dict[int, str] = {}
     injected, found = 0, []
     for step in plan.steps:
-        found.append((step, set(held.values())))
+        found.append((step, list(held.values())))
         if step.do is Do.INJECT:
-            if verb(step) != "bounce":
-                held[injected] = verb(step)
+            if not is_over(step.fault):
+                held[injected] = step.fault
             injected += 1
         elif step.do is Do.HEAL:
             del held[step.number]  # each fault once, and while it holds
@@ -46,9 +60,27 @@ def holding(plan: RandomPlan) -> list[tuple[Step, set[str]]]:
     return found
 
 
+def verbs(held: list[str]) -> set[str]:
+    return {fault.partition(" ")[0] for fault in held}
+
+
+def behind(plan: RandomPlan) -> Iterator[tuple[Step, list[str], int]]:
+    """Each step, what holds before it, and the replicas that may be out of sync by then."""
+    lost = 0
+    for step, held in holding(plan):
+        lost = 0 if step.when is When.IN_SYNC else lost
+        yield step, held, lost
+        lost += {**dict.fromkeys(FENCING, 1), "bounce": 1, "cut-replication": 3}.get(verb(step), 0)
+
+
 @pytest.mark.parametrize(("seed", "digest"), KEPT.items())
 def test_a_seed_is_a_plan_byte_for_byte(seed: int, digest: str) -> None:
     assert sha256(written(draw(seed, CLIENTS))).hexdigest()[:16] == digest
+
+
+def test_a_series_has_the_seeds_of_its_seed() -> None:
+    assert list(islice(seeds(7), 3)) == list(islice(seeds(7), 3)) != list(islice(seeds(8), 3))
+    assert len(set(islice(seeds(7), 1000))) == 1000
 
 
 def test_the_order_of_clients_decides_nothing() -> None:
@@ -57,26 +89,83 @@ def test_the_order_of_clients_decides_nothing() -> None:
 
 def test_all_that_is_injected_is_healed_and_two_hold_at_most() -> None:
     for plan in PLANS:
-        assert max(len(held) for _, held in holding(plan)) <= 2
+        most = 3 if plan.topic.unclean_election else 2
+        assert max(len(held) for _, held in holding(plan)) <= most
         assert 2 <= sum(step.do is Do.INJECT for step in plan.steps) <= 4
+
+
+def test_a_third_fault_is_a_disaster_that_the_topic_declares() -> None:
+    third = [
+        (plan, step, held)
+        for plan in PLANS
+        for step, held in holding(plan)
+        if step.do is Do.INJECT and len(held) == 2
+    ]
+    assert len(third) >= 5
+    for plan, step, held in third:
+        assert plan.topic.unclean_election
+        assert {verb(step), *verbs(held)} <= {"kill", "stop"}
 
 
 def test_a_step_waits_for_nothing_that_the_faults_prevent() -> None:
     for plan in PLANS:
-        for step, held in holding(plan):
-            if held & UNREACHED:
+        for step, held, lost in behind(plan):
+            if verbs(held) & UNREACHED:
+                assert step.when is When.PROVED
+            if verbs(held) & FENCING and lost > 3 - plan.topic.min_insync:
                 assert step.when is When.PROVED
             if plan.topic.min_insync == 2:
-                assert len(held & FENCING) <= 1
-            assert step.when is not When.COMMITTED or not held
+                assert sum(fault.partition(" ")[0] in FENCING for fault in held) <= 1
+            if step.when in (When.COMMITTED, When.ASSIGNED, When.IN_SYNC, When.TRANSACTION):
+                assert not held
 
 
-def test_faults_overlap_and_every_verb_and_state_is_drawn() -> None:
+def test_a_state_is_awaited_that_the_last_fault_leads_to() -> None:
+    for plan in PLANS:
+        last = ""
+        for step in plan.steps:
+            if step.when is When.EPOCH:
+                assert last.endswith(f"leader:orders-{step.partition}")
+            if step.when is When.COORDINATOR:
+                assert last.partition(" ")[2] == f"coordinator:{step.awaited}"
+            if step.when in (When.ISR, When.COORDINATOR):
+                assert last.partition(" ")[0] in ("kill", "stop", "pause")
+            if step.do is Do.INJECT:
+                last = step.fault
+
+
+def test_a_held_response_is_released_before_another_fault_begins_or_ends() -> None:
+    seen = 0
+    for plan in PLANS:
+        steps = holding(plan)
+        for (step, _), (_, held) in pairwise(steps):
+            if step.do is Do.INJECT and verb(step) in HOLDS:
+                assert verbs(held) == {verb(step)}
+                seen += 1
+        for step, held in steps:
+            if verbs(held) & {*HOLDS}:
+                assert len(held) <= 2
+                assert step.do is not Do.REOPEN
+                assert plan.is_proxied
+    assert seen > 100
+
+
+def test_faults_overlap_and_every_kind_and_state_is_drawn() -> None:
     steps = [(step, held) for plan in PLANS for step, held in holding(plan)]
-    assert sum(step.do is Do.INJECT and bool(held) for step, held in steps) > 200
-    assert {verb(step) for step, _ in steps} - {""} == FENCING | UNREACHED | {"bounce"}
+    assert sum(step.do is Do.INJECT and bool(held) for step, held in steps) > 300
+    assert {verb(step) for step, _ in steps} - {""} == {*WEIGHTS} - PROPERTIES
     assert {step.when for step, _ in steps} == set(When)
     assert {step.do for step, _ in steps} == set(Do)
+    assert {plan.producer.acks for plan in PLANS} == {"all", "1"}
+    assert {plan.topic.unclean_election for plan in PLANS} == {True, False}
+    assert 0 < sum(plan.producer.transactions is not None for plan in PLANS) < len(PLANS)
+
+
+def test_each_seed_leaves_kinds_out() -> None:
+    drawn = [{verb(step) for step in plan.steps} for plan in PLANS]
+    cuts = {"cut-clients"}
+    assert not any(cuts & of and {*HOLDS} & of for of in drawn)
+    assert sum("kill" in of for of in drawn) < len(drawn) / 2
 
 
 def test_groups_have_what_their_clients_can() -> None:
@@ -87,30 +176,85 @@ def test_groups_have_what_their_clients_can() -> None:
     assert {group.client for group in groups} == {*CLIENTS}
     older = draw(3, [Client(one) for one in clients_of("3.9.2", java="3.9.2")])
     assert Client.JAVA_CONSUMER not in {group.client for group in older.groups}
+    for plan in PLANS:
+        of_java = {group.group for group in plan.groups if group.client.startswith("java")}
+        for step in plan.steps:
+            if verb(step) == "rebalance":
+                assert (step.when, step.awaited in of_java) == (When.ASSIGNED, True)
 
 
 def test_a_kept_plan_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "random.json"
-    file.write_bytes(written(PLANS[0]))
-    assert read_plan(file) == PLANS[0]
+    for plan in PLANS[:100]:
+        file.write_bytes(written(plan))
+        assert read_plan(file) == plan
 
 
 @pytest.mark.parametrize(
     ("step", "message"),
     [
         (Step(when=When.PROVED, do=Do.INJECT, fault="pause"), "no verb and target"),
-        (Step(when=When.PROVED, do=Do.INJECT, fault="smash leader:orders-0"), "no verb smash"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="smash leader:orders-0"), "'?smash'?"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="elect partition:x"), "no target of elect"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="kill leader:orders-9"), "no partition orders"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="kill leader:other-0"), "no topic other"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="kill coordinator:x"), "there is no group x"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="kill broker:4"), "no broker 4"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="fence transactional.id:x"), "no producer of"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="expire topic:other"), "no target of expire"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="expire topic:orders"), "topic that `deletes`"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="hold-fetch group:g"), "with is_proxied"),
+        (Step(when=When.PROVED, do=Do.INJECT, fault="hold-fetch topic:g"), "no target of hold"),
         (Step(when=When.PROVED, do=Do.HEAL, number=1), "heals fault 1, and 0 were injected"),
         (Step(when=When.PROVED, do=Do.REOPEN, group="g"), "the groups are "),
+        (Step(when=When.ASSIGNED, awaited="g", do=Do.HEAL), "waits for group 'g'"),
+        (Step(when=When.EPOCH, partition=7, do=Do.HEAL), "no partition orders-7"),
+        (Step(when=When.ACKNOWLEDGED, do=Do.HEAL), "waits for 0 values"),
+        (Step(when=When.TRANSACTION, do=Do.HEAL), "and the producer has none"),
     ],
 )
 def test_a_plan_that_can_not_be_carried_out_is_refused(
     step: Step, message: str, tmp_path: Path
 ) -> None:
+    plain = next(
+        one
+        for one in PLANS
+        if not one.topic.deletes and not one.is_proxied and one.producer.transactions is None
+    )
     file = tmp_path / "random.json"
-    file.write_bytes(written(msgspec.structs.replace(PLANS[0], steps=(step,))))
+    file.write_bytes(written(replace(plain, steps=(step,))))
     with pytest.raises(UsageError, match=message):
         read_plan(file)
+
+
+def test_a_fault_is_healed_once(tmp_path: Path) -> None:
+    plan = next(one for one in PLANS if one.steps[-1].do is Do.HEAL)
+    file = tmp_path / "random.json"
+    file.write_bytes(written(replace(plan, steps=(*plan.steps, plan.steps[-1]))))
+    with pytest.raises(UsageError, match="of which none hold"):
+        read_plan(file)
+
+
+def test_each_member_of_an_awaited_group_has_a_partition(tmp_path: Path) -> None:
+    plan = next(one for one in PLANS if any(step.when is When.ASSIGNED for step in one.steps))
+    file = tmp_path / "random.json"
+    file.write_bytes(
+        written(replace(plan, groups=tuple(replace(one, members=9) for one in plan.groups)))
+    )
+    with pytest.raises(UsageError, match="it has 9 members, and the topic"):
+        read_plan(file)
+
+
+def test_a_step_is_about_other_groups() -> None:
+    names = {"a": "b"}
+    step = Step(when=When.ASSIGNED, awaited="a", do=Do.INJECT, fault="kill coordinator:a")
+    assert of_other_groups(step, names) == replace(step, awaited="b", fault="kill coordinator:b")
+    held = Step(when=When.PROVED, do=Do.INJECT, fault="hold-fetch group:a")
+    assert of_other_groups(held, names) == replace(held, fault="hold-fetch group:b")
+    opened = Step(when=When.PROVED, do=Do.REOPEN, group="a")
+    assert of_other_groups(opened, names) == replace(opened, group="b")
+    other = Step(when=When.PROVED, do=Do.INJECT, fault="kill leader:orders-0")
+    assert of_other_groups(other, names) == other
 
 
 def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
@@ -118,3 +262,11 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
     for name in ("random.json", "missing.json"):
         with pytest.raises(UsageError, match="is no plan"):
             read_plan(tmp_path / name)
+
+
+def test_a_plan_of_an_earlier_release_has_no_proxy(tmp_path: Path) -> None:
+    plan = next(one for one in PLANS if not one.is_proxied)
+    assert "is_proxied" not in msgspec.to_builtins(plan)
+    file = tmp_path / "random.json"
+    file.write_bytes(msgspec.json.encode(plan))
+    assert read_plan(file) == plan

@@ -41,8 +41,8 @@ FLOORS = [
     "faults",
     "invocation",
     "story",
-    "plans",
     "session",
+    "plans",
     "playground",
     "nightly",
     "commands",
@@ -67,6 +67,7 @@ ROOMS_OF_ANALYSIS = [
     "opening",
     "early",
     "cli",
+    "series",
     "linting",
     "__main__",
 ]

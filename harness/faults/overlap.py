@@ -10,20 +10,25 @@ _SILENCING = {Verb.KILL, Verb.STOP, Verb.PAUSE, Verb.WIPE, Verb.FILL}
 """After these a server, or a worker, does nothing until the heal."""
 
 
-def require_compatible(new: Fault, held: Sequence[HeldFault]) -> None:
+def require_compatible(new: Fault, held: Sequence[HeldFault], *, is_alone: bool = False) -> None:
     """Refuse a fault that can have no effect beside those that hold; its target is resolved.
+
+    With `is_alone` a server or worker has one fault at a time: what heals one may wait for a state
+    that another prevents, as a start of a broker whose packets are dropped.
 
     Raises:
         TargetError: one of its servers, or its worker, is out of service by another fault, or has
-            the same fault.
+            the same fault; with `is_alone`, has any.
     """
     for one in held:
-        shared = _places(new) & _places(one.fault)
+        shared = ", ".join(sorted(_places(new) & _places(one.fault)))
         if shared and (one.fault.verb in _SILENCING or one.fault.verb == new.verb):
             raise TargetError(
-                f"{new.verb} {new.target} can have no effect on {', '.join(sorted(shared))} while "
+                f"{new.verb} {new.target} can have no effect on {shared} while "
                 f"{described(one)} holds; heal that first: fencepost heal {one.number}"
             )
+        if shared and is_alone:
+            raise TargetError(f"{described(one)} holds on {shared} already")
 
 
 def described(held: HeldFault) -> str:

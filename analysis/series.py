@@ -1,0 +1,60 @@
+"""Judges runs as they end: a program to which one process names them one after the other.
+
+A line of standard input is the folder of a run, as JSON. When the run is judged and its report is
+written, the program prints a line of JSON: why it could not be judged, or an empty string. When
+standard input closes, it writes the page of all, and the store. Spark is opened only for that: a
+run of a series is judged in this process, as in a task (docs/decisions/0035).
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from analysis.engine.session import close_session
+from analysis.opening import open_session
+from analysis.prepare import ensure
+from analysis.report.night_rows import Judged
+from analysis.report.outputs import write_session_outputs
+from analysis.report.session_page import write_session
+from analysis.store import write_store
+from analysis.tasks import Share, judge_here
+from contract.program import run_program
+from contract.run_folder import RunFolder
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_WHY = "a run of a series"
+
+
+@app.command()
+def series(
+    home: Annotated[Path, typer.Argument(help="The folder of the series.")],
+    store: Annotated[
+        str | None, typer.Option(help="Folder of the store of all findings and verdicts.")
+    ] = None,
+) -> None:
+    """Judge runs that are named on standard input, until it closes."""
+    ensure()
+    judged: list[Judged] = []
+    # What libraries print must not come between the responses.
+    with os.fdopen(os.dup(1), "w") as responses:
+        os.dup2(2, 1)
+        for line in sys.stdin:
+            one = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))), _WHY)
+            judged.append(one)
+            responses.write(json.dumps(one.error or "") + "\n")
+            responses.flush()
+    write_session(home, judged)
+    write_session_outputs(home, judged)
+    stored = [(one, str(one.folder.path)) for one in judged if one.verdict is not None]
+    if store is not None and stored:
+        spark = open_session()
+        write_store(spark, stored, store)
+        close_session(spark)
+
+
+if __name__ == "__main__":
+    run_program(app)
