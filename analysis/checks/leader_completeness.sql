@@ -3,7 +3,8 @@ id: G2
 definition: A leader was elected without records that were committed in an earlier epoch.
 explanation: A later epoch starts below an offset of which the earlier one's leader had reported
   that it is below the high watermark, or that a consumer was delivered, or that was acknowledged
-  with acks=all and is lost; or its leader's log had nothing of the earlier epoch.
+  with acks=all and is lost; or its leader's log had nothing of the earlier epoch. A delivery after
+  an unclean election of a later one does not count, as it may have brought the record back.
 permitted: by an election that permits the loss.
 undecided: its election is not known.
 evaluates: each epoch with committed records and a later epoch.
@@ -30,8 +31,10 @@ with reports as (
   from samples
   where broker = leader and log_end_offset >= 0
   union all
-  select topic, partition, leader_epoch, last_offset + 1, at_micros
-  from deliveries
+  select d.topic, d.partition, leader_epoch, last_offset + 1, d.at_micros
+  from deliveries as d left anti join elections as e
+    on (e.topic, e.partition) = (d.topic, d.partition) and e.permits is not null
+      and e.epoch > leader_epoch + 1 and e.at_micros <= d.at_micros + :clock_micros
   where leader_epoch >= 0
   union all
   select topic, partition, acknowledged_epoch, last_offset + 1, answered_micros

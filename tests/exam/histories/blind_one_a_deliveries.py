@@ -62,6 +62,16 @@ def branch_of_a_broker_that_never_rejoined_is_back(h: History) -> None:
 
 
 @asks(
+    "A broker that never rejoined is elected uncleanly: its records of acks=1, which no other "
+    "broker had, are delivered only then.",
+    source=UNCLEAN + "; acks=1 promises nothing of the followers",
+    expects={"leader_completeness": PERMITTED, "lost_record": PERMITTED},
+)
+def branch_that_was_not_committed_is_back(h: History) -> None:
+    old_leader_returns(h, rejoined=False, committed=False)
+
+
+@asks(
     "A broker joins the in-sync replicas with the tail that it should have cut, and is elected.",
     source=TRUNCATION + "; " + REPLICATION,
     expects={
@@ -307,21 +317,26 @@ def two_elections(h: History, *, kept: int, alone: int | None = None) -> None:
         h.log(broker, *spans, sequences={50: 100, kept: 200}, high_watermark=kept + 40, at=2.0)
 
 
-def old_leader_returns(h: History, *, rejoined: bool) -> None:
+def old_leader_returns(h: History, *, rejoined: bool, committed: bool = True) -> None:
     """Epoch 0 of broker 1 has 0 to 99, epoch 1 of broker 2 50 to 79; then broker 1 leads again.
 
     Its log has epoch 0 as before, and its own epoch starts at 100. With `rejoined` it was in the
     in-sync replicas by then, though it had not cut its tail; else it is elected uncleanly. A group
-    reads all of this, notices the first truncation, and reads 80 to 99 of epoch 0 at the end.
+    reads all of this, notices the first truncation, and reads 80 to 99 of epoch 0 at the end. If
+    not `committed`, 50 to 99 of epoch 0 had acks=1, and the election of broker 2 is clean.
     """
     h.topic(unclean_election=True)
     h.group()
     begun(h)
     h.sent(0, 49, at=2.0)
     watched(h, 1, 50, times=(5.0,))
-    h.led(1, 0, at=8.0, isr=(1,))
-    h.sent(50, 99, at=10.0)
-    watched(h, 1, 100, times=(11.0, 16.0), isr=(1,))
+    if committed:
+        h.led(1, 0, at=8.0, isr=(1,))
+        h.sent(50, 99, at=10.0)
+        watched(h, 1, 100, times=(11.0, 16.0), isr=(1,))
+    else:
+        h.sent(50, 99, at=10.0, acks="1")
+        watched(h, 1, 50, times=(11.0, 16.0))
     back = 30.0 if rejoined else 44.5
     h.fault("kill", h.on_broker(1), injected=18.0, proved=21.0, heal_began=back - 1, healed=back)
     h.registered(1, at=21.0, is_fenced=True)
@@ -350,15 +365,16 @@ def old_leader_returns(h: History, *, rejoined: bool) -> None:
     for broker in (1, 2):
         spans = ((0, 99, 0), (100, 119, epoch))
         h.log(broker, *spans, sequences={100: 130}, high_watermark=120, at=2.0)
-    _reads_both_branches(h, epoch)
+    _reads_both_branches(h, epoch, committed=committed)
 
 
-def _reads_both_branches(h: History, epoch: int) -> None:
+def _reads_both_branches(h: History, epoch: int, *, committed: bool) -> None:
     """What the group of `old_leader_returns` is delivered and commits."""
     reads_to(h, 49)
-    h.polled(50, 99, at=12.0)
-    h.commit(100, 0, at=14.0, brokers=(1, 2), generation=1)
-    h.reset("truncation", 100, 50, at=24.0, epoch=0, member="1")
+    if committed:
+        h.polled(50, 99, at=12.0)
+        h.commit(100, 0, at=14.0, brokers=(1, 2), generation=1)
+        h.reset("truncation", 100, 50, at=24.0, epoch=0, member="1")
     h.polled(50, 79, at=27.0, epoch=1, sequence=100)
     h.commit(80, 1, at=29.0, brokers=(1, 2), generation=1)
     h.polled(80, 99, at=50.0)
