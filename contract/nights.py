@@ -19,6 +19,8 @@ from contract.verdicts import CheckVerdict, RunVerdict
 NIGHT_FILE = "night.json"
 RANDOM = "random"
 """The scenario whose plan its seed decides, and the suite that has it."""
+COVERAGE_PARAMETER = "coverage"
+"""Of that scenario: the path of the snapshot by which plans are drawn."""
 SESSION_FILE = "ducktape.log"
 """Every session's folder has it."""
 _LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8

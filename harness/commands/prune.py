@@ -12,7 +12,7 @@ from contract.regular_files import is_below
 from contract.terminal import Terminal
 from harness.commands.nightly import NIGHTS
 from harness.commands.options import RESULTS, Results
-from harness.nightly.room import gigabytes, judged_runs, megabytes, remove_raw_data, size_of
+from harness.nightly.room import in_words, judged_runs, remove_raw_data, size_of
 from harness.nightly.state import all_nights, hold
 
 _console = Terminal()
@@ -58,6 +58,6 @@ def prune(
                     count += bool(data)
         total += freed
         if freed:
-            _console.print(f"{path.name}: {megabytes(freed)}", highlight=False)
+            _console.print(f"{path.name}: {in_words(freed)}", highlight=False)
     what = "would be removed" if is_dry_run else "were removed"
-    _console.print(f"raw data of {count} runs {what}: {gigabytes(total)}", highlight=False)
+    _console.print(f"raw data of {count} runs {what}: {in_words(total)}", highlight=False)

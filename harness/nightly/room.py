@@ -56,7 +56,7 @@ def _note_on_page(run: RunFolder, freed: int) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime())
     note = (
         f'<p class="left" id="removed">The raw data and tables of this run were removed on {day}, '
-        f"{megabytes(freed)}. What is on this page stays; the run can't be judged again.</p>"
+        f"{in_words(freed)}. What is on this page stays; the run can't be judged again.</p>"
     )
     text = page.read_text()
     if 'id="removed"' not in text:
@@ -102,9 +102,9 @@ class Budget:
         """Say what is lacking where only a share of the budget may be used."""
         used, free = size_of(self.night), shutil.disk_usage(self.night).free
         if used > self.bytes_max * share:
-            return f"it takes {gigabytes(used)} of the {gigabytes(self.bytes_max)} of --disk"
+            return f"it takes {in_words(used)} of the {in_words(self.bytes_max)} of --disk"
         if free * share < FREE_BYTES_MIN:
-            return f"{gigabytes(free)} are free on its disk, and a run may need 1 GB"
+            return f"{in_words(free)} are free on its disk, and a run may need 1 GB"
         return None
 
 
@@ -113,11 +113,6 @@ def default_budget(night: Path) -> int:
     return int((size_of(night) + shutil.disk_usage(night).free) * _SHARE_OF_FREE)
 
 
-def gigabytes(count: int) -> str:
-    """Return a size such as `1.5 GB`."""
-    return f"{count / GIGABYTE:.1f} GB"
-
-
-def megabytes(count: int) -> str:
-    """Return a size such as `12 MB`."""
-    return f"{count / 10**6:.0f} MB"
+def in_words(count: int) -> str:
+    """Return a size such as `1.5 GB` or `12 MB`."""
+    return f"{count / GIGABYTE:.1f} GB" if count >= GIGABYTE else f"{count / 10**6:.0f} MB"

@@ -192,6 +192,12 @@ def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, repor
     assert reported in (tmp_path / "report" / "index.html").read_text()
 
 
+def test_a_random_run_is_not_named_by_its_snapshot(tmp_path: Path) -> None:
+    done = planned(1, parameters={"coverage": "/results/nightly/n/coverage.json"})
+    summary = write_night(tmp_path, night([done]), [judged(tmp_path, done)])
+    assert summary.runs[0].parameters == {}
+
+
 def test_a_run_that_never_ran_is_named_and_leaves_the_night_undecided(tmp_path: Path) -> None:
     done, late = planned(1), planned(2, status=RunStatus.OMITTED, folder=None, error="no time")
     summary = write_night(tmp_path, night([done, late]), [judged(tmp_path, done)])

@@ -180,7 +180,7 @@ def test_what_is_unexpected_or_undecided_stays_and_no_run_begins(tmp_path: Path)
     outcomes = [UNEXPECTED, UNDECIDED, EXPECTED]
     night = night_in(tmp_path, "n", outcomes)
     lack = budget(night, 1, outcomes).make_room()
-    assert lack == "it takes 0.0 GB of the 0.0 GB of --disk"
+    assert lack == "it takes 2 MB of the 1 MB of --disk"
     assert removed(night) == ["003"]
 
 
@@ -226,7 +226,7 @@ def test_the_newest_nights_of_each_suite_stay_whole(results: Path) -> None:
     said = prune(results, "--keep", "3")
     assert pruned(results) == {"smoke-1": ["001"], "other-1": ["001"]}
     assert "smoke-1: 1 MB" in said
-    assert "raw data of 2 runs were removed: 0.0 GB" in said
+    assert "raw data of 2 runs were removed: 2 MB" in said
     assert (results / "judged" / "part").read_text() == "stored"
     assert (results / "nightly" / "smoke-1" / "report" / "summary.json").exists()
 
