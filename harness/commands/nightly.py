@@ -316,7 +316,7 @@ def _carry_out(
 
 
 def _keep_coverage(results: Path) -> None:
-    """Write what the random runs of all nights reached, by which those of the next one are drawn."""
+    """Write what the runs of all nights reached, by which the next random plans are drawn."""
     words = ["--out", str(results / COVERAGE_FILE), "--", str(results / NIGHTS)]
     command = tethered(python("analysis.report.coverage", *words))
     try:
