@@ -430,7 +430,7 @@ def _cpu_seconds() -> float:
     """The time of this process and of Spark's."""
     here = psutil.Process()
     times = [one.cpu_times() for one in (here, *here.children(recursive=True))]
-    return sum(one.user + one.system for one in times)
+    return float(sum(one.user + one.system for one in times))
 
 
 def main() -> None:
