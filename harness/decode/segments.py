@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 import jpype
-import numpy as np
 import pyarrow as pa
 
 from contract.ranges import RECORDS
@@ -70,7 +70,8 @@ def data_records(replica: Replica, data: Sequence[Any]) -> pa.Table:
         return of_java.stream().flatMap(stream_of)
 
     counts = numbers(of_java.stream(), count)
-    has_values = bool((numbers(records(), size) >= 0).all())
+    epochs = map(repeat, numbers(of_java.stream(), epoch), counts)
+    has_values = min(numbers(records(), size), default=-1) >= 0
     values: Sequence[str | None] | None = texts(records(), value) if has_values else None
     if values is None:
         values = [value_of(record) for batch in data for record in batch]
@@ -80,7 +81,7 @@ def data_records(replica: Replica, data: Sequence[Any]) -> pa.Table:
         "topic": pa.repeat(replica.topic, total),
         "partition": pa.repeat(replica.partition, total),
         "offset": numbers(records(), offset),
-        "leader_epoch": np.repeat(numbers(of_java.stream(), epoch), counts),
+        "leader_epoch": pa.array(chain.from_iterable(epochs), pa.int32()),
         "value": values,
     }
     schema = RECORDS["replica_records"]

@@ -3,10 +3,8 @@
 The objects are read by Java's streams, with functions that are made of method handles.
 """
 
+from array import array
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from harness.java.jvm import java_class
 
@@ -49,9 +47,11 @@ def function_by(handle: Any) -> Any:
     return _function("Function", handle)
 
 
-def numbers(stream: Any, function: Any) -> NDArray[np.int64]:
+def numbers(stream: Any, function: Any) -> "array[int]":
     """Return a number of each object of a stream."""
-    return np.asarray(stream.mapToLong(function).toArray())
+    found = array("q")
+    found.frombytes(memoryview(stream.mapToLong(function).toArray()).tobytes())
+    return found
 
 
 def texts(stream: Any, function: Any) -> list[str] | None:

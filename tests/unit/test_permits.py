@@ -45,6 +45,13 @@ def test_each_check_that_names_a_permit_is_one_of_a_loss() -> None:
 
 
 def test_no_check_has_permits_of_its_own() -> None:
-    """Elections are asked for by the check that judges them; wiped tails are no election."""
+    """Elections are asked for by the checks that judge them; wiped tails are no election.
+
+    `leader_completeness` asks which deliveries came after one that may have brought a record back.
+    """
     asking = {check for check, one in CHECKS.items() if "elections" in tables_of(one)}
-    assert asking == {Check.ELIGIBLE_LEADER_REPLICAS, Check.UNCLEAN_ELECTION_UNCONFIGURED}
+    assert asking == {
+        Check.ELIGIBLE_LEADER_REPLICAS,
+        Check.LEADER_COMPLETENESS,
+        Check.UNCLEAN_ELECTION_UNCONFIGURED,
+    }
