@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from ducktape.tests.loader import TestLoader
+from ducktape.tests import loader as ducktape_loader
 from ducktape.tests.session import SessionContext
 
 from contract.clients import Client
@@ -169,6 +169,8 @@ def test_ducktape_gives_the_scenario_what_a_command_names_and_runs_nothing_else(
     given: dict[str, str],
 ) -> None:
     session = SessionContext(session_id="s", results_dir="unused", cluster=None, globals={})
-    loader = TestLoader(session, logging.getLogger("s"), injected_args=given or None)
+    loader = ducktape_loader.TestLoader(
+        session, logging.getLogger("s"), injected_args=given or None
+    )
     (only,) = loader.load([str(Path(random_test.__file__))])
     assert only.injected_args == given
