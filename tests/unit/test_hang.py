@@ -21,7 +21,8 @@ WAITING = """
 import faulthandler, signal
 faulthandler.register(signal.SIGQUIT)
 print("ready", flush=True)
-signal.pause()
+while True:
+    signal.pause()
 """
 SILENT = """
 import signal
