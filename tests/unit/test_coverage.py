@@ -24,21 +24,11 @@ from contract.coverage import (
 )
 from contract.described import SCHEMA
 from tests.conftest import Fencepost
-
-BASE = State(
-    leader="led",
-    isr="full",
-    gap="0",
-    log_start="before",
-    record="equal",
-    coordinator="same",
-    members="1",
-    transaction="none",
-)
+from tests.states import STATE
 
 
 def state(**values: str) -> State:
-    return State(**{**BASE.values, **values})
+    return State(**{**STATE.values, **values})
 
 
 def reached(*states: State) -> RunCoverage:
@@ -50,9 +40,9 @@ def reached(*states: State) -> RunCoverage:
 
 
 def test_a_state_has_the_declared_dimensions_in_order() -> None:
-    assert list(BASE.values) == list(VALUES)
+    assert list(STATE.values) == list(VALUES)
     assert all(UNKNOWN not in values for values in VALUES.values())
-    assert BASE.is_known
+    assert STATE.is_known
     assert not state(gap=UNKNOWN).is_known
 
 
@@ -89,7 +79,7 @@ def series(tmp_path: Path) -> dict[str, tuple[Path, RunCoverage | None]]:
     for name in ("a", "b"):
         (tmp_path / name / "random.json").write_text(json.dumps({"seed": name}))
     return {
-        "b": (tmp_path / "b", reached(BASE, state(gap="1"))),
+        "b": (tmp_path / "b", reached(STATE, state(gap="1"))),
         "a": (tmp_path / "a", reached(state(gap="1"), state(isr=UNKNOWN, members="more"))),
         "c": (tmp_path / "c", reached(state(gap="1"))),
         "d": (tmp_path / "d", None),
@@ -107,7 +97,7 @@ def test_a_series_has_each_state_with_its_runs_and_plans(
     hashes = {name: hash_of(json.dumps({"seed": name}).encode()) for name in ("a", "b")}
     assert moved.plans == sorted(hashes.values())
     assert found.plans == {hashes[name]: {"seed": name} for name in ("a", "b")}
-    assert {one.state for one in found.known} == {BASE, state(gap="1")}
+    assert {one.state for one in found.known} == {STATE, state(gap="1")}
     assert ("members", "more") not in found.values_never_seen
     assert ("members", "0") in found.values_never_seen
     assert ("isr", UNKNOWN) not in found.values_never_seen

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.report.night_page import changes, write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
-from contract.coverage import COVERAGE_FILE, RunCoverage, Seen, State
+from contract.coverage import COVERAGE_FILE, RunCoverage, Seen
 from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.nights import (
@@ -25,10 +25,10 @@ from contract.nights import (
     write_atomically,
 )
 from contract.run_folder import RunFolder
-from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
-from harness.commands.nightly import EXIT_CODES
+from contract.verdicts import EXIT_CODES, CheckResult, CheckVerdict, RunVerdict, Verdict
 from tests.descriptions import description_of, plan_of
 from tests.made import made
+from tests.states import STATE
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"
@@ -358,17 +358,7 @@ def test_a_night_shows_what_its_random_runs_never_reached(tmp_path: Path) -> Non
     write_night(tmp_path, night([run]), [one])
     page = tmp_path / "report" / "index.html"
     assert "States that no run reached" not in page.read_text()
-    state = State(
-        leader="led",
-        isr="full",
-        gap="0",
-        log_start="before",
-        record="equal",
-        coordinator="same",
-        members="1",
-        transaction="none",
-    )
-    reached = [state, msgspec.structs.replace(state, gap="1", members="0")]
+    reached = [STATE, msgspec.structs.replace(STATE, gap="1", members="0")]
     seen = [Seen(state=each, events=1, groups=["g"], pairs=1, first_micros=1) for each in reached]
     kept = RunCoverage(schema=SCHEMA, states=seen)
     one.folder.report.mkdir(exist_ok=True)

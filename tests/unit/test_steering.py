@@ -18,20 +18,11 @@ from harness.plans.draw import draw
 from harness.plans.plan import Do, RandomPlan, written
 from harness.plans.steering import UNIFORM, goals_of, may_reach, snapshot_at, steered
 from scenarios import random_test
+from tests.states import STATE
 
 CLIENTS = list(Client)
 SEEDS = range(300)
 PARENTS = [draw(seed, CLIENTS) for seed in range(1000, 1010)]
-SEEN = State(
-    leader="led",
-    isr="full",
-    gap="0",
-    log_start="before",
-    record="equal",
-    coordinator="same",
-    members="1",
-    transaction="none",
-)
 
 
 def snapshot(*states: State, parents: list[RandomPlan] = PARENTS) -> Coverage:
@@ -48,7 +39,7 @@ def snapshot(*states: State, parents: list[RandomPlan] = PARENTS) -> Coverage:
     )
 
 
-SNAPSHOT = snapshot(SEEN, msgspec.structs.replace(SEEN, members="more"))
+SNAPSHOT = snapshot(STATE, msgspec.structs.replace(STATE, members="more"))
 STEERED = [steered(seed, CLIENTS, SNAPSHOT) for seed in SEEDS]
 MUTATED = [plan for plan in STEERED if plan.origin is not None]
 
@@ -92,7 +83,7 @@ def test_a_mutation_has_much_of_its_parent_and_differs_from_it() -> None:
 
 
 def test_a_mutated_plan_may_be_a_parent() -> None:
-    children = snapshot(SEEN, parents=MUTATED[:5])
+    children = snapshot(STATE, parents=MUTATED[:5])
     plans = [steered(seed, CLIENTS, children) for seed in range(30)]
     grandchildren = [plan.origin for plan in plans if plan.origin is not None]
     assert {len(origin.seeds) for origin in grandchildren} == {3}
@@ -128,10 +119,10 @@ def has_coordinator(plan: RandomPlan) -> bool:
 def test_what_is_missing_is_drawn_more_often() -> None:
     """Of all states next to the one that was reached, only that of a moved coordinator is left."""
     others = [
-        goal.state for goal in goals_of(snapshot(SEEN)) if goal.wanted != ("coordinator", "moved")
+        goal.state for goal in goals_of(snapshot(STATE)) if goal.wanted != ("coordinator", "moved")
     ]
     rest = [state for state in others if state.coordinator != "moved"]
-    only = snapshot(SEEN)
+    only = snapshot(STATE)
     only = msgspec.structs.replace(
         only,
         states=[*only.states, *(Reached(state=one, events=1, runs=[], plans=[]) for one in rest)],
