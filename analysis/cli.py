@@ -48,7 +48,7 @@ from contract.spark import is_local, require_options
 from contract.tables import MICROS_PER_SECOND
 from contract.terminal import Terminal
 from contract.uris import as_word, place
-from contract.verdicts import Engine, EngineChoice, RunVerdict
+from contract.verdicts import EXIT_CODES, Engine, EngineChoice, RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -58,7 +58,6 @@ _NOT_DECODED = (
     "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
     "again in local folders only."
 )
-_EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 
 @app.command()
@@ -260,7 +259,7 @@ class _Results:
         verdicts = [one.verdict.verdict for one in self.of_runs if one.verdict is not None]
         verdicts += [summary.verdict for summary in self.summaries.values()]
         grave = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
-        return _EXIT[next((one for one in grave if one in verdicts), RunVerdict.PASS)]
+        return EXIT_CODES[next((one for one in grave if one in verdicts), RunVerdict.PASS)]
 
 
 def _judge(

@@ -5,6 +5,7 @@ the analysis's result, read by the harness for its exit code and by the next nig
 """
 
 import enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -205,7 +206,7 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     morning: Morning | None = None
 
 
-def write_atomically(path: Path, content: msgspec.Struct) -> None:
+def write_atomically(path: Path, content: msgspec.Struct | Sequence[msgspec.Struct]) -> None:
     """Replace a file atomically: a kill leaves the old one or the new one."""
     replace_file(path, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
 

@@ -21,6 +21,10 @@ class RunVerdict(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
+EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
+"""Of commands that judge."""
+
+
 class CheckVerdict(enum.StrEnum):
     """not_evaluable: there was nothing to judge."""
 

@@ -29,7 +29,7 @@ from contract.nights import RANDOM, SUMMARY_FILE, NightSummary, Outcome, Planned
 from contract.program import say
 from contract.python import python
 from contract.terminal import Terminal
-from contract.verdicts import RunVerdict
+from contract.verdicts import EXIT_CODES
 from harness.commands.judging import (
     EarlyAnalysis,
     analyse_in_own_process,
@@ -77,7 +77,6 @@ from harness.session.catalog import find_scenarios
 DEFAULT_SUITE = "smoke"
 NIGHTS = "nightly"
 HOURS_MAX = 168
-EXIT_CODES = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 
 _console = Terminal(stderr=True)
 COMPARISONS = "compare"

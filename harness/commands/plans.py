@@ -20,6 +20,7 @@ from contract.child import run_child
 from contract.clients import clients_of
 from contract.errors import InterruptError, UsageError
 from contract.nearest import lacking
+from contract.nights import write_atomically
 from contract.progress import PhaseProgress
 from contract.python import python
 from contract.randomness import new_seed
@@ -28,7 +29,7 @@ from contract.run_folder import STORE_FOLDER, require_new_file
 from contract.shares import wilson
 from contract.terminal import Terminal
 from contract.uris import as_word, local_folder
-from contract.verdicts import RunVerdict
+from contract.verdicts import EXIT_CODES, RunVerdict
 from harness.commands.options import (
     RESULTS,
     AsJson,
@@ -59,7 +60,6 @@ app = typer.Typer(help="Plans as data.", no_args_is_help=True)
 PLANS_DEFAULT = 10
 SUMMARY_FILE = "series.json"
 SMALLEST_FILE, SLICE_FILE = "smallest.json", "slice.txt"
-_EXIT = {RunVerdict.PASS: 0, RunVerdict.FAIL: 1, RunVerdict.UNDECIDED: 2}
 _console = Terminal(stderr=True)
 PlanFile = Annotated[
     Path,
@@ -139,7 +139,7 @@ def random(  # noqa: PLR0913 - the options of a command
             )
             planned = Planned(seed=one, plan=str(series.home / name / PLAN_FILE), run=run)
             summary = msgspec.structs.replace(summary, plans=[*summary.plans, planned])
-            _write(series.home / SUMMARY_FILE, summary)
+            write_atomically(series.home / SUMMARY_FILE, summary)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     else:
@@ -175,7 +175,7 @@ def replay(  # noqa: PLR0913 - the options of a command
             _console.print(
                 f"{number}/{times}: {_in_words(runs[-1])}", soft_wrap=True, highlight=False
             )
-            _write(series.home / SUMMARY_FILE, runs)
+            write_atomically(series.home / SUMMARY_FILE, runs)
     counted = counts(runs)
     if as_json:
         rows = [
@@ -348,10 +348,6 @@ def _write_plans(drawn: list[int], build: Build, results: Path, *, as_json: bool
             typer.echo(str(file))
 
 
-def _write(file: Path, content: object) -> None:
-    replace_file(file, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
-
-
 def _in_words(run: Carried) -> str:
     found = ", ".join(map(str, run.found)) or run.problem or "no finding"
     return f"{run.verdict} in {duration(run.seconds)}, {found}"
@@ -360,7 +356,7 @@ def _in_words(run: Carried) -> str:
 def _exit_code(runs: list[Carried]) -> int:
     verdicts = {run.verdict for run in runs}
     order = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
-    return _EXIT[next((one for one in order if one in verdicts), RunVerdict.UNDECIDED)]
+    return EXIT_CODES[next((one for one in order if one in verdicts), RunVerdict.UNDECIDED)]
 
 
 def _options(choice: Choice, cluster: PoolKind, results: Path) -> str:
