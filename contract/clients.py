@@ -1,6 +1,7 @@
 """The clients under test, as plans name them, and the modules that they are found in."""
 
 import enum
+from collections.abc import Mapping
 
 from contract.nearest import lacking
 from contract.outcomes import Isolation
@@ -32,6 +33,15 @@ class Client(enum.StrEnum):
 
 
 _CONSUMER_PROTOCOL_SINCE = 4
+REQUEST_TIMEOUTS = {
+    Client.JAVA: ("request.timeout.ms", 10_000),
+    Client.JAVA_CONSUMER: ("request.timeout.ms", 10_000),
+    Client.LIBRDKAFKA: ("socket.timeout.ms", 60_000),
+    Client.KAFKA_PYTHON: ("request_timeout_ms", 30_000),
+}
+"""A consumer's setting of how long it waits for the response to one request, and the milliseconds
+without it: of Java's as the harness sets it, of the others as they document it (librdkafka's
+CONFIGURATION.md; kafka-python's `KafkaConsumer`)."""
 
 
 def without_version(named: str) -> str:
@@ -64,6 +74,18 @@ def default_isolation(client: str) -> Isolation:
     """
     is_committed = without_version(client) == Client.LIBRDKAFKA
     return Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
+
+
+def request_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | None:
+    """How long a consumer waits for the response to one request, by the settings of its plan.
+
+    None if that is not known: of a client that is none of ours, or if the plan has no number.
+    """
+    if (name := without_version(client)) not in set(Client):
+        return None
+    setting, otherwise = REQUEST_TIMEOUTS[Client(name)]
+    given = str(settings.get(setting, otherwise))
+    return int(given) if given.isdecimal() else None
 
 
 def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:

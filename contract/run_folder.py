@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
-from contract.clients import Client, default_isolation
+from contract.clients import Client, default_isolation, request_timeout_ms
 from contract.consequence import Consequence
 from contract.described import read_described
 from contract.encodable import as_json
@@ -141,6 +141,13 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def clients(self) -> list[str]:
         """Its clients, in the order of their members."""
         return list(dict.fromkeys(self.member(one).client for one in range(1, self.members + 1)))
+
+    @property
+    def request_timeout_ms(self) -> int | None:
+        """The longest time that a member waits for a response; None: that of one is not known."""
+        members = [self.member(number) for number in range(1, self.members + 1)]
+        known = [request_timeout_ms(one.client, one.settings) for one in members]
+        return None if None in known else max(filter(None, known), default=0)
 
     def member(self, number: int) -> "GroupPlan":
         """Return the plan of one member, as of a group whose members are all like it."""

@@ -1,11 +1,16 @@
 /*
 id: H3
-definition: A group's commit waited for its coordinator for 2 s or more.
-explanation: An error about the group, such as a rebalance, is a response; any other is a wait
-  until then. Waits in a row are one outage. A violation if the group's own partition of
-  `__consumer_offsets` could serve for more than 30 s of it, as in `produce_unavailable` with
-  acks=all.
-permitted: it could serve for 30 s or less.
+definition: A member's commit waited for its group's coordinator for 2 s or more.
+explanation: >-
+  An error about the group, such as a rebalance, is a response; any other is a wait until then.
+  Waits of a member in a row, without a response to its group, are one outage. A violation if the
+  group's own partition of `__consumer_offsets` could serve for more than 30 s of it, as in
+  `produce_unavailable` with acks=all. If a fault was in force meanwhile, for more than three
+  times the client's request timeout (`request.timeout.ms`, `socket.timeout.ms`,
+  `request_timeout_ms`), where that is longer.
+permitted: it could serve for so long or less.
+undecided: it could for more than 30 s, a fault was in force, and the client's request timeout is
+  not known.
 evaluates: every commit whose begin is reported, except those with nothing to commit.
 source: >-
   `CoordinatorRuntime`: a response waits until the records of its write are committed; decision 8.
@@ -17,11 +22,14 @@ cases:
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
   permitted_if: seconds - unservable_seconds <= required_seconds
+  undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
-evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
+evidence: >-
+  member, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds,
+  needs_insync
 */
 with attempts as (
-  select group, began_micros as at, committed_micros as ended, 1 as records,
+  select group, member, began_micros as at, committed_micros as ended, 1 as records,
     if(outcome = 'ok', 0, 1) as unanswered,
     coalesce(error, '') rlike 'RebalanceInProgress|{{ no_member }}' as is_about_group
   from commits
@@ -31,8 +39,8 @@ waits as (
   select * from attempts where not is_about_group
 ),
 answers as (
-  select group, at as began_micros, ended as answered_micros
-  from attempts
+  select group, waiting.member, at as began_micros, ended as answered_micros
+  from attempts join (select distinct group, member from waits) as waiting using (group)
   where unanswered = 0 or is_about_group
 ),
 known_partitions as (
@@ -41,15 +49,18 @@ known_partitions as (
 partitions as (
   select max(partition) + 1 as count from leaderships where topic = {{ offsets_topic }}
 ),
-outages as (
+placed as (
   select waited.*, {{ offsets_topic }} as topic, true as needs_insync,
     coalesce(offsets_partition, hash % count) as partition
-  from {{ outages_of("waits", "group", answers="answers") }} as waited
+  from {{ outages_of("waits", "group, member", answers="answers") }} as waited
   left join known_partitions using (group)
   left join (select distinct group, hash from planned_groups) using (group)
   cross join partitions
 ),
+outages as (
+  select * from {{ with_timeouts("placed") }}
+),
 excuses as (
   select * from {{ with_excuses("outages") }}
 )
-select * from {{ with_service("outages", "excuses", "group") }}
+select * from {{ with_service("outages", "excuses", "group, member", required_of_member) }}

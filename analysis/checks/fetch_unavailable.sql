@@ -5,12 +5,15 @@ definition: A member got nothing for 2 s or more, though its next record was bel
 explanation: >-
   The wait begins when that record was acknowledged. It does not count if the member was asked to
   stop in between or had come to the end, nor while it did not own the partition or had paused it.
-  A violation if the partition could serve for more than 30 s of an outage, as in
-  `produce_unavailable`. The ISR counts only while no source proves that the high watermark was
+  Waits of a member within 10 s are one outage. A violation if the partition could serve for more
+  than 30 s of it, as in `produce_unavailable`; if a fault was in force meanwhile, for more than
+  three times the client's request timeout, where that is longer. The ISR counts only while no source proves that the high watermark was
   beyond the record: a leader's report, a delivery to any group, or an acknowledgement with
   acks=all. A new leader that reports it later could not serve before the first proof. Groups that
   read committed values wait for transactions and are left out.
-permitted: it could serve for 30 s or less.
+permitted: it could serve for so long or less.
+undecided: it could for more than 30 s, a fault was in force, and the client's request timeout is
+  not known.
 evaluates: every pause between two polls of a member that returned records.
 source: 'KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.'
 needs: [polls, sends, leaderships]
@@ -21,8 +24,11 @@ cases:
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
   permitted_if: seconds - unservable_seconds <= required_seconds
+  undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
-evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
+evidence: >-
+  member, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds,
+  needs_insync
 */
 with required as (
   select group, member, topic, partition, seq, offset, at, ended,
@@ -32,14 +38,17 @@ with required as (
   group by all
 ),
 waits as (
-  select group, topic, partition, ended, 1 as records, 0 as unanswered,
+  select group, member, topic, partition, ended, 1 as records, 0 as unanswered,
     if(reported_micros is null, at, least(reported_micros, proved_micros)) as at,
     reported_micros is null and proved_micros is null as needs_insync
   from fetch_waits
   left join required using (group, member, topic, partition, seq, offset, at, ended)
 ),
+paused as (
+  select * from {{ outages_of("waits", "group, member, topic, partition, needs_insync") }}
+),
 outages as (
-  select * from {{ outages_of("waits", "group, topic, partition, needs_insync") }}
+  select * from {{ with_timeouts("paused") }}
 ),
 -- After an election the new leader's high watermark may be lower, until it is proved beyond. The
 -- leader reports none until it has reached the start of its epoch (KIP-207): then only a small ISR
@@ -63,4 +72,6 @@ excuses as (
   from outages join excused using (group, topic, partition)
   where not needs_insync
 )
-select * from {{ with_service("outages", "excuses", "group, topic, partition, needs_insync") }}
+select *
+from {{ with_service("outages", "excuses", "group, member, topic, partition, needs_insync",
+  required_of_member) }}

@@ -49,12 +49,28 @@
     select _outage.*, since, until from {{ outages }} as _outage cross join service_gaps)
 {%- endmacro %}
 
+{# Outages of members with request_ms, as of `planned_groups`, and may_be_silent: whether a fault was
+   in force meanwhile, so that a broker may have kept a request without a response.
+   outages: a step with group, at and ended. #}
+{% macro with_timeouts(outages) -%}
+(with faulty as (
+      select distinct group, at, ended, true as is_faulty
+      from {{ outages }} join held_faults
+        on injected_micros <= ended and coalesce(ended_micros >= at, true)
+    )
+    select _outage.*, request_ms, coalesce(is_faulty, false) as may_be_silent
+    from {{ outages }} as _outage
+    left join (select distinct group, request_ms from planned_groups) using (group)
+    left join faulty using (group, at, ended))
+{%- endmacro %}
+
 {# Outages with seconds, unservable_seconds (of it, in which no service was possible),
    recovery_seconds (from when it was possible until there was one), required_seconds.
    outages: a step with the keys, at and ended.
    excuses: a step with these and since and until; they may overlap.
-   keys: separated by commas. #}
-{% macro with_service(outages, excuses, keys) -%}
+   keys: separated by commas.
+   required: the last one, of the outages' columns. #}
+{% macro with_service(outages, excuses, keys, required=required_seconds) -%}
 (with excused as (
       select {{ keys }}, at, ended, greatest(at, since) as first, least(ended, until) as last
       from {{ excuses }}
@@ -75,7 +91,7 @@
     select *, (ended - at) / {{ micros_per_second }} as seconds,
       coalesce(excused_micros, 0) / {{ micros_per_second }} as unservable_seconds,
       (ended - coalesce(servable_micros, at)) / {{ micros_per_second }} as recovery_seconds,
-      {{ required_seconds }} as required_seconds
+      {{ required }} as required_seconds
     from {{ outages }} left join summed using ({{ keys }}, at, ended))
 {%- endmacro %}
 

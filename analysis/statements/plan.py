@@ -30,6 +30,7 @@ PLANNED = {
             "is_by_client": pa.bool_(),
             "is_static": pa.bool_(),
             "has_rack": pa.bool_(),
+            "request_ms": pa.int64(),
             "hash": pa.int32(),
         }
     ),
@@ -52,6 +53,7 @@ Of `planned_groups`, `client`: without a version; it and `isolation` are those o
 question, where members have several clients. `is_by_client`: whether the group's client commits by
 itself, and reports no commit. `is_static`: whether a member that is started again keeps its
 partitions (KIP-345). `has_rack`: whether it has a `client.rack`, and so may read from a follower.
+`request_ms`: how long a member waits for the response to one request, at most; null: not known.
 `hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
@@ -92,6 +94,7 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
             "is_by_client": group.commits_by_itself,
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,
+            "request_ms": group.request_timeout_ms,
             "hash": abs_java_hash(group.group),
         }
 

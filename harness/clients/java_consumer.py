@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import jpype
 
-from contract.clients import Client
+from contract.clients import REQUEST_TIMEOUTS, Client
 from contract.events import NO_EPOCH
 from contract.outcomes import DEFINITE_COMMIT_FAILURES, CommitEpoch, GroupChange, Manner, Outcome
 from harness.clients.history import HistoryWriter
@@ -42,6 +42,7 @@ _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
 _LISTENER = "org.apache.kafka.clients.consumer.ConsumerRebalanceListener"
 _CALLBACK = "org.apache.kafka.clients.consumer.OffsetCommitCallback"
+_REQUEST_TIMEOUT, _REQUEST_TIMEOUT_MS = REQUEST_TIMEOUTS[Client.JAVA]
 _NEVER_MS = "600000"
 _TRANSACTION_TIMEOUT_MS = 60_000
 _STORED: dict[str, dict[Partition, OffsetAndEpoch]] = {}
@@ -92,7 +93,7 @@ class JavaMember(CallingMember):
                 "auto.offset.reset": self.member.reset,
                 "isolation.level": self.member.isolation,
                 "default.api.timeout.ms": "30000",
-                "request.timeout.ms": "10000",
+                _REQUEST_TIMEOUT: str(_REQUEST_TIMEOUT_MS),
                 **(_CONSUMER_PROTOCOL if self.member.client == Client.JAVA_CONSUMER else {}),
                 **self._settings(),
                 **{name: str(value) for name, value in self.member.settings.items()},

@@ -109,6 +109,7 @@ def _judged_by(group: GroupPlan) -> dict[str, object]:
         "members": group.members,
         "is_static": group.is_static,
         "commits_by_itself": group.commits_by_itself,
+        "request_timeout_ms": group.request_timeout_ms,
     }
 
 

@@ -179,6 +179,32 @@ def test_kip_848_is_tested_from_4_0() -> None:
     assert clients_of("4.4.0") == list(Client)
 
 
+@pytest.mark.parametrize(
+    ("client", "settings", "expected"),
+    [
+        ("java", {}, 10_000),
+        ("java", {"request.timeout.ms": "20000", "socket.timeout.ms": 5}, 20_000),
+        ("java-consumer", {}, 10_000),
+        ("librdkafka@2.13.0", {}, 60_000),
+        ("kafka-python", {"request_timeout_ms": 12_000}, 12_000),
+        ("kafka-python", {"request_timeout_ms": "{number}"}, None),
+        ("another", {"request.timeout.ms": 1000}, None),
+    ],
+)
+def test_a_client_waits_for_its_own_request_timeout(
+    client: str, settings: dict[str, str | int], expected: int | None
+) -> None:
+    group = replace(ALONE, client=client, settings=settings)
+    assert group.request_timeout_ms == expected
+
+
+def test_a_group_waits_for_the_longest_request_timeout_of_its_members() -> None:
+    java = replace(PAIR, settings={"request.timeout.ms": 40_000})
+    assert replace(java, others={2: MemberPlan(client="kafka-python")}).request_timeout_ms == 40_000
+    assert replace(java, others={2: MemberPlan(client="librdkafka")}).request_timeout_ms == 60_000
+    assert replace(java, others={2: MemberPlan(client="another")}).request_timeout_ms is None
+
+
 def test_a_plan_needs_one_worker_a_kind_and_javas_always() -> None:
     def group(client: str) -> GroupPlan:
         return GroupPlan(group=client, client=client, topic="t", commit_epoch="max", reset="none")
