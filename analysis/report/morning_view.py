@@ -27,7 +27,7 @@ NIGHTS_MAX = 14
 TRENDS_MAX = 200
 """Of the table of trends; `summary.json` has all."""
 _PLAN = "random.json"
-_PARAMETERS = "--parameters"
+_OF_RANDOM = ["fencepost", "run", "random"]
 _WIDTH, _HEIGHT, _EDGE = 120, 24, 2
 
 
@@ -186,17 +186,25 @@ def _place(path: Path, run: str, name: str, row: NightRow) -> Place:
     folder = as_word(path / run)
     plan = path.absolute() / run / _PLAN
     has_plan = plan.is_file()
-    again = row.rerun
-    if has_plan and _PARAMETERS not in again:
-        # A seed draws another plan once other states of the protocol were reached.
-        again += f" {_PARAMETERS} {shlex.quote(json.dumps({'plan': str(plan)}))}"
     return Place(
         name=f"{row_name(row.scenario, row.parameters)}, Kafka {row.on}, seed {row.seed}",
         story=f"../{quote(row.report or '')}#{anchor(check, int(number))}",
         plan=f"../{quote(run)}/{_PLAN}" if has_plan else "",
-        again=pasted(again),
+        again=pasted(_replayed(row.rerun, plan) if has_plan else row.rerun),
         explain=pasted(f"fencepost explain {folder} {name}"),
     )
+
+
+def _replayed(rerun: str, plan: Path) -> str:
+    """The command that carries out a plan on what a run had: its seed may draw another one later.
+
+    `fencepost replay` changes no settings, so that a run with `--set` is run again.
+    """
+    words = shlex.split(rerun)
+    given = words[len(_OF_RANDOM) : words.index("--seed")] if "--seed" in words else []
+    if words[: len(_OF_RANDOM)] != _OF_RANDOM or "--set" in given:
+        return rerun
+    return shlex.join(["fencepost", "replay", *given, str(plan)])
 
 
 def _entry(one: TrackedFinding) -> str:

@@ -18,6 +18,7 @@ from contract.builds import Build, Choice
 from contract.checks import Check
 from contract.child import run_child
 from contract.clients import clients_of
+from contract.coverage import COVERAGE_FILE, Coverage
 from contract.errors import InterruptError, UsageError
 from contract.nearest import lacking
 from contract.nights import write_atomically
@@ -48,11 +49,12 @@ from harness.commands.requirements import require_runs, require_seed
 from harness.invocation import session_of
 from harness.nightly.run import duration
 from harness.nightly.state import new_folder
-from harness.plans.draw import draw, seeds
+from harness.plans.draw import seeds
 from harness.plans.plan import PLAN_FILE, RandomPlan, read_plan, written
 from harness.plans.scenario_file import scenario_of
 from harness.plans.series import SCENARIO, Carried, Found, Judge, Series
 from harness.plans.shrink import actions_of, smallest
+from harness.plans.steering import snapshot_at, steered
 from harness.plans.trials import Finding, Rule, Trial, Trials, named, state_of
 from harness.session.catalog import find_scenarios
 
@@ -103,6 +105,18 @@ def random(  # noqa: PLR0913 - the options of a command
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
     clients: Clients = None,
+    snapshot: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of coverage: plans are drawn towards what its runs have not reached; "
+            f"{COVERAGE_FILE} of the results if not given.",
+            parser=local_folder,
+            metavar="FILE",
+        ),
+    ] = None,
+    is_uniform: Annotated[
+        bool, typer.Option("--uniform", help="Draw plans by their seeds alone.")
+    ] = False,
     is_dry: Annotated[
         bool, typer.Option("--dry-run", help="Write the plans only; no cluster is started.")
     ] = False,
@@ -110,28 +124,40 @@ def random(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Draw plans from a seed, carry out one after the other, and judge each at once.
 
-    The same seed and release give the same plans, byte for byte. A plan that fails, or whose run
-    ends with an error, does not end the series. Exits 0 if all pass, 1 if one fails, else 2.
+    The same seed, release and snapshot give the same plans, byte for byte. A plan that fails, or
+    whose run ends with an error, does not end the series. Exits 0 if all pass, 1 if one fails,
+    else 2.
     """
     require_seed(seed)
     if plans is not None and minutes is not None:
         raise UsageError("--plans and --minutes both end the series: give one")
     if is_dry and minutes is not None:
         raise UsageError("--dry-run takes no time: give --plans")
+    if is_uniform and snapshot is not None:
+        raise UsageError("--uniform draws without a snapshot: leave out one of both")
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
+    kept = results / COVERAGE_FILE
+    file = None if is_uniform else snapshot or (kept if kept.is_file() else None)
+    known = None if file is None else snapshot_at(file)
     first = new_seed() if seed is None else seed
     drawn = islice(seeds(first), None if minutes is not None else plans or PLANS_DEFAULT)
     if is_dry:
-        _write_plans(list(drawn), fetched(choice, cluster), results, as_json=as_json)
+        build = fetched(choice, cluster)
+        _write_plans([_drawn(one, build, known) for one in drawn], results, as_json=as_json)
         return
     summary = Summary(seed=first, plans=[])
     with _series(choice, cluster, results, first, "random") as (series, build):
-        _console.print(f"seed {first}, Kafka {build.kafka}, {cluster.value}", style="dim")
+        towards = "" if file is None else f", towards what {file} has not reached"
+        _console.print(
+            f"seed {first}, Kafka {build.kafka}, {cluster.value}{towards}",
+            style="dim",
+            soft_wrap=True,
+        )
         ends = None if minutes is None else time.monotonic() + 60 * minutes
         for number, one in enumerate(drawn, start=1):
             if ends is not None and time.monotonic() >= ends:
                 break
-            plan = draw(one, clients_of(build.kafka, java=build.client))
+            plan = _drawn(one, build, known)
             name = f"{number:03}-{one}"
             run = series.carry_out(plan, name)
             _console.print(
@@ -334,13 +360,17 @@ def _series(
         raise InterruptError(f"the runs that ended are kept and judged: {folder}") from None
 
 
-def _write_plans(drawn: list[int], build: Build, results: Path, *, as_json: bool) -> None:
+def _drawn(seed: int, build: Build, snapshot: Coverage | None) -> RandomPlan:
+    return steered(seed, clients_of(build.kafka, java=build.client), snapshot)
+
+
+def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> None:
     results.mkdir(parents=True, exist_ok=True)
     home = new_folder(results, "plans")
     files = []
     for number, one in enumerate(drawn, start=1):
-        files.append(home / f"{number:03}-{one}.json")
-        replace_file(files[-1], written(draw(one, clients_of(build.kafka, java=build.client))))
+        files.append(home / f"{number:03}-{one.seed}.json")
+        replace_file(files[-1], written(one))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode({"plans": list(map(str, files))})))
     else:

@@ -135,7 +135,7 @@ def test_another_incarnation_may_differ_in_settings_and_styles_alone() -> None:
     require_planned([replace(PAIR, **of_pair)], [PAIR, PYTHON])
     require_planned([PYTHON], [replace(PYTHON, client="kafka-python@3.0.8")])
     with pytest.raises(
-        UsageError, match="clients, isolation, is_static of group pair differ from the plan"
+        UsageError, match="clients, isolation, is_static, request_timeout_ms of group pair differ"
     ):
         require_planned(
             [replace(PAIR, client="librdkafka", settings={"group.instance.id": "a"})], [PAIR]

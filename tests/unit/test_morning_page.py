@@ -188,8 +188,8 @@ def test_a_finding_has_its_story_its_plan_and_the_command_that_repeats_it(
     assert (path / run / "random.json").is_file()
     (row,) = [one for one in summary.runs if one.report == f"{run}/report/index.html"]
     plan = path / run / "random.json"
-    assert f"{row.rerun.partition(' ')[2]} --parameters " in page
-    assert f"{{&#34;plan&#34;: &#34;{plan}&#34;}}" in page
+    given = f"--cluster {CLUSTER} --kafka {row.kafka}"
+    assert f"replay {given} {plan}" in page
     assert f"explain {path / run} skipped_record:1" in page
     assert f"finding: &#34;{found.id}&#34;" in page
 
@@ -253,7 +253,7 @@ def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) 
     is_reached, copied, shown = look(page_of(written), COPY).result
     assert is_reached
     assert shown == "copied"
-    assert "fencepost run random --cluster embedded --kafka 4.4.0 --seed" in copied[0]
+    assert "fencepost replay --cluster embedded --kafka 4.4.0 /" in copied[0]
 
 
 @needs_chromium

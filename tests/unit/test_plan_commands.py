@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from contract.builds import released
 from contract.clients import Client
+from contract.coverage import Coverage, Reached, State, hash_of
+from contract.described import SCHEMA
 from contract.errors import NodeError, UsageError
 from contract.verdicts import RunVerdict
 from harness.commands import plans as commands
@@ -82,6 +85,53 @@ def test_the_same_seed_gives_the_same_files(
         plan = read_plan(file)
         assert file.name.endswith(f"-{plan.seed}.json")
         assert plan == draw(plan.seed, CLIENTS)
+
+
+def test_a_series_takes_the_snapshot_of_its_results(
+    fencepost: Fencepost, tmp_path: Path, cluster: Runs
+) -> None:
+    parent = draw(3, CLIENTS)
+    state = State(
+        leader="led",
+        isr="full",
+        gap="0",
+        log_start="before",
+        record="equal",
+        coordinator="same",
+        members="1",
+        transaction="none",
+    )
+    name = hash_of(written(parent))
+    reached = Coverage(
+        schema=SCHEMA,
+        runs=1,
+        without=[],
+        states=[Reached(state=state, events=1, runs=["r"], plans=[name])],
+        plans={name: json.loads(written(parent))},
+    )
+    other = tmp_path / "other.json"
+    other.write_bytes(msgspec.json.encode(reached))
+
+    def seen(*options: str) -> list[RandomPlan]:
+        ended = fencepost(
+            *("random", "--seed", "7", "--plans", "9", "--dry-run", "--json"),
+            *("--results", str(tmp_path), *options),
+        )
+        assert ended.returncode == 0, ended.stderr
+        return [read_plan(Path(one)) for one in json.loads(ended.stdout)["plans"]]
+
+    assert not cluster.plans
+    uniform = seen()
+    assert not [plan for plan in uniform if plan.origin]
+    steered = seen("--snapshot", str(other))
+    assert [plan for plan in steered if plan.origin]
+    other.rename(tmp_path / "coverage.json")
+    assert seen() == steered
+    assert seen("--uniform") == uniform
+    ended = fencepost("random", "--uniform", "--snapshot", str(other))
+    assert "--uniform draws without a snapshot" in ended.stderr
+    ended = fencepost("random", "--snapshot", str(other))
+    assert "is no coverage of a series" in ended.stderr
 
 
 def test_a_series_goes_on_after_an_error_and_names_the_commands(
