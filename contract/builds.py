@@ -2,14 +2,39 @@
 
 import hashlib
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
 import msgspec
 
+from contract.clients import Client
+
 _NUMBERS = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?![0-9.])")
 _SHOWN_DIGITS = 12
 _SHOWN_JARS = 3
+
+
+class Guest(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that plays a client under test, `guest@NAME` in plans (docs/guests.md).
+
+    command: its words; no shell reads them.
+    folder: the absolute path of the folder that it runs in.
+    """
+
+    name: str
+    command: list[str]
+    folder: str
+
+    @property
+    def named(self) -> str:
+        """The client as plans name it."""
+        return f"{Client.GUEST}@{self.name}"
+
+    @property
+    def word(self) -> str:
+        """The value of the option that names it."""
+        return f"{self.name}={shlex.join(self.command)}"
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +46,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     client_jars: jars, or folders of jars or classes, which come first on their class path.
     clients: versions of other clients, as plans name them: of the groups whose client has none.
     changes: settings that are changed in plans, as `--set` has them.
+    guests: programs that play the clients of groups.
     """
 
     kafka: str = ""
@@ -29,6 +55,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     client_jars: list[str] = []
     clients: list[str] = []
     changes: list[str] = []
+    guests: list[Guest] = []
 
     @property
     def is_own(self) -> bool:
@@ -39,6 +66,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
             or self.client_jars
             or self.clients
             or self.changes
+            or self.guests
         )
 
     def words(self) -> list[str]:
@@ -52,6 +80,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
             words += ["--clients", ",".join(self.clients)]
         for change in self.changes:
             words += ["--set", change]
+        for guest in self.guests:
+            words += ["--guest", guest.word]
         return words
 
 
@@ -126,7 +156,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
             parts.append(f"Java clients {self.client} with {names} first (jars {digest(jars)})")
         elif self.choice.client_version:
             parts.append(f"Java clients {self.client}")
-        parts += self.choice.clients
+        parts += [*self.choice.clients, *(guest.named for guest in self.choice.guests)]
         parts += self.choice.changes
         return "; ".join(parts)
 

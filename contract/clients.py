@@ -1,6 +1,7 @@
 """The clients under test, as plans name them, and the modules that they are found in."""
 
 import enum
+import re
 from collections.abc import Mapping
 
 from contract.nearest import lacking
@@ -15,12 +16,15 @@ class Client(enum.StrEnum):
     java-consumer: the same with `group.protocol=consumer` (KIP-848).
     librdkafka: confluent-kafka, classic protocol.
     kafka-python: the pure Python client, classic protocol.
+    guest: a program of a user's around a client of any language, `guest@NAME` (docs/guests.md). Not
+        among those INSTALLED.
     """
 
     JAVA = "java"
     JAVA_CONSUMER = "java-consumer"
     LIBRDKAFKA = "librdkafka"
     KAFKA_PYTHON = "kafka-python"
+    GUEST = "guest"
 
     @property
     def module(self) -> str:
@@ -32,6 +36,8 @@ class Client(enum.StrEnum):
         return shared.replace("-", "_")
 
 
+INSTALLED = tuple(client for client in Client if client is not Client.GUEST)
+"""The clients that come with this project."""
 _CONSUMER_PROTOCOL_SINCE = 4
 REQUEST_TIMEOUTS = {
     Client.JAVA: ("request.timeout.ms", 10_000),
@@ -42,6 +48,7 @@ REQUEST_TIMEOUTS = {
 """A consumer's setting of how long it waits for the response to one request, and the milliseconds
 without it: of Java's as the harness sets it, of the others as they document it (librdkafka's
 CONFIGURATION.md; kafka-python's `KafkaConsumer`)."""
+_GUEST_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
 
 
 def without_version(named: str) -> str:
@@ -57,13 +64,26 @@ def client_of(named: str) -> Client:
     """
     client = without_version(named)
     if client not in set(Client):
-        raise ValueError(lacking("client", client, Client))
+        raise ValueError(lacking("client", client, INSTALLED))
     return Client(client)
 
 
 def version_of(named: str) -> str:
-    """Return the version that a plan names with its client; empty: it is the installed one."""
+    """Return the version that a plan names with its client; empty: it is the installed one.
+
+    Of a guest it is its name.
+    """
     return named.partition("@")[2]
+
+
+def is_guest(named: str) -> bool:
+    """Return whether a plan names a guest as its client."""
+    return without_version(named) == Client.GUEST
+
+
+def is_guest_name(name: str) -> bool:
+    """Return whether a guest can have a name: lower-case letters, digits, `.` and `-`."""
+    return _GUEST_NAME.fullmatch(name) is not None
 
 
 def default_isolation(client: str) -> Isolation:
@@ -81,7 +101,7 @@ def request_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | 
 
     None if that is not known: of a client that is none of ours, or if the plan has no number.
     """
-    if (name := without_version(client)) not in set(Client):
+    if (name := without_version(client)) not in INSTALLED:
         return None
     setting, otherwise = REQUEST_TIMEOUTS[Client(name)]
     given = str(settings.get(setting, otherwise))
@@ -96,6 +116,6 @@ def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:
     major = min(int(version.partition(".")[0]) for version in (kafka, java or kafka))
     return [
         client
-        for client in Client
+        for client in INSTALLED
         if client is not Client.JAVA_CONSUMER or major >= _CONSUMER_PROTOCOL_SINCE
     ]

@@ -63,6 +63,13 @@ class WorkerStarted(Event, frozen=True, kw_only=True):
     pid: Int32
 
 
+class ClientNamed(Event, frozen=True, kw_only=True):
+    """A guest has opened its consumer, and named its client: the library and the version of it."""
+
+    client: str
+    version: str
+
+
 class WorkerStopped(Event, frozen=True, kw_only=True):
     """A worker ended by itself. The last line of a complete history."""
 

@@ -8,7 +8,7 @@ among them Spark's workers.
 import os
 import runpy
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _MODULE = "contract.python"
@@ -42,6 +42,14 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     paths = [*own, *filter(os.path.isabs, given.pop(_PATH, "").split(os.pathsep))]
     found = {_PATH: os.pathsep.join(dict.fromkeys(paths))} if paths else {}
     return {**given, **found, _IS_SAFE: "1"}
+
+
+def without_own(argv: Sequence[str]) -> list[str]:
+    """The command that runs a program of a user's, without what `environment` adds."""
+    given = os.environ.get(_PATH, "").split(os.pathsep)
+    paths = [path for path in given if path and path != str(PACKAGES)]
+    path = [f"{_PATH}={os.pathsep.join(paths)}"] if paths else ["-u", _PATH]
+    return ["env", "-u", _IS_SAFE, *path, *argv]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from functools import partial
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.consequence import Consequence
 from contract.run_folder import TopicPlan
 from contract.stages import Stage
@@ -39,7 +39,7 @@ class ExpiredResetScenario(Scenario):
         unclean_election=False,
         deletes=True,
     )
-    groups = tuple(reader(client, "orders", client=client) for client in Client)
+    groups = tuple(reader(client, "orders", client=client) for client in INSTALLED)
     must_judge = (
         Check.RESET,
         Check.UNJUSTIFIED_RESET,

@@ -24,7 +24,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.commit_rules import OFFSET_FETCH
 from contract.consequence import Consequence
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
@@ -47,7 +47,7 @@ class LateOffsetFetchScenario(Scenario):
     orders = TopicPlan(
         topic="orders", partitions=1, replication=1, min_insync=1, unclean_election=False
     )
-    groups = tuple(reader(client, "orders", client=client) for client in Client)
+    groups = tuple(reader(client, "orders", client=client) for client in INSTALLED)
     must_judge = (
         Check.STUCK_CONSUMER,
         Check.START_MISMATCH,

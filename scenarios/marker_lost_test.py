@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.consequence import Consequence
 from contract.outcomes import Isolation
 from contract.run_folder import Expectation, TopicPlan
@@ -54,7 +54,7 @@ class MarkerLostScenario(Scenario):
             isolation=isolation,
             labels={"isolation": isolation},
         )
-        for client, isolation in product(Client, Isolation)
+        for client, isolation in product(INSTALLED, Isolation)
     )
     must_judge = (
         Check.HANGING_TRANSACTION,

@@ -18,7 +18,7 @@ from ducktape.mark import parametrize
 
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
@@ -42,7 +42,7 @@ class RandomScenario(Scenario):
     """One plan of a seed, or the plan of an earlier run."""
 
     topology = Topology(brokers=BROKERS, controllers=1)
-    groups = tuple(reader(client, TOPIC, client=client, members=2) for client in Client)
+    groups = tuple(reader(client, TOPIC, client=client, members=2) for client in INSTALLED)
     must_judge = MUST_JUDGE
     answer = (
         "Of {sends.records outcome=ok:acknowledged record}, "

@@ -23,7 +23,7 @@ from itertools import product
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
@@ -46,7 +46,7 @@ COPIES = {(Client.KAFKA_PYTHON, SHORT): 9, (Client.KAFKA_PYTHON, LONG): 2} | {
 def _groups() -> tuple[GroupPlan, ...]:
     return tuple(
         reader(f"{client}.{reset}.{topic}.{copy}", topic, client=client, reset=reset)
-        for client, reset, topic in product(Client, ResetPolicy, (SHORT, LONG))
+        for client, reset, topic in product(INSTALLED, ResetPolicy, (SHORT, LONG))
         for copy in range(COPIES.get((client, topic), 1))
     )
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Expectation, TopicPlan
@@ -47,7 +47,7 @@ class TruncationDetectionScenario(Scenario):
             reader(f"{client}.{reset}.{kind}", "orders", client=client, reset=reset),
             labels={"reader": kind},
         )
-        for client, reset, kind in product(Client, ResetPolicy, READERS)
+        for client, reset, kind in product(INSTALLED, ResetPolicy, READERS)
     )
     skipping = tuple(
         group.group

@@ -32,7 +32,7 @@ from bench.cluster.page import (
 )
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, Topology
 from cluster.nodes.node import Node
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.stages import Stage
 from contract.values import make_value
 from harness.clients.admin import NewTopic
@@ -66,7 +66,7 @@ class ClusterSpeedScenario(Scenario):
     topology = Topology(brokers=3)
     orders = durable_topic("orders", partitions=1)
     others = durable_topic("others", partitions=1)
-    groups = tuple(reader(client, "orders", client=client) for client in Client)
+    groups = tuple(reader(client, "orders", client=client) for client in INSTALLED)
     must_judge = ()
 
     def test_ready(self) -> None:

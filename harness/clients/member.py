@@ -164,7 +164,7 @@ class GroupMember(ABC):
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
-    definite_failures: ClassVar[frozenset[str]]
+    definite_failures: frozenset[str]
     tells_its_state: ClassVar[bool] = False
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
@@ -305,7 +305,10 @@ class GroupMember(ABC):
             if outcome is Outcome.OK and tp not in kept:
                 outcome = Outcome.UNKNOWN
             at = None if outcome is Outcome.NOTHING else predicted
-            if is_plain and error is None:
+            shown = self._shown_stored() if is_plain else None
+            if error is None and shown is not None:
+                outcome, at = (outcome if tp in shown else Outcome.NOTHING), shown.get(tp)
+            elif is_plain and error is None:
                 outcome, at = of_plain_commit(outcome, at, known=known[tp], after=ended)
             outcomes.append(outcome)
             self._history.write(
@@ -409,6 +412,10 @@ class GroupMember(ABC):
         `positions` are those that are expected of it. Any other commits exactly `positions`, and
         nothing if there are none.
         """
+
+    def _shown_stored(self) -> Mapping[Partition, OffsetAndEpoch] | None:
+        """Return what the client reports that its last plain commit stored; None: nothing."""
+        return None
 
     @abstractmethod
     def _commit_unawaited(self, began_micros: int) -> None:

@@ -14,10 +14,10 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
-from contract.builds import ClassPath
+from contract.builds import ClassPath, Guest
 from contract.clients import Client, client_of, version_of
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
-from contract.events import DECODER, Answered, Event, WorkerStarted
+from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
 from contract.python import python
 from contract.waiting import wait_until
 from harness.clients.command import Call
@@ -35,7 +35,8 @@ T = TypeVar("T")
 class WorkerKind:
     """The name of a worker, which its history has too, and its module for `python -m`.
 
-    client: a version of the client that it is to run, as plans name it; empty: what is installed.
+    client: a version of the client that it is to run, or a guest, as plans name it; empty: what is
+        installed.
     """
 
     worker: str
@@ -78,20 +79,30 @@ class WorkerService(Service):  # type: ignore[misc]
     with its last output. Several threads may send commands at a time.
 
     Attributes:
-        client_version: of the worker's client, from its history; "" until it has answered.
+        client_version: of the worker's client, from its history; "" until it has answered. Of a
+            guest it is what its first member named: `franz-go 1.22.3`.
     """
 
-    def __init__(self, context: Any, kind: WorkerKind, *, classes: ClassPath | None = None) -> None:
+    def __init__(
+        self,
+        context: Any,
+        kind: WorkerKind,
+        *,
+        classes: ClassPath | None = None,
+        guest: Guest | None = None,
+    ) -> None:
         """Allocate the node.
 
         Args:
             context: ducktape's.
             kind: its name, what `python -m` runs there, and which version of a client.
             classes: its class path; None: that of the Kafka version that `launch` names.
+            guest: the program that plays its clients; None: it has a client of its own.
         """
         super().__init__(context, num_nodes=1)
         self.worker = kind.worker
         self._classes = classes
+        self._guest = guest
         self.client_version = ""
         self._kind = kind
         self._process: NodeProcess | None = None
@@ -132,10 +143,11 @@ class WorkerService(Service):  # type: ignore[misc]
             log=str(self.log_file),
             bootstrap=bootstrap,
             jars=[str(jar) for jar in self.host.class_path(classes.locked, classes.own)],
+            guest=self._guest,
         )
         plan_file = self.folder / "plan.json"
         self.host.write(plan_file, msgspec.json.encode(plan))
-        client = self._kind.client
+        client = "" if self._guest else self._kind.client
         command = python(
             self._kind.module,
             str(plan_file),
@@ -253,6 +265,8 @@ class WorkerService(Service):  # type: ignore[misc]
                     self._answers[event.request] = event
                 elif isinstance(event, WorkerStarted):
                     self.client_version = event.client_version
+                elif isinstance(event, ClientNamed):
+                    self.client_version = f"{event.client} {event.version}"
         answer = self._answers.pop(request, None)
         if answer is None and self._process is not None and self._process.status() is not None:
             raise WorkerError(

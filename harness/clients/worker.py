@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from contract.builds import Guest
 from contract.errors import WorkerError
 from contract.events import Answered, WorkerStarted, WorkerStopped
 from harness.clients.command import Line, command, command_named
@@ -25,6 +26,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     bootstrap: `address:port` of each broker, joined by commas.
     jars: the class path of the Kafka whose classes it uses.
+    guest: the program that plays its clients; None: it has a client of its own.
     """
 
     worker: str
@@ -34,6 +36,7 @@ class WorkerPlan(msgspec.Struct, frozen=True, kw_only=True):
     log: str
     bootstrap: str
     jars: list[str]
+    guest: Guest | None = None
 
 
 class Role(ABC):

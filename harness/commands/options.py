@@ -1,5 +1,7 @@
 """Options that commands share, and the Kafka that some of them name (docs/own-builds.md)."""
 
+import shlex
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +13,8 @@ from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
-from contract.builds import Build, Choice
+from contract.builds import Build, Choice, Guest
+from contract.clients import is_guest_name
 from contract.errors import UsageError
 from contract.uris import local_folder
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
@@ -72,6 +75,15 @@ Changed = Annotated[
         "(docs/your-settings.md).",
     ),
 ]
+Guests = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--guest",
+        metavar="NAME=COMMAND",
+        help="The program of the client guest@NAME of groups, in any language, which runs in this "
+        "folder; may be given several times (docs/guests.md).",
+    ),
+]
 KnownFindings = Annotated[
     Path | None,
     typer.Option(
@@ -109,6 +121,7 @@ def choice_of(
     client_jars: list[Path] | None,
     clients: str | None = None,
     changes: list[str] | None = None,
+    guests: list[str] | None = None,
 ) -> Choice:
     """Return what the options name.
 
@@ -136,7 +149,49 @@ def choice_of(
         client_jars=[str(path.absolute()) for path in client_jars or []],
         clients=chosen,
         changes=changes or [],
+        guests=guests_of(guests or []),
     )
+
+
+def guests_of(texts: Sequence[str]) -> list[Guest]:
+    """Return the guests that texts of the form NAME=COMMAND name.
+
+    Raises:
+        UsageError: a text has not that form, two name the same, or there is no such program.
+    """
+    found = [_guest_of(text) for text in texts]
+    names = [guest.name for guest in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise UsageError(f"--guest {twice[0]}=... is given {names.count(twice[0])} times")
+    return found
+
+
+def _guest_of(text: str) -> Guest:
+    name, equals, words = text.partition("=")
+    try:
+        command = shlex.split(words)
+    except ValueError as error:
+        raise UsageError(f"--guest {text}: the command is no shell's ({error})") from None
+    if not equals or not command or not is_guest_name(name):
+        raise UsageError(
+            f"--guest {text}: it has to be NAME=COMMAND, with a name of lower-case letters, "
+            "digits, `.` and `-`"
+        )
+    require_guest(command)
+    return Guest(name=name, command=command, folder=str(Path.cwd()))
+
+
+def require_guest(command: Sequence[str]) -> None:
+    """Check that the program of a guest can be started.
+
+    Raises:
+        UsageError: it can't.
+    """
+    if shutil.which(command[0]) is None:
+        raise UsageError(
+            f"there is no program {command[0]} that could be started from {Path.cwd()}: a guest's "
+            "command begins with a file that is executable, or with a program on the PATH"
+        )
 
 
 def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile] = ()) -> Build:
@@ -146,9 +201,14 @@ def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile]
     the choice or these scenarios name are installed, for the pool's nodes too.
 
     Raises:
-        UsageError: as `resolve`.
+        UsageError: as `resolve`, or the pool can't run a guest.
         DistributionError: a version is not locked, or can't be downloaded.
     """
+    if choice.guests and cluster is PoolKind.DOCKER:
+        raise UsageError(
+            f"the pool docker can't run {choice.guests[0].named}: its nodes have no programs but "
+            "those of their image. Take --cluster embedded, or loopback"
+        )
     build = resolve(choice)
     earlier = [one.starts_on[build.kafka] for one in scenarios if build.kafka in one.starts_on]
     releases = list(dict.fromkeys([*build.locked, *earlier]))

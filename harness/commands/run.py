@@ -45,6 +45,7 @@ from harness.commands.options import (
     Clients,
     ClientVersion,
     Cluster,
+    Guests,
     Kafka,
     KafkaDir,
     KnownFindings,
@@ -96,6 +97,7 @@ def run(  # noqa: PLR0913 - the options of a command
     client_jars: ClientJars = None,
     clients: Clients = None,
     changes: Changed = None,
+    guests: Guests = None,
     is_verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -108,7 +110,7 @@ def run(  # noqa: PLR0913 - the options of a command
     chosen_parameters = parameters_of(parameters)
     for scenario in chosen:
         scenario.require(chosen_parameters)
-    choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes)
+    choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes, guests)
     require_seed(seed)
     results = require_runs(results, cluster)
     build = fetched(choice, cluster, chosen)

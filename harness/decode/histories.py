@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from contract.events import (
+    ClientNamed,
     ClockRead,
     Committed,
     ConsumerFailed,
@@ -51,12 +52,14 @@ def read_histories(folder: Path) -> Rows:
 def _read_history(history: HistoryLines, rows: Rows) -> None:
     events, started = history.events, history.started
     worker = started.worker if started else history.name
+    named = next((one for one in events if isinstance(one, ClientNamed)), None)
+    version = started.client_version if started else None
     rows.add(
         "histories",
         worker=worker,
         role=started.role if started else None,
         client=started.client if started else None,
-        client_version=started.client_version if started else None,
+        client_version=f"{named.client} {named.version}" if named else version,
         events=len(events),
         missing_seqs=max(history.missing_seqs, _missing_faults(events)),
         torn_lines=history.torn_lines,

@@ -5,7 +5,7 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from contract.clients import Client, client_of, version_of
+from contract.clients import Client, client_of, is_guest, version_of
 from contract.errors import UsageError, WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import ResetPolicy
@@ -172,7 +172,8 @@ class Consumers:
         clients = sorted({str(Client.JAVA), *map(str, self._clients)})
         found = {one: self.workers[worker_of(one)].client_version for one in clients}
         for named, installed in found.items():
-            if (version := version_of(named)) and version not in re.split(r"[ ()]+", installed):
+            version = "" if is_guest(named) else version_of(named)
+            if version and version not in re.split(r"[ ()]+", installed):
                 raise WorkerError(
                     f"the worker of {named} runs {client_of(named)} {installed}: an installed "
                     "package hides the wanted one"

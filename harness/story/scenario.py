@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +26,14 @@ from cluster.nodes.tether import die_with_parent
 from cluster.refusal import refuse
 from contract.builds import ClassPath, version_numbers, with_note
 from contract.checks import Check
-from contract.clients import Client, client_of, clients_of, version_of, without_version
+from contract.clients import (
+    Client,
+    client_of,
+    clients_of,
+    is_guest,
+    version_of,
+    without_version,
+)
 from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
@@ -209,7 +217,7 @@ class Scenario(Test):  # type: ignore[misc]
 
     def groups_here(self, groups: Sequence[GroupPlan]) -> list[GroupPlan]:
         """Return the groups whose clients support the Kafka version, in random order."""
-        clients: list[Any] = self._testable()
+        clients: list[Any] = [*self._testable(), Client.GUEST]
         here = [
             group
             for group in groups
@@ -221,7 +229,9 @@ class Scenario(Test):  # type: ignore[misc]
         return clients_of(self.session.kafka, java=self.session.builds.client)
 
     def _worker(self, kind: WorkerKind, classes: ClassPath) -> WorkerService:
-        return WorkerService(self.test_context, kind, classes=classes)
+        guests = {one.named: one for one in self.session.builds.choice.guests}
+        guest = guests.get(kind.client)
+        return WorkerService(self.test_context, kind, classes=classes, guest=guest)
 
     def _in_version(self, group: GroupPlan) -> GroupPlan:
         """Return a group whose clients without a version have those that the command names."""
@@ -245,6 +255,7 @@ class Scenario(Test):  # type: ignore[misc]
         testable = self._testable()
         named = {client for group in groups for client in group.clients}
         named |= {producer.client for producer in producers}
+        named -= self._guests(named)
         versions = {client for client in named if version_of(client)}
         if unused := sorted({*self.session.builds.choice.clients} - versions):
             raise UsageError(
@@ -259,6 +270,26 @@ class Scenario(Test):  # type: ignore[misc]
                 f"Kafka {on} can't be tested with {', '.join(unknown)}; "
                 f"it can with {', '.join(testable)}"
             )
+
+    def _guests(self, named: AbstractSet[str]) -> set[str]:
+        """Return the guests among planned clients.
+
+        Raises:
+            UsageError: the command has no program for one of them, or one that none of them is.
+        """
+        planned = {client for client in named if is_guest(client)}
+        given = {guest.named for guest in self.session.builds.choice.guests}
+        if lacking := sorted(planned - given):
+            name = version_of(lacking[0]) or "NAME"
+            raise UsageError(
+                f"a group of this scenario has the client {lacking[0]}: give its program by "
+                f"--guest {name}=COMMAND (docs/guests.md)"
+            )
+        if unused := sorted(given - planned):
+            raise UsageError(
+                f"no group of this scenario uses {', '.join(unused)}: name it as the client of one"
+            )
+        return planned
 
     def _plan(
         self,

@@ -102,6 +102,8 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         return found
     if found := broken_lines(names):
         return found
+    if client is Client.GUEST:
+        return {}
     if client in (Client.JAVA, Client.JAVA_CONSUMER):
         if is_own:
             return {}

@@ -13,7 +13,7 @@ from cluster.kafka.topology import Topology
 from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.builds import Build
 from contract.checks import Check
-from contract.clients import Client, client_of, clients_of
+from contract.clients import Client, client_of, clients_of, is_guest, is_guest_name, version_of
 from contract.errors import UsageError
 from contract.findings import FINDINGS
 from contract.nearest import lacking
@@ -40,6 +40,7 @@ _ALL = "all"
 _ACKS = ("0", "1", _ALL)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO, Manner.PERIODIC, Manner.UNAWAITED)
 _OF_LIBRDKAFKA = (Manner.MESSAGE, Manner.STORED)
+_OF_GUESTS = (Manner.SYNC, Manner.AUTO, Manner.PERIODIC)
 _STYLES: dict[str, CommitEpoch] = {
     Manner.AUTO: CommitEpoch.RECORD,
     Manner.PERIODIC: CommitEpoch.RECORD,
@@ -312,6 +313,9 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     for kind, name, all_of_them in known:
         if name not in set(all_of_them):
             yield name, 0, f"group {group.group}: {lacking(kind, name, all_of_them)}"
+    if is_guest(group.client):
+        yield from _in_guest(group)
+        return
     if group.manner in _OF_LIBRDKAFKA and client_of(group.client) is not Client.LIBRDKAFKA:
         yield group.manner, 0, f"group {group.group}: manner {group.manner} needs librdkafka"
     if group.client not in _JAVA:
@@ -327,6 +331,23 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     problems = client_problems(group, is_own=bool(build.of_clients.own))
     for name, problem in problems.items():
         yield name, 0, f"group {group.group}: {problem}"
+
+
+def _in_guest(group: GroupPlan) -> Iterator[_Problem]:
+    """What the protocol of a guest has no word for; its settings are its own."""
+    named = f"group {group.group}"
+    if not is_guest_name(version_of(group.client)):
+        needed = f"{Client.GUEST}@NAME, with a name of lower-case letters, digits, `.` and `-`"
+        yield group.client, 0, f"{named}: the client {group.client!r} has to be {needed}"
+    if group.manner not in _OF_GUESTS:
+        known = ", ".join(_OF_GUESTS)
+        problem = f"a guest commits in one of the manners {known}, not {group.manner}"
+        yield group.manner, 0, f"{named}: {problem}"
+    if group.commit_epoch != CommitEpoch.RECORD:
+        problem = f"a guest commits style {CommitEpoch.RECORD}, not {group.commit_epoch}"
+        yield group.commit_epoch, 0, f"{named}: {problem}"
+    for name, problem in client_problems(group).items():
+        yield name, 0, f"{named}: {problem}"
 
 
 def _in_producer(

@@ -12,14 +12,14 @@ import pytest
 
 from cluster.image import build
 from cluster.image.build import client_packages, wheels
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.errors import PrerequisiteError
 from harness.clients.process import JAVA_WORKER, worker_of
 from harness.decode.client_logs import reader_of
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = sorted({client.module for client in Client})
-WORKERS = sorted({worker_of(client).module for client in Client})
+MODULES = sorted({client.module for client in INSTALLED})
+WORKERS = sorted({worker_of(client).module for client in INSTALLED})
 LIBRARIES = {*client_packages(), "jpype1"}
 DRIVER = (
     "harness.cli",
@@ -48,7 +48,7 @@ EAGER = """
 import json
 from harness.clients.member import Member
 from harness.clients.java_consumer import JavaMember
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 def opened(client):
     member = JavaMember.__new__(JavaMember)
     member.member = Member(group="g", member="g#1", topic="t", reset="none", client=client)
@@ -97,7 +97,7 @@ def imported(module: str) -> set[str]:
     return libraries({name.partition(".")[0] for name in names if name})
 
 
-@pytest.mark.parametrize("client", Client)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_client_has_a_worker_and_a_reader_of_its_log(client: Client) -> None:
     worker = worker_of(client)
     assert (ROOT / f"{worker.module.replace('.', '/')}.py").is_file()
@@ -105,7 +105,7 @@ def test_a_client_has_a_worker_and_a_reader_of_its_log(client: Client) -> None:
     assert list(signature(reader_of(client)).parameters) == ["lines"]
 
 
-@pytest.mark.parametrize("client", Client)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_client_has_its_row(client: Client) -> None:
     pages = [ROOT / "README.md", ROOT / "docs" / "running.md"]
     assert any(f"\n| {client} |" in page.read_text() for page in pages if page.is_file())

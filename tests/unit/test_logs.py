@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from cluster.kafka.service import log_end
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from harness.decode.client_logs import resets
 from harness.decode.client_logs.librdkafka import omitted_commits
 from harness.decode.client_logs.lines import end_of
@@ -67,7 +67,7 @@ def test_a_servers_line(table: str) -> None:
             assert server_of("node", [line]) is None
 
 
-@pytest.mark.parametrize("client", Client)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_clients_line(client: Client) -> None:
     where = f"{AT}x [Consumer clientId=g#2, groupId=g] "
     marked = f"{where}epoch validation offset reset ( "

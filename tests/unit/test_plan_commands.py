@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from contract.builds import released
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.coverage import Coverage, Reached, State, hash_of
 from contract.described import SCHEMA
 from contract.errors import NodeError, UsageError
@@ -30,7 +30,7 @@ from harness.session.catalog import own_scenario
 from harness.session.ducktape_session import DucktapeSession, pool_size
 from tests.conftest import Fencepost
 
-CLIENTS = list(Client)
+CLIENTS = list(INSTALLED)
 SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
 
 

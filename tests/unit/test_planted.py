@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder
 from harness.plans.draw import draw
 from harness.plans.plan import Do, When, read_plan, written
 from studies.planted.planting import found_in, planted, unexplained, with_planted
 
-PLANS = [draw(seed, list(Client)) for seed in range(100)]
+PLANS = [draw(seed, list(INSTALLED)) for seed in range(100)]
 
 
 def test_what_is_planted_is_of_groups_and_checks_that_exist() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from contract.clients import Client, clients_of
+from contract.clients import INSTALLED, Client, clients_of
 from contract.errors import UsageError
 from contract.outcomes import CommitEpoch, Manner
 from harness.plans.draw import WEIGHTS, draw, seeds
@@ -25,7 +25,7 @@ from harness.plans.plan import (
     written,
 )
 
-CLIENTS = list(Client)
+CLIENTS = list(INSTALLED)
 PLANS = [draw(seed, CLIENTS) for seed in range(1500)]
 FENCING = {"kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers"}
 UNREACHED = {"cut-clients", "cut-replication"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.errors import UsageError
 from contract.verdicts import RunVerdict
 from harness.plans.draw import draw
@@ -24,7 +24,7 @@ from harness.plans.shrink import (
 )
 from harness.plans.trials import Finding, Rule, State, Trial, Trials, named, state_of
 
-CLIENTS = list(Client)
+CLIENTS = list(INSTALLED)
 FINDING = Finding(check="lost_record", group="g")
 SEEN = Found(check="lost_record", kind="gap", group="g", client="java")
 

@@ -10,7 +10,7 @@ import pytest
 from ducktape.tests import loader as ducktape_loader
 from ducktape.tests.session import SessionContext
 
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.coverage import Coverage, Reached, State, hash_of, write_coverage
 from contract.described import SCHEMA
 from contract.errors import UsageError
@@ -20,7 +20,7 @@ from harness.plans.steering import UNIFORM, goals_of, may_reach, snapshot_at, st
 from scenarios import random_test
 from tests.states import STATE
 
-CLIENTS = list(Client)
+CLIENTS = list(INSTALLED)
 SEEDS = range(300)
 PARENTS = [draw(seed, CLIENTS) for seed in range(1000, 1010)]
 

@@ -21,7 +21,6 @@ WORDS = {
     r"tell(?:s|ing)?|told|untold": "report, log, return, print; distinguish",
     r"answers": "returns, responds; results, responses",
     r"li(?:fe|ves)": "incarnation (of a member); run, exist",
-    r"guests?": "extra member",
     r"anew": "again",
     r"bites?|whether (?:it|they) bit": "take effect, land",
     r"torn": "incomplete",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from harness.decode.client_logs.lines import LogLine, Reset, log_lines
 
 Reader = Callable[[Iterable[LogLine]], list[Reset]]
@@ -29,12 +29,12 @@ def resets(
         lines: of one worker's client log.
         worker: its name.
         policies: `auto.offset.reset` by group.
-        client: the client that wrote the log; there are no rows unless it is a client under test.
+        client: the client that wrote the log; there are no rows unless it is one that is installed.
 
     A reset whose target the client looked up has one row, with cause and target. One without a
         target (no policy: the client raised an exception) has no `to_offset`.
     """
-    known = {str(one): one for one in Client}.get(client or "")
+    known = {str(one): one for one in INSTALLED}.get(client or "")
     if known is None:
         return []
     found = reader_of(known)(log_lines(lines))

@@ -1,0 +1,233 @@
+"""Members whose client is a guest: a program of a user's, one process a member (docs/guests.md).
+
+`python -m harness.clients.guest_consumer PLAN` is their worker.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from contract.builds import Guest
+from contract.clients import Client
+from contract.errors import WorkerError
+from contract.events import NO_EPOCH, ClientNamed
+from contract.outcomes import NO_OFFSET
+from harness.clients.guest import GuestProcess, Position, Record, ReportedError, Response
+from harness.clients.history import HistoryWriter
+from harness.clients.member import POLL_MS, Batch, Failure, Member, OffsetAndEpoch, Partition
+from harness.clients.member_calls import CallingMember, Fetched
+from harness.clients.member_role import MemberFactory, MemberRole, MemberStamp, open_log
+from harness.clients.worker import WorkerPlan, run_worker
+
+_JOIN_MS = 1000
+"""Without partitions: some clients join only in a poll that is not interrupted."""
+
+
+class GuestMember(CallingMember):
+    """A guest's process.
+
+    What it does not show is inferred from the records that it returns: it has the partitions that
+    they are of, and stands after the last one of each.
+    """
+
+    failures = (ReportedError,)
+    definite_failures = frozenset[str]()
+
+    def __init__(
+        self,
+        member: Member,
+        bootstrap: str,
+        history: HistoryWriter,
+        *,
+        guest: Guest,
+        log: logging.Handler,
+    ) -> None:
+        """`log` receives what the guest prints on standard error."""
+        self._guest = guest
+        self._log = log
+        self._assigned: set[Partition] = set()
+        self._at: dict[Partition, OffsetAndEpoch] = {}
+        self._first: dict[Partition, int] = {}
+        self._stored: dict[Partition, OffsetAndEpoch] | None = None
+        super().__init__(member, bootstrap, history)
+
+    def _open(self, bootstrap: str) -> None:
+        stamp = MemberStamp(self.member)
+
+        def log(text: str) -> None:
+            record = logging.makeLogRecord({"name": "guest", "levelname": "INFO", "msg": text})
+            stamp.filter(record)
+            self._log.handle(record)
+
+        self._program = GuestProcess(self._guest, self.member.member, log=log)
+        opened = self._program.ask(
+            "open",
+            bootstrap=bootstrap,
+            group=self.member.group,
+            member=self.member.member,
+            topic=self.member.topic,
+            reset=str(self.member.reset),
+            isolation=str(self.member.isolation),
+            commit="automatic" if self._is_by_itself else "explicit",
+            settings=self.member.settings,
+        )
+        if opened.error is not None:
+            self._program.kill()
+            error = ReportedError(opened.error)
+            raise WorkerError(f"{self._program.name} could not open its consumer: {error}")
+        self._history.write(ClientNamed, client=opened.client, version=opened.version)
+
+    def _subscribe(self) -> None:
+        """Do nothing: a guest subscribes when it is opened."""
+
+    def _fetch(self) -> list[Batch]:
+        self._first.clear()
+        timeout_ms = POLL_MS if self._assigned else _JOIN_MS
+        response = self._program.ask("poll", timeout_ms=timeout_ms)
+        self._note(response)
+        if response.error is not None:
+            raise ReportedError(response.error)
+        records: dict[int, list[Record]] = {}
+        for record in response.records:
+            records.setdefault(record.partition, []).append(record)
+        batches = [
+            Batch(
+                partition=(self.member.topic, partition),
+                offsets=[record.offset for record in of],
+                epochs=[record.epoch for record in of],
+                values=[record.value for record in of],
+            )
+            for partition, of in records.items()
+        ]
+        self._first = {batch.partition: batch.offsets[0] for batch in batches}
+        if response.assigned is None:
+            self._assigned |= self._first.keys()
+        if response.positions is None:
+            self._at |= {batch.partition: batch.processed() for batch in batches}
+        return batches
+
+    def _note(self, response: Response) -> None:
+        """Take over what a response to a poll shows."""
+        if response.assigned is not None:
+            self._assigned = set(self._of_topic(response.assigned))
+        if response.positions is not None:
+            self._at = self._by_partition(response.positions)
+        if response.rebalanced is True:
+            self._assigned_anew()
+        elif response.rebalanced:
+            for tp in self._of_topic(response.rebalanced):
+                self._last_assignment.discard(tp)
+                self._forget(tp)
+
+    def _poll(self) -> int:
+        polled = super()._poll()
+        self._first.clear()
+        return polled
+
+    def _assignment(self) -> set[Partition]:
+        return set(self._assigned)
+
+    def _position(self, partition: Partition) -> int | None:
+        """See `GroupMember`; while a poll is recorded, that before its records."""
+        at = self._at.get(partition)
+        return self._first.get(partition, None if at is None else at.offset)
+
+    def _commit(
+        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
+    ) -> dict[Partition, str]:
+        del is_plain
+        self._stored = None
+        if not positions:
+            return {}
+        try:
+            response = self._program.ask("commit")
+        except ReportedError as ended:
+            return dict.fromkeys(positions, ended.reported.name)
+        if response.unsupported:
+            return dict.fromkeys(positions, NO_OFFSET)
+        if (error := response.error) is not None:
+            self.definite_failures = frozenset({error.name} if error.definite else ())
+            return dict.fromkeys(positions, error.name)
+        if response.committed is not None:
+            self._stored = self._by_partition(response.committed)
+        return {}
+
+    def _shown_stored(self) -> Mapping[Partition, OffsetAndEpoch] | None:
+        return self._stored
+
+    def _close(self) -> None:
+        self._program.close()
+
+    def _failure(self, error: BaseException) -> Failure:
+        if not isinstance(error, ReportedError):
+            raise error
+        reported = error.reported
+        known = Failure(exception=reported.name, message=reported.message)
+        if reported.partition is None:
+            return known
+        return Failure(
+            exception=reported.name,
+            message=reported.message,
+            topic=self.member.topic,
+            partition=reported.partition,
+            position=reported.offset,
+        )
+
+    def _by_partition(self, positions: Iterable[Position]) -> dict[Partition, OffsetAndEpoch]:
+        """The positions, with the epoch of the last record where the client shows none."""
+        found = {}
+        for one in positions:
+            tp = (self.member.topic, one.partition)
+            epoch = one.epoch if one.epoch != NO_EPOCH else self._last_epochs.get(tp, NO_EPOCH)
+            found[tp] = OffsetAndEpoch(one.offset, epoch)
+        return found
+
+    def _lacks(self, what: str, *given: object) -> NoReturn:
+        """Refuse a call with these arguments.
+
+        Raises:
+            WorkerError: always.
+        """
+        raise WorkerError(
+            f"{self._program.name} can't {what} {given}: docs/guests.md has no such request"
+        )
+
+    def _commit_unawaited(self, began_micros: int) -> None:
+        self._lacks("commit without a wait", began_micros)
+
+    def _unsubscribe(self) -> None:
+        self._lacks("unsubscribe")
+
+    def _assign(self, partitions: Iterable[Partition], offset: int | None) -> None:
+        self._lacks("assign by hand", partitions, offset)
+
+    def _seek(self, partition: Partition, at: OffsetAndEpoch) -> None:
+        self._lacks("seek", partition, at)
+
+    def _pause(self, partitions: Iterable[Partition]) -> None:
+        self._lacks("pause", partitions)
+
+    def _resume(self, partitions: Iterable[Partition]) -> None:
+        self._lacks("resume", partitions)
+
+    def _committed(
+        self, partitions: Sequence[Partition], *, timeout_seconds: float
+    ) -> dict[Partition, Fetched]:
+        self._lacks("ask for committed offsets", partitions, timeout_seconds)
+
+    def _asks_stably(self) -> bool:
+        return False
+
+
+def _role(plan: WorkerPlan, history: HistoryWriter) -> MemberRole:
+    """Raises WorkerError: the plan has no guest."""
+    if plan.guest is None:
+        raise WorkerError(f"worker {plan.worker} has no guest")
+    make: MemberFactory = partial(GuestMember, guest=plan.guest, log=open_log(Path(plan.log)))
+    return MemberRole(plan, history, client=Client.GUEST, client_version="", make_member=make)
+
+
+if __name__ == "__main__":
+    run_worker(_role)
