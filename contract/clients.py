@@ -36,6 +36,19 @@ class Client(enum.StrEnum):
         return shared.replace("-", "_")
 
 
+class Level(enum.StrEnum):
+    """What a guest shows of its client; a group is judged by what its client shows.
+
+    delivers: the records.
+    commits: it commits, too; what it committed is read from the log of the group's coordinator.
+    positions: also its assignment, its positions, and what it committed.
+    """
+
+    DELIVERS = "delivers"
+    COMMITS = "commits"
+    POSITIONS = "positions"
+
+
 INSTALLED = tuple(client for client in Client if client is not Client.GUEST)
 """The clients that come with this project."""
 _CONSUMER_PROTOCOL_SINCE = 4

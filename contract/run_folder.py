@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
-from contract.clients import Client, default_isolation, request_timeout_ms
+from contract.clients import Client, Level, default_isolation, is_guest, request_timeout_ms
 from contract.consequence import Consequence
 from contract.described import read_described
 from contract.encodable import as_json
@@ -116,7 +116,8 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     are open at the same time, each in a worker of its own, or they share that number of `workers`.
     `settings` are further ones of the client, by its own names; `{number}` in a value is the number
     of the member. `manner` is how it commits. `others` are members of other clients, by number from
-    1: the group is reported by its `client`, that of the members in question.
+    1: the group is reported by its `client`, that of the members in question. `level` is what its
+    guests show.
     """
 
     group: str
@@ -131,6 +132,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
     others: dict[int, MemberPlan] = {}
+    level: str = Level.POSITIONS
 
     @property
     def isolation_level(self) -> str:
@@ -170,6 +172,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
             (self.commit_epoch, CommitEpoch),
             (self.isolation_level, Isolation),
             (self.manner, Manner),
+            (self.level, Level),
         ):
             if value not in set(known):
                 return f"{value!r} of group {self.group} is none of {', '.join(known)}"
@@ -179,6 +182,11 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def is_static(self) -> bool:
         """Whether its members are static (KIP-345): a restarted one keeps its partitions."""
         return "group.instance.id" in self.settings
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether its members show their assignments, positions and commits."""
+        return self.level == Level.POSITIONS or not any(map(is_guest, self.clients))
 
     @property
     def commits_by_itself(self) -> bool:

@@ -51,10 +51,11 @@ Of `planned_topics`, `subscribed` counts the groups that read the topic.
 
 Of `planned_groups`, `client`: without a version; it and `isolation` are those of the members in
 question, where members have several clients. `is_by_client`: whether the group's client commits by
-itself, and reports no commit. `is_static`: whether a member that is started again keeps its
-partitions (KIP-345). `has_rack`: whether it has a `client.rack`, and so may read from a follower.
-`request_ms`: how long a member waits for the response to one request, at most; null: not known.
-`hash`: modulo the partitions of `__consumer_offsets`, which of them is its own.
+itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
+whether a member that is started again keeps its partitions (KIP-345). `has_rack`: whether it has a
+`client.rack`, and so may read from a follower. `request_ms`: how long a member waits for the
+response to one request, at most; null: not known. `hash`: modulo the partitions of
+`__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`: of topics that the plan does not have, by `min.insync.replicas`. `run_ended_micros`:
@@ -91,7 +92,7 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
         yield msgspec.structs.asdict(group) | {
             "client": without_version(group.client),
             "isolation": group.isolation_level,
-            "is_by_client": group.commits_by_itself,
+            "is_by_client": group.commits_by_itself or not group.shows_all,
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,
             "request_ms": group.request_timeout_ms,

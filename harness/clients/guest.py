@@ -41,6 +41,7 @@ class Rule(enum.StrEnum):
     ID = "id"
     TIME = "time"
     STAYS = "stays"
+    LEVEL = "level"
     FIELDS = "fields"
     NAMED = "named"
     EXIT = "exit"
@@ -178,7 +179,7 @@ class GuestProcess:
         request = {"id": next(self._ids), "do": do, **fields}
         text = json.dumps(request)
         if self._received:
-            self._break(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
+            self.refuse(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
         self._last = text
         try:
             self._send(text.encode() + b"\n")
@@ -197,7 +198,7 @@ class GuestProcess:
         response = self.ask("close")
         status = self.end()
         if status != 0:
-            self._break(Rule.EXIT, f"ended with {_status(status)} after `close`, not with status 0")
+            self.refuse(Rule.EXIT, f"ended with {_status(status)} after `close`, not with status 0")
         if response.error is not None:
             raise ReportedError(response.error)
 
@@ -212,20 +213,32 @@ class GuestProcess:
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._break(Rule.EXIT, f"did not exit within {_END_SECONDS} s")
+            self.refuse(Rule.EXIT, f"did not exit within {_END_SECONDS} s")
         with selectors.DefaultSelector() as ready:
             if self._process.stdout is not None:
                 ready.register(self._process.stdout, selectors.EVENT_READ)
                 if ready.select(0):
                     self._received += os.read(self._process.stdout.fileno(), _PIECE_BYTES)
         if self._received:
-            self._break(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
+            self.refuse(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
         return status
 
     def kill(self) -> None:
         """End it by SIGKILL, without `close`."""
         self._process.kill()
         self._process.wait()
+
+    def refuse(self, rule: Rule, what: str) -> NoReturn:
+        """Kill it, and say which rule it broke, and how.
+
+        Raises:
+            BrokenRuleError: always.
+        """
+        self.kill()
+        self._listener.join(_END_SECONDS)
+        message = f"{self.name} {what}; its request was {_short(self._last)}{self._last_said()}"
+        self._broken = BrokenRuleError(rule, message)
+        raise self._broken
 
     def _send(self, line: bytes) -> None:
         if self._process.stdin is not None:
@@ -242,11 +255,11 @@ class GuestProcess:
             ready.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._received:
                 if len(self._received) > LINE_BYTES_MAX:
-                    self._break(Rule.LINE, f"printed a line of more than {LINE_BYTES_MAX} bytes")
+                    self.refuse(Rule.LINE, f"printed a line of more than {LINE_BYTES_MAX} bytes")
                 if not ready.select(_SLICE_SECONDS):
                     slices -= 1
                     if slices <= 0:
-                        self._break(Rule.TIME, f"has not responded within {seconds:g} s")
+                        self.refuse(Rule.TIME, f"has not responded within {seconds:g} s")
                     continue
                 piece = os.read(self._process.stdout.fileno(), _PIECE_BYTES)
                 if not piece:
@@ -260,16 +273,16 @@ class GuestProcess:
         try:
             response = _DECODER.decode(line)
         except (msgspec.ValidationError, UnicodeDecodeError) as error:
-            self._break(Rule.FIELDS, f"printed {_short(line)}, which is no response: {error}")
+            self.refuse(Rule.FIELDS, f"printed {_short(line)}, which is no response: {error}")
         except msgspec.DecodeError as error:
-            self._break(Rule.LINE, f"printed {_short(line)}, which is no JSON: {error}")
+            self.refuse(Rule.LINE, f"printed {_short(line)}, which is no JSON: {error}")
         if response.id != request["id"]:
             wanted = f"the id {response.id}, not {request['id']}"
-            self._break(Rule.ID, f"printed {_short(line)}, with {wanted}")
+            self.refuse(Rule.ID, f"printed {_short(line)}, with {wanted}")
         is_named = response.client and response.version
         if request["do"] == "open" and not response.error and not is_named:
             problem = "without the name and the version of its client"
-            self._break(Rule.NAMED, f"printed {_short(line)}, {problem}")
+            self.refuse(Rule.NAMED, f"printed {_short(line)}, {problem}")
         return response
 
     def _ended(self) -> NoReturn:
@@ -282,24 +295,12 @@ class GuestProcess:
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._break(Rule.STAYS, "closed its standard output")
+            self.refuse(Rule.STAYS, "closed its standard output")
         if status == 0:
-            self._break(Rule.STAYS, "exited with status 0 before `close`")
+            self.refuse(Rule.STAYS, "exited with status 0 before `close`")
         self._listener.join(_END_SECONDS)
         said = f"{_status(status)}{self._last_said()}"
         self._broken = ReportedError(Reported(name=EXITED, message=said))
-        raise self._broken
-
-    def _break(self, rule: Rule, what: str) -> NoReturn:
-        """Kill it, and say which rule it broke.
-
-        Raises:
-            BrokenRuleError: always.
-        """
-        self.kill()
-        self._listener.join(_END_SECONDS)
-        message = f"{self.name} {what}; its request was {_short(self._last)}{self._last_said()}"
-        self._broken = BrokenRuleError(rule, message)
         raise self._broken
 
     def _listen(self, log: Callable[[str], None]) -> None:

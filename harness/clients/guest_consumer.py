@@ -9,27 +9,40 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
+import msgspec
+
 from contract.builds import Guest
-from contract.clients import Client
+from contract.clients import Client, Level
 from contract.errors import WorkerError
-from contract.events import NO_EPOCH, ClientNamed
-from contract.outcomes import NO_OFFSET
-from harness.clients.guest import GuestProcess, Position, Record, ReportedError, Response
+from contract.events import ClientNamed
+from contract.outcomes import NO_OFFSET, GroupChange, Outcome, commit_outcome
+from harness.clients.guest import GuestProcess, Position, Record, ReportedError, Response, Rule
 from harness.clients.history import HistoryWriter
-from harness.clients.member import POLL_MS, Batch, Failure, Member, OffsetAndEpoch, Partition
+from harness.clients.member import (
+    POLL_MS,
+    Batch,
+    ClientState,
+    Failure,
+    Member,
+    MemberCommit,
+    OffsetAndEpoch,
+    Partition,
+)
 from harness.clients.member_calls import CallingMember, Fetched
 from harness.clients.member_role import MemberFactory, MemberRole, MemberStamp, open_log
 from harness.clients.worker import WorkerPlan, run_worker
 
 _JOIN_MS = 1000
 """Without partitions: some clients join only in a poll that is not interrupted."""
+_SHOWN_BY_ALL = (GroupChange.OPENED, GroupChange.CLOSED)
 
 
 class GuestMember(CallingMember):
     """A guest's process.
 
-    What it does not show is inferred from the records that it returns: it has the partitions that
-    they are of, and stands after the last one of each.
+    One below the level `positions` shows neither its assignment nor its commits. What the harness
+    needs of them is inferred from the records that it returned, and not recorded: it has the
+    partitions that they are of, and stands after the last one of each.
     """
 
     failures = (ReportedError,)
@@ -47,19 +60,30 @@ class GuestMember(CallingMember):
         """`log` receives what the guest prints on standard error."""
         self._guest = guest
         self._log = log
+        self._shows_all = member.level is Level.POSITIONS
         self._assigned: set[Partition] = set()
         self._at: dict[Partition, OffsetAndEpoch] = {}
         self._first: dict[Partition, int] = {}
         self._stored: dict[Partition, OffsetAndEpoch] | None = None
         super().__init__(member, bootstrap, history)
 
+    def commit(self, order: MemberCommit) -> str:
+        """See `GroupMember`; what is not shown is not recorded."""
+        if self._shows_all or self._is_by_itself:
+            return super().commit(order)
+        self.require(order.commit_epoch)
+        errors = self._commit(self._at, is_plain=True)
+        outcome = commit_outcome(next(iter(errors.values()), None), self.definite_failures)
+        self.commits += outcome is Outcome.OK
+        return outcome
+
     def _open(self, bootstrap: str) -> None:
         stamp = MemberStamp(self.member)
 
         def log(text: str) -> None:
-            record = logging.makeLogRecord({"name": "guest", "levelname": "INFO", "msg": text})
-            stamp.filter(record)
-            self._log.handle(record)
+            line = logging.makeLogRecord({"name": "guest", "levelname": "INFO", "msg": text})
+            stamp.filter(line)
+            self._log.handle(line)
 
         self._program = GuestProcess(self._guest, self.member.member, log=log)
         opened = self._program.ask(
@@ -79,6 +103,10 @@ class GuestMember(CallingMember):
             raise WorkerError(f"{self._program.name} could not open its consumer: {error}")
         self._history.write(ClientNamed, client=opened.client, version=opened.version)
 
+    def end(self) -> None:
+        """Kill its process."""
+        self._program.kill()
+
     def _subscribe(self) -> None:
         """Do nothing: a guest subscribes when it is opened."""
 
@@ -86,7 +114,6 @@ class GuestMember(CallingMember):
         self._first.clear()
         timeout_ms = POLL_MS if self._assigned else _JOIN_MS
         response = self._program.ask("poll", timeout_ms=timeout_ms)
-        self._note(response)
         if response.error is not None:
             raise ReportedError(response.error)
         records: dict[int, list[Record]] = {}
@@ -102,18 +129,23 @@ class GuestMember(CallingMember):
             for partition, of in records.items()
         ]
         self._first = {batch.partition: batch.offsets[0] for batch in batches}
-        if response.assigned is None:
+        if self._shows_all:
+            self._note(response)
+        else:
             self._assigned |= self._first.keys()
-        if response.positions is None:
             self._at |= {batch.partition: batch.processed() for batch in batches}
         return batches
 
     def _note(self, response: Response) -> None:
         """Take over what a response to a poll shows."""
-        if response.assigned is not None:
-            self._assigned = set(self._of_topic(response.assigned))
-        if response.positions is not None:
-            self._at = self._by_partition(response.positions)
+        if response.assigned is None or response.positions is None:
+            lacking = "assigned" if response.assigned is None else "positions"
+            self._program.refuse(
+                Rule.LEVEL,
+                f"left out `{lacking}`, which a guest of the level {Level.POSITIONS} shows",
+            )
+        self._assigned = set(self._of_topic(response.assigned))
+        self._at = self._by_partition(response.positions)
         if response.rebalanced is True:
             self._assigned_anew()
         elif response.rebalanced:
@@ -134,6 +166,15 @@ class GuestMember(CallingMember):
         at = self._at.get(partition)
         return self._first.get(partition, None if at is None else at.offset)
 
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        """Return positions; which epoch a commit of one would have is not shown before it."""
+        states = {}
+        for tp in partitions:
+            offset = self._position(tp)
+            at = None if offset is None else OffsetAndEpoch(offset)
+            states[tp] = ClientState(position=at)
+        return states
+
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
@@ -146,6 +187,11 @@ class GuestMember(CallingMember):
         except ReportedError as ended:
             return dict.fromkeys(positions, ended.reported.name)
         if response.unsupported:
+            if self.member.level is not Level.DELIVERS:
+                self._program.refuse(
+                    Rule.LEVEL,
+                    f"can't commit, which a guest of the level {self.member.level} does",
+                )
             return dict.fromkeys(positions, NO_OFFSET)
         if (error := response.error) is not None:
             self.definite_failures = frozenset({error.name} if error.definite else ())
@@ -167,22 +213,29 @@ class GuestMember(CallingMember):
         known = Failure(exception=reported.name, message=reported.message)
         if reported.partition is None:
             return known
-        return Failure(
-            exception=reported.name,
-            message=reported.message,
+        return msgspec.structs.replace(
+            known,
             topic=self.member.topic,
             partition=reported.partition,
             position=reported.offset,
         )
 
+    def _changed(
+        self, change: GroupChange, partition: Partition = ("", -1), position: int | None = None
+    ) -> None:
+        """See `GroupMember`; what was inferred is not recorded."""
+        if self._shows_all or change in _SHOWN_BY_ALL:
+            super()._changed(change, partition, position)
+
+    def _to_read(self, wanted: Mapping[Partition, int]) -> Iterable[Partition]:
+        """See `GroupMember`; one that does not show its assignment has all of them."""
+        return super()._to_read(wanted) if self._shows_all else wanted
+
     def _by_partition(self, positions: Iterable[Position]) -> dict[Partition, OffsetAndEpoch]:
-        """The positions, with the epoch of the last record where the client shows none."""
-        found = {}
-        for one in positions:
-            tp = (self.member.topic, one.partition)
-            epoch = one.epoch if one.epoch != NO_EPOCH else self._last_epochs.get(tp, NO_EPOCH)
-            found[tp] = OffsetAndEpoch(one.offset, epoch)
-        return found
+        return {
+            (self.member.topic, one.partition): OffsetAndEpoch(one.offset, one.epoch)
+            for one in positions
+        }
 
     def _lacks(self, what: str, *given: object) -> NoReturn:
         """Refuse a call with these arguments.
@@ -222,7 +275,6 @@ class GuestMember(CallingMember):
 
 
 def _role(plan: WorkerPlan, history: HistoryWriter) -> MemberRole:
-    """Raises WorkerError: the plan has no guest."""
     if plan.guest is None:
         raise WorkerError(f"worker {plan.worker} has no guest")
     make: MemberFactory = partial(GuestMember, guest=plan.guest, log=open_log(Path(plan.log)))

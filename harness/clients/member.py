@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import msgspec
 
-from contract.clients import Client
+from contract.clients import Client, Level
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
 from contract.outcomes import (
@@ -79,6 +79,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     settings: further ones, by the client's own names.
     manner: how it commits.
     is_subscribed: whether it subscribes to the topic when it is opened.
+    level: what it shows, if it is a guest.
     """
 
     group: str
@@ -91,6 +92,7 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str | int] = {}
     manner: str = Manner.SYNC
     is_subscribed: bool = True
+    level: Level = Level.POSITIONS
 
 
 class LogEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,7 +198,7 @@ class GroupMember(ABC):
         try:
             while time.monotonic() < deadline:
                 self._poll()
-                positions = {tp: self._position(tp) for tp in self._last_assignment}
+                positions = {tp: self._position(tp) for tp in self._to_read(wanted)}
                 if positions and all(
                     at is not None and is_there(at, wanted[tp]) for tp, at in positions.items()
                 ):
@@ -546,6 +548,11 @@ class GroupMember(ABC):
     ) -> None:
         for tp, at in sorted(positions.items()):
             self._changed(change, tp, at if at is not None else self._position(tp))
+
+    def _to_read(self, wanted: Mapping[Partition, int]) -> Iterable[Partition]:
+        """Return which of the partitions that are to be read it has."""
+        del wanted
+        return self._last_assignment
 
     def _changed(
         self, change: GroupChange, partition: Partition = _NO_PARTITION, position: int | None = None

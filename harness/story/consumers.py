@@ -5,7 +5,7 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from contract.clients import Client, client_of, is_guest, version_of
+from contract.clients import Client, Level, client_of, is_guest, version_of
 from contract.errors import UsageError, WorkerError
 from contract.events import NO_EPOCH
 from contract.outcomes import ResetPolicy
@@ -78,6 +78,7 @@ def member_of(name: str, group: GroupPlan, *, bootstrap: str, is_subscribed: boo
         },
         manner=group.manner,
         is_subscribed=is_subscribed,
+        level=Level(group.level),
     )
 
 
@@ -110,6 +111,7 @@ def _judged_by(group: GroupPlan) -> dict[str, object]:
         "is_static": group.is_static,
         "commits_by_itself": group.commits_by_itself,
         "request_timeout_ms": group.request_timeout_ms,
+        "level": group.level,
     }
 
 

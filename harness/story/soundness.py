@@ -13,7 +13,15 @@ from cluster.kafka.topology import Topology
 from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
 from contract.builds import Build
 from contract.checks import Check
-from contract.clients import Client, client_of, clients_of, is_guest, is_guest_name, version_of
+from contract.clients import (
+    Client,
+    Level,
+    client_of,
+    clients_of,
+    is_guest,
+    is_guest_name,
+    version_of,
+)
 from contract.errors import UsageError
 from contract.findings import FINDINGS
 from contract.nearest import lacking
@@ -309,6 +317,7 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
         ("reset policy", group.reset, ResetPolicy),
         ("isolation level", group.isolation_level, Isolation),
         ("manner", group.manner, Manner),
+        ("level", group.level, Level),
     )
     for kind, name, all_of_them in known:
         if name not in set(all_of_them):

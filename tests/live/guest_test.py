@@ -21,8 +21,8 @@ class GuestScenario(Scenario):
         topic="orders", partitions=2, replication=1, min_insync=1, unclean_election=False
     )
     groups = tuple(
-        reader(client.partition("@")[0], "orders", client=client)
-        for client in (Client.LIBRDKAFKA, "guest@librdkafka")
+        reader(group, "orders", client=client)
+        for group, client in (("own", Client.LIBRDKAFKA), ("guest", "guest@librdkafka"))
     )
     must_judge = (Check.SKIPPED_RECORD, Check.DUPLICATE_DELIVERY, Check.COMMIT_MISMATCH)
 
