@@ -13,7 +13,6 @@ import csv
 import hashlib
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -22,16 +21,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cluster.kafka.lock import locked_versions, path_of_lock
-from contract.cache import CACHE_VARIABLE, cache_folder
+from cluster.made import made_once
+from contract.cache import cache_folder
 from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
-from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.python import environment, python
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 PACKAGES = {Client.LIBRDKAFKA: "confluent-kafka", Client.KAFKA_PYTHON: "kafka-python"}
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,4})?")
-_MAKING = ".making-"
 _SAID_CHARACTERS = 2000
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
@@ -130,9 +128,6 @@ def is_fetched(named: str) -> bool:
 def ensure(named: str, *, is_for_nodes: bool = False) -> Path:
     """Return the folder with the packages of a version, installed if they are not there unchanged.
 
-    They are installed beside, and renamed when all are there: what is killed leaves no half. Only
-    one process does so at a time.
-
     Args:
         named: a version that has a lock file.
         is_for_nodes: for the Python of the Docker nodes, instead of this one.
@@ -143,18 +138,11 @@ def ensure(named: str, *, is_for_nodes: bool = False) -> Path:
     """
     lock = require_locked(named)
     folder = _folder(lock, is_for_nodes=is_for_nodes)
-    if _is_whole(folder):
-        return folder
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with alone_in(folder.parent):
-            if not _is_whole(folder):
-                _install(lock, folder, is_for_nodes=is_for_nodes)
-    except OSError as error:
-        raise DistributionError(
-            f"{folder} can't be written ({error.strerror}): name another cache in {CACHE_VARIABLE}"
-        ) from error
-    return folder
+    return made_once(
+        folder,
+        is_whole=lambda: _is_whole(folder),
+        make=lambda made: _install(lock, made, is_for_nodes=is_for_nodes),
+    )
 
 
 def _folder(lock: Path, *, is_for_nodes: bool) -> Path:
@@ -166,25 +154,16 @@ def _folder(lock: Path, *, is_for_nodes: bool) -> Path:
     return cache_folder() / "clients" / f"{lock.stem}-{of}-{digest}"
 
 
-def _install(lock: Path, folder: Path, *, is_for_nodes: bool) -> None:
-    remove_unheld(folder.parent, _MAKING)
-    beside = HeldFolder(folder.parent, _MAKING)
-    made = beside.path / "packages"
-    try:
-        command = python("pip", "install", "--quiet", "--disable-pip-version-check")
-        command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--no-warn-conflicts"]
-        command += [*(for_nodes() if is_for_nodes else []), f"--target={made}", f"-r{lock}"]
-        what = (
-            f"{lock.stem} is not in the cache and can't be installed. Check the network and start "
-            "the command again; a mirror is set as for pip, and a Python without a wheel of this "
-            "version can't run it"
-        )
-        _said(command, what=what)
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
-    finally:
-        beside.remove()
+def _install(lock: Path, made: Path, *, is_for_nodes: bool) -> None:
+    command = python("pip", "install", "--quiet", "--disable-pip-version-check")
+    command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--no-warn-conflicts"]
+    command += [*(for_nodes() if is_for_nodes else []), f"--target={made}", f"-r{lock}"]
+    what = (
+        f"{lock.stem} is not in the cache and can't be installed. Check the network and start "
+        "the command again; a mirror is set as for pip, and a Python without a wheel of this "
+        "version can't run it"
+    )
+    _said(command, what=what)
 
 
 def _is_whole(folder: Path) -> bool:

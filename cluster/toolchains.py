@@ -1,0 +1,77 @@
+"""What clients in other languages are built and run with: Go, and Node with npm."""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+
+_SECONDS = 60
+_NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program of a toolchain.
+
+    Attributes:
+        program: as it is called.
+        arguments: with which it prints its version.
+        language: in which the clients are that need it.
+        minimum: the oldest version that all of them can be built and run with.
+        package: that has it, on Debian.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    language: str
+    minimum: str
+    package: str
+
+
+GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
+NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
+NPM = Tool("npm", ("--version",), "JavaScript", "9.0.0", "npm")
+TOOLS = (GO, NODE, NPM)
+
+
+@cache
+def version_of(tool: Tool) -> str | None:
+    """Return the version of a tool on this machine, as `1.26.0`; None if it is not there."""
+    if shutil.which(tool.program) is None:
+        return None
+    try:
+        ended = subprocess.run(
+            [tool.program, *tool.arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _NUMBERS.search(ended.stdout)
+    return None if ended.returncode or found is None else ".".join(n or "0" for n in found.groups())
+
+
+def problem_of(tool: Tool, minimum: str | None = None) -> str | None:
+    """Return why a tool does not serve and what to do; None if it serves.
+
+    Args:
+        tool: which one.
+        minimum: the version that is needed, if it is another one than the tool's.
+    """
+    needed, found = minimum or tool.minimum, version_of(tool)
+    if found is not None and _numbers(found) >= _numbers(needed):
+        return None
+    lacking = "is not on this machine" if found is None else f"is {found} here"
+    return (
+        f"{tool.program} {lacking}: install {tool.program} {needed} or newer (Debian: apt-get "
+        f"install {tool.package}, if that is new enough), or clients in {tool.language} are not "
+        "evaluable"
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = _NUMBERS.search(version)
+    return () if found is None else tuple(int(number or 0) for number in found.groups())

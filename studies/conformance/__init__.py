@@ -1,0 +1,1 @@
+"""Whether clients keep their place: guests, stories and the page."""

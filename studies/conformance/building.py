@@ -1,0 +1,366 @@
+"""Guests of released clients (studies/conformance/guests): their locks, and how they are built.
+
+A guest is one source for each client, and a lock for each release: a `go.mod` with its `go.sum`, a
+`package.json` with its lock, or a list of Python packages with their hashes. None names a registry.
+What is built is a folder in the cache, where Kafka's jars are, too.
+
+`python -m studies.conformance.building [RELEASE...]` builds them and prints the command of each, or
+why it can't be built. `... --lock RELEASE...` makes locks.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from packaging.version import Version
+
+from cluster.made import made_once
+from cluster.toolchains import GO, NODE, NPM, Tool, problem_of
+from contract.cache import cache_folder
+from contract.errors import DistributionError, FencepostError, PrerequisiteError, UsageError
+from contract.nearest import lacking
+from contract.python import python
+
+GUESTS = Path(__file__).resolve().parent / "guests"
+Language = Literal["go", "javascript", "python"]
+_VERSIONS = "versions"
+_LOCKS: Mapping[Language, str] = {"go": "*.mod", "javascript": "*", "python": "*.lock"}
+_LINES: Mapping[Language, str] = {
+    "go": "lines/lines.go",
+    "javascript": "lines.mjs",
+    "python": "lines.py",
+}
+_TOOLS: Mapping[Language, tuple[Tool, ...]] = {
+    "go": (GO,),
+    "javascript": (NODE, NPM),
+    "python": (),
+}
+_MODULES = {
+    "franz-go": "github.com/twmb/franz-go",
+    "sarama": "github.com/IBM/sarama",
+    "kafka-go": "github.com/segmentio/kafka-go",
+    "kafkajs": "kafkajs",
+    "platformatic-kafka": "@platformatic/kafka",
+    "confluent-kafka-javascript": "@confluentinc/kafka-javascript",
+    "aiokafka": "aiokafka",
+}
+"""What a client's folder is called in its registry."""
+_NODE_OF_NPM = ("linux-x64", "linux-arm64", "darwin-arm64")
+_RUNS_ON_NODE = {"platformatic-kafka": "24.21.0"}
+"""Clients that need a newer Node than others, and the one that is locked with them."""
+_BUILD_SECONDS = 900
+_SAID_CHARACTERS = 2000
+_MADE = "made.json"
+_GUEST = "guest"
+
+
+@dataclass(frozen=True, order=True)
+class Release:
+    """A client's release, which has a lock."""
+
+    language: Language
+    client: str
+    version: str
+
+    @property
+    def named(self) -> str:
+        """Its name on the command line, as `franz-go@1.22.3`."""
+        return f"{self.client}@{self.version}"
+
+    @property
+    def source(self) -> Path:
+        """The folder of its client."""
+        return GUESTS / self.language / self.client
+
+    @property
+    def features(self) -> Path:
+        """The client's features file."""
+        return self.source / "features.yml"
+
+    @property
+    def locks(self) -> list[Path]:
+        """Return its lock files; what depends on them is first."""
+        folder = self.source / _VERSIONS
+        match self.language:
+            case "go":
+                return [folder / f"{self.version}.mod", folder / f"{self.version}.sum"]
+            case "javascript":
+                below = folder / self.version
+                return [below / "package.json", below / "package-lock.json"]
+            case "python":
+                return [folder / f"{self.version}.lock"]
+
+    @property
+    def sources(self) -> list[Path]:
+        """Return the files of its guest, without locks."""
+        of_client = [path for path in self.source.glob(f"*{self._suffix}") if path.is_file()]
+        return [GUESTS / self.language / _LINES[self.language], *sorted(of_client)]
+
+    @property
+    def _suffix(self) -> str:
+        return Path(_LINES[self.language]).suffix
+
+
+def releases() -> list[Release]:
+    """Return all releases that have a lock: by language and client, the newest first."""
+    return [release for client in clients() for release in releases_of(client)]
+
+
+def clients() -> list[str]:
+    """Return the names of all clients that have a guest."""
+    folders = [path for language in _LOCKS for path in (GUESTS / language).iterdir()]
+    return sorted(folder.name for folder in folders if (folder / _VERSIONS).is_dir())
+
+
+def releases_of(client: str) -> list[Release]:
+    """Return the releases of a client that have a lock, the newest first.
+
+    Raises:
+        UsageError: there is no such client.
+    """
+    for language, pattern in _LOCKS.items():
+        folder = GUESTS / language / client / _VERSIONS
+        if folder.is_dir():
+            names = [
+                path.name if language == "javascript" else path.stem
+                for path in folder.glob(pattern)
+            ]
+            newest = sorted(names, key=Version, reverse=True)
+            return [Release(language, client, version) for version in newest]
+    raise UsageError(lacking("client", client, clients()))
+
+
+def release_of(named: str) -> Release:
+    """Return the release that a text names: `franz-go@1.22.3`, or `franz-go` for the newest.
+
+    Raises:
+        UsageError: there is none that has a lock.
+    """
+    client, _, version = named.partition("@")
+    known = {release.version: release for release in releases_of(client)}
+    if not version:
+        return next(iter(known.values()))
+    if version not in known:
+        raise UsageError(lacking(f"release of {client}", version, list(known)))
+    return known[version]
+
+
+def problem(release: Release) -> str | None:
+    """Return why a release can't be built or run here and what to do; None if it can.
+
+    A build may fail all the same: `ensure` raises then.
+    """
+    needs = {GO: _go_of(release)} if release.language == "go" else {}
+    for tool in _TOOLS[release.language]:
+        if (found := problem_of(tool, needs.get(tool))) is not None:
+            return f"{release.named}: {found}"
+    return None
+
+
+def ensure(release: Release) -> list[str]:
+    """Return the command of a release's guest, which is built if it is not there unchanged.
+
+    The command needs no network, no variable of the environment and no folder of its own.
+
+    Raises:
+        PrerequisiteError: its toolchain is missing.
+        DistributionError: it can't be built; shows the end of what was printed.
+    """
+    if (lack := problem(release)) is not None:
+        raise PrerequisiteError(lack)
+    folder = _folder(release)
+    made_once(folder, is_whole=lambda: _is_whole(folder), make=lambda made: _build(release, made))
+    match release.language:
+        case "go":
+            return [str(folder / _GUEST)]
+        case "javascript":
+            return [_node(folder), str(folder / "guest.mjs")]
+        case "python":
+            return [sys.executable, "-E", str(folder / "guest.py")]
+
+
+def make_locks(release: Release) -> None:
+    """Resolve a release and what it needs, and write its locks.
+
+    Raises:
+        PrerequisiteError: its toolchain is missing.
+        DistributionError: it does not exist, or its resolver failed; shows its output.
+    """
+    for tool in _TOOLS[release.language]:
+        if (lack := problem_of(tool)) is not None:
+            raise PrerequisiteError(lack)
+    first = release.locks[0]
+    first.parent.mkdir(parents=True, exist_ok=True)
+    module = _MODULES[release.client]
+    match release.language:
+        case "go":
+            first.write_text(f"module guests\n\ngo 1.24\n\nrequire {module} v{release.version}\n")
+            _go(release, "get", f"{module}@v{release.version}")
+            _go(release, "build", "-mod=mod", "-o", os.devnull)
+        case "javascript":
+            first.write_text(_package(release, module))
+            _said(
+                ["npm", "install", "--package-lock-only", "--omit-lockfile-registry-resolved"],
+                release,
+                cwd=first.parent,
+            )
+        case "python":
+            command = python("uv", "pip", "compile", "-", "--quiet", "--universal")
+            command += ["--python-version=3.11", "--generate-hashes", "--no-annotate"]
+            command += ["--no-emit-index-url", "--no-header"]
+            given = f"{module}=={release.version}\n"
+            first.write_text(_said(command, release, given=given))
+
+
+def _package(release: Release, module: str) -> str:
+    """The optional packages have Node itself; npm installs the one of the machine."""
+    package: dict[str, object] = {
+        "name": release.client,
+        "private": True,
+        "dependencies": {module: release.version},
+    }
+    if node := _RUNS_ON_NODE.get(release.client):
+        package["optionalDependencies"] = {f"node-{of}": node for of in _NODE_OF_NPM}
+    return json.dumps(package, indent=2) + "\n"
+
+
+def _go_of(release: Release) -> str:
+    """The Go that a release asks for in its `go.mod`."""
+    lines = release.locks[0].read_text().splitlines()
+    return next(line.removeprefix("go ") for line in lines if line.startswith("go "))
+
+
+def _folder(release: Release) -> Path:
+    """The name has the hash of what it is made of: a changed source or lock is another folder."""
+    digest = hashlib.sha256(sysconfig.get_platform().encode())
+    if release.language == "python":
+        digest.update(str(sys.implementation.cache_tag).encode())
+    for path in [*release.sources, *release.locks]:
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    name = f"{release.client}-{release.version}-{digest.hexdigest()[:12]}"
+    return cache_folder() / "guests" / name
+
+
+def _build(release: Release, made: Path) -> None:
+    made.mkdir()
+    match release.language:
+        case "go":
+            _go(release, "build", "-trimpath", "-o", str(made / _GUEST))
+        case "javascript":
+            for path in [*release.sources, *release.locks]:
+                shutil.copy(path, made)
+            command = ["npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
+            _said(command, release, cwd=made)
+        case "python":
+            command = python("pip", "install", "--quiet", "--disable-pip-version-check")
+            command += ["--no-deps", "--require-hashes", "--only-binary=:all:"]
+            command += ["--no-warn-conflicts", f"--target={made}", f"-r{release.locks[0]}"]
+            _said(command, release)
+            for path in release.sources:
+                shutil.copy(path, made)
+    (made / _MADE).write_text(json.dumps(dict(_hashes(made))))
+
+
+def _go(release: Release, command: str, *arguments: str) -> None:
+    package = [] if command == "get" else [f"./{release.client}"]
+    _said(
+        ["go", command, f"-modfile={release.locks[0]}", *arguments, *package],
+        release,
+        cwd=GUESTS / release.language,
+        extra={"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
+    )
+
+
+def _node(folder: Path) -> str:
+    """The Node that is locked with the client, or the machine's."""
+    own = [folder / "node_modules" / f"node-{of}" / "bin" / "node" for of in _NODE_OF_NPM]
+    found = next((str(path) for path in own if path.is_file()), shutil.which(NODE.program))
+    return found or NODE.program
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        recorded = json.loads((folder / _MADE).read_text())
+        return bool(recorded == dict(_hashes(folder)))
+    except (OSError, ValueError):
+        return False
+
+
+def _hashes(folder: Path) -> Iterator[tuple[str, str]]:
+    """Each file of a built guest, with its SHA-256; what Python compiles later is left out."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name != _MADE and path.suffix != ".pyc":
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            yield str(path.relative_to(folder)), digest
+
+
+def _said(
+    command: list[str],
+    release: Release,
+    *,
+    cwd: Path | None = None,
+    extra: Mapping[str, str] | None = None,
+    given: str = "",
+) -> str:
+    """Run a command and return what it prints.
+
+    Raises:
+        DistributionError: it failed, or took too long.
+    """
+    try:
+        ended = subprocess.run(
+            command,
+            cwd=cwd,
+            env={**os.environ, **(extra or {})},
+            input=given,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_BUILD_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise DistributionError(
+            f"{release.named}: {command[0]} took more than {_BUILD_SECONDS} s"
+        ) from None
+    if ended.returncode != 0:
+        said = (ended.stderr.strip() or ended.stdout.strip())[-_SAID_CHARACTERS:]
+        raise DistributionError(
+            f"{release.named} can't be built. Check the network and start the command again; a "
+            f"mirror is set as for {command[0]}: {said}"
+        )
+    return ended.stdout
+
+
+def main() -> None:
+    """Build, or lock, what the command line names; all releases by default."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("releases", nargs="*", metavar="RELEASE", help="such as franz-go@1.22.3")
+    parser.add_argument("--lock", action="store_true", help="make their locks instead")
+    options = parser.parse_args()
+    failed = False
+    for named in options.releases or [release.named for release in releases()]:
+        try:
+            if options.lock:
+                client, _, version = named.partition("@")
+                language = next(one for one in _LOCKS if (GUESTS / one / client).is_dir())
+                make_locks(Release(language, client, version))
+            else:
+                print(f"{release_of(named).named}: {' '.join(ensure(release_of(named)))}")
+        except FencepostError as error:
+            failed = True
+            print(error, file=sys.stderr)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
