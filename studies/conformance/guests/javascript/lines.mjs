@@ -1,6 +1,7 @@
 // The guest's protocol (docs/guests.md): one request a line on standard input, one response a line
 // on standard output.
 
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 export const RECORDS_MAX = 1000
@@ -26,13 +27,19 @@ export function log(text) {
   process.stderr.write(`${new Date().toISOString()} ${text}\n`)
 }
 
+/** Return the version of a package that is installed beside this file. */
+export function versionOf(name) {
+  const of = new URL(`node_modules/${name}/package.json`, import.meta.url)
+  return JSON.parse(readFileSync(of, 'utf8')).version
+}
+
 /**
  * Respond to requests until close, or until the end of the input.
  *
  * `open` gets the first request and returns the guest, which has the methods `poll(timeoutMs)`,
  * `commit()` and `close()`. Each returns the fields of its response.
  */
-export async function serve(client, version, open) {
+export async function serve(client, open) {
   let guest
   for await (const line of createInterface({ input: process.stdin })) {
     const request = JSON.parse(line)
@@ -40,8 +47,9 @@ export async function serve(client, version, open) {
     try {
       if (request.do === 'open') {
         guest = await open(request)
-        response = { client, version }
-      } else if (request.do === 'poll') response = await guest.poll(request.timeout_ms)
+        response = { client, version: versionOf(client) }
+      } else if (!guest) throw new Failure('NotOpen', request.do)
+      else if (request.do === 'poll') response = await guest.poll(request.timeout_ms)
       else if (request.do === 'commit') response = await guest.commit()
       else if (request.do === 'close') response = await guest.close()
       else throw new Failure('UnknownRequest', request.do)

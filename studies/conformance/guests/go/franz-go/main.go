@@ -20,11 +20,19 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-var resets = map[string]kgo.Offset{
-	"earliest": kgo.NewOffset().AtStart(),
-	"latest":   kgo.NewOffset().AtEnd(),
-	"none":     kgo.NoResetOffset(),
-}
+// starts is where a group without a commit begins, resets what follows an offset that is out of range.
+var (
+	starts = map[string]kgo.Offset{
+		"earliest": kgo.NewOffset().AtStart(),
+		"latest":   kgo.NewOffset().AtEnd(),
+		"none":     kgo.NewOffset().AtCommitted(),
+	}
+	resets = map[string]kgo.Offset{
+		"earliest": kgo.NewOffset().AtStart(),
+		"latest":   kgo.NewOffset().AtEnd(),
+		"none":     kgo.NoResetOffset(),
+	}
+)
 
 var refusals = []error{
 	kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress, kerr.FencedInstanceID,
@@ -55,6 +63,7 @@ func open(asked lines.Open) (lines.Guest, error) {
 		kgo.ClientID(asked.Member),
 		kgo.ConsumerGroup(asked.Group),
 		kgo.ConsumeTopics(asked.Topic),
+		kgo.ConsumeStartOffset(starts[asked.Reset]),
 		kgo.ConsumeResetOffset(resets[asked.Reset]),
 		kgo.FetchIsolationLevel(isolation),
 		kgo.OnPartitionsAssigned(g.onAssigned),
@@ -90,6 +99,9 @@ func (g *guest) Poll(timeout time.Duration) (lines.Polled, error) {
 	if len(g.errors) > 0 {
 		first := g.errors[0]
 		g.errors = g.errors[1:]
+		if first.Topic == "" {
+			return lines.Polled{}, named(first.Err, nil) // of the group
+		}
 		return lines.Polled{}, named(first.Err, &first.Partition)
 	}
 	var polled lines.Polled

@@ -131,4 +131,4 @@ function named(error) {
   })
 }
 
-serve('kafkajs', require('kafkajs/package.json').version, request => new Guest().open(request))
+serve('kafkajs', request => new Guest().open(request))

@@ -7,7 +7,6 @@
 
 import { once } from 'node:events'
 import { Consumer, FetchIsolationLevels } from '@platformatic/kafka'
-import metadata from '@platformatic/kafka/package.json' with { type: 'json' }
 import { Failure, RECORDS_MAX, log, requireKnown, serve } from './lines.mjs'
 
 const SETTINGS = [
@@ -137,4 +136,4 @@ function named(error) {
   })
 }
 
-serve('@platformatic/kafka', metadata.version, request => new Guest().open(request))
+serve('@platformatic/kafka', request => new Guest().open(request))
