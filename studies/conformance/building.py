@@ -54,7 +54,7 @@ _MODULES = {
     "aiokafka": "aiokafka",
 }
 """What a client's folder is called in its registry."""
-_NODE_OF_NPM = ("linux-x64", "linux-arm64", "darwin-arm64")
+_NODE_OF_NPM = ("linux-x64", "linux-arm64")
 _RUNS_ON_NODE = {"platformatic-kafka": "24.21.0"}
 """Clients that need a newer Node than others, and the one that is locked with them."""
 _BUILD_SECONDS = 900
@@ -173,7 +173,7 @@ def ensure(release: Release) -> list[str]:
 
     Raises:
         PrerequisiteError: its toolchain is missing.
-        DistributionError: it can't be built; shows the end of what was printed.
+        DistributionError: it can't be built; shows what was printed.
     """
     if (lack := problem(release)) is not None:
         raise PrerequisiteError(lack)
@@ -259,6 +259,7 @@ def _build(release: Release, made: Path) -> None:
             for path in [*release.sources, *release.locks]:
                 shutil.copy(path, made)
             command = ["npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
+            command += ["--loglevel=error"]
             _said(command, release, cwd=made)
         case "python":
             command = python("pip", "install", "--quiet", "--disable-pip-version-check")
@@ -333,7 +334,7 @@ def _said(
             f"{release.named}: {command[0]} took more than {_BUILD_SECONDS} s"
         ) from None
     if ended.returncode != 0:
-        said = (ended.stderr.strip() or ended.stdout.strip())[-_SAID_CHARACTERS:]
+        said = (ended.stderr.strip() or ended.stdout.strip())[:_SAID_CHARACTERS]
         raise DistributionError(
             f"{release.named} can't be built. Check the network and start the command again; a "
             f"mirror is set as for {command[0]}: {said}"

@@ -127,20 +127,22 @@ func Serve(module string, open func(Open) (Guest, error)) {
 			fail(err)
 		}
 		said := response{ID: asked.ID}
-		switch asked.Do {
-		case "open":
+		switch {
+		case asked.Do == "open":
 			said.Client, said.Version = path.Base(module), version(module)
 			guest, err = open(asked.Open)
-		case "poll":
+		case guest == nil:
+			err = &Error{Name: "NotOpen", Message: asked.Do}
+		case asked.Do == "poll":
 			var polled Polled
 			polled, err = guest.Poll(time.Duration(asked.TimeoutMs) * time.Millisecond)
 			if polled.Records == nil {
 				polled.Records = []Record{}
 			}
 			said.Polled = &polled
-		case "commit":
+		case asked.Do == "commit":
 			said.Committed, err = guest.Commit()
-		case "close":
+		case asked.Do == "close":
 			err = guest.Close()
 		default:
 			err = &Error{Name: "UnknownRequest", Message: asked.Do}
