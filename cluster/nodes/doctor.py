@@ -11,6 +11,7 @@ from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
+from cluster.toolchains import TOOLS, problem_of, version_of
 from contract.errors import PrerequisiteError
 
 CUTS = "cuts (nftables)"
@@ -32,7 +33,8 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Inspect everything that runs depend on."""
-    return [_java(), _javac(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
+    found = [_java(), _javac(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
+    return [*found, *_toolchains()]
 
 
 def usable_pools(findings: list[Finding]) -> list[PoolKind]:
@@ -119,3 +121,17 @@ def _limits() -> Finding:
         detail="of running processes" if is_there else "only of one's own process",
         fix="the fault fill needs Linux",
     )
+
+
+def _toolchains() -> list[Finding]:
+    """Those of clients in other languages; Fencepost itself needs none of them."""
+    problems = {tool: problem_of(tool) for tool in TOOLS}
+    return [
+        Finding(
+            tool.program,
+            is_good=problem is None,
+            detail=f"{version_of(tool) or 'none'}, for clients in {tool.language}",
+            fix=problem or "",
+        )
+        for tool, problem in problems.items()
+    ]

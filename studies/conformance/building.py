@@ -50,7 +50,6 @@ _MODULES = {
     "kafka-go": "github.com/segmentio/kafka-go",
     "kafkajs": "kafkajs",
     "platformatic-kafka": "@platformatic/kafka",
-    "confluent-kafka-javascript": "@confluentinc/kafka-javascript",
     "aiokafka": "aiokafka",
 }
 """What a client's folder is called in its registry."""

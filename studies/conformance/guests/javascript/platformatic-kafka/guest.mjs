@@ -1,11 +1,11 @@
 // A guest around the stream of @platformatic/kafka (docs/guests.md).
 //
-// With a buffer that was read to its end, the stream's offsets to fetch are the member's positions.
+// With a buffer that was read to its end, the stream's offsets to fetch are the member's positions;
+// before, a partition has one after a record that was returned.
 // A message has the leader epoch of its batch; what is committed has that of the metadata, which the
 // stream's event of commits shows. Automatic commits are those of `autocommit: true`, its default:
 // after each fetch, of what the application has yet to read, too.
 
-import { once } from 'node:events'
 import { Consumer, FetchIsolationLevels } from '@platformatic/kafka'
 import { Failure, RECORDS_MAX, log, requireKnown, serve } from './lines.mjs'
 
@@ -26,7 +26,9 @@ class Guest {
   #rebalanced = false
   #failures = []
   #last = new Map()
-  #committed
+  #done = new WeakSet()
+  #committed = []
+  #wake = () => {}
 
   async open({ bootstrap, group, member, topic, reset, isolation, commit, settings }) {
     requireKnown(settings, SETTINGS)
@@ -58,10 +60,9 @@ class Guest {
   #consume() {
     this.#stream = this.#consumer.consume(this.#options).then(
       stream => {
+        stream.on('readable', () => this.#wake())
         stream.on('error', error => this.#fail(error))
-        stream.on('autocommit', (error, offsets) => {
-          this.#committed = error ? undefined : offsets
-        })
+        stream.on('autocommit', (error, offsets = []) => this.#committed.push(...offsets))
         return stream
       },
       error => this.#fail(error),
@@ -71,24 +72,42 @@ class Guest {
   #fail(error) {
     this.#failures.push(error)
     this.#stream = undefined
+    this.#wake()
+  }
+
+  // The stream begins to fetch again when it is read to its end, so it is read before the wait.
+  async #read(timeoutMs) {
+    let end
+    const ended = new Promise(resolve => {
+      end = setTimeout(resolve, timeoutMs)
+      this.#wake = resolve
+    })
+    const stream = await Promise.race([this.#stream, ended])
+    let records = this.#buffered(stream)
+    if (!records.length && !this.#failures.length) {
+      await ended
+      records = this.#buffered(stream)
+    }
+    clearTimeout(end)
+    return [stream, records]
+  }
+
+  #buffered(stream) {
+    const records = []
+    for (let one; records.length < RECORDS_MAX && (one = stream?.read());) records.push(one)
+    return records
   }
 
   async poll(timeoutMs) {
-    const end = AbortSignal.timeout(timeoutMs)
-    const ended = once(end, 'abort')
     if (!this.#stream && !this.#failures.length) this.#consume()
-    const stream = await Promise.race([this.#stream, ended.then(() => undefined)])
-    if (stream && !stream.readableLength && !this.#failures.length) {
-      await once(stream, 'readable', { signal: end }).catch(() => {}) // or its error, which is kept
-    }
-    if (this.#failures.length) throw named(this.#failures.shift())
-    const records = []
-    for (let one; records.length < RECORDS_MAX && (one = stream?.read());) {
+    const [stream, messages] = await this.#read(timeoutMs)
+    if (!messages.length && this.#failures.length) throw named(this.#failures.shift())
+    const records = messages.map(one => {
+      this.#last.set(one.partition, one)
       const { partition, leaderEpoch, value } = one
       const offset = Number(one.offset)
-      records.push({ partition, offset, epoch: leaderEpoch, value: value?.toString() ?? '' })
-      this.#last.set(partition, one)
-    }
+      return { partition, offset, epoch: leaderEpoch, value: value?.toString() ?? '' }
+    })
     const [mine] = this.#consumer.assignments ?? []
     const rebalanced = this.#rebalanced
     this.#rebalanced = false
@@ -97,22 +116,24 @@ class Guest {
   }
 
   #positions(stream, assigned) {
-    if (stream?.readableLength) return undefined
     return assigned.flatMap(partition => {
-      const offset = stream?.offsetsToFetch.get(`${this.#options.topics[0]}:${partition}`)
+      const returned = this.#last.get(partition)
+      const fetched = stream?.offsetsToFetch.get(`${this.#options.topics[0]}:${partition}`)
+      const offset = stream?.readableLength ? returned && returned.offset + 1n : fetched
       return offset === undefined ? [] : [{ partition, offset: Number(offset) }]
     })
   }
 
   async commit() {
-    this.#committed = this.#last.size ? undefined : []
+    this.#committed = []
+    const uncommitted = [...this.#last.values()].filter(one => !this.#done.has(one))
     try {
-      await Promise.all([...this.#last.values()].map(message => message.commit()))
+      await Promise.all(uncommitted.map(message => message.commit()))
     } catch (error) {
       throw named(error)
     }
-    this.#last.clear()
-    const committed = this.#committed?.map(({ partition, offset, leaderEpoch }) => ({
+    for (const one of uncommitted) this.#done.add(one)
+    const committed = this.#committed.map(({ partition, offset, leaderEpoch }) => ({
       partition, offset: Number(offset), epoch: leaderEpoch,
     }))
     return { committed }
