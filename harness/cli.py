@@ -10,6 +10,7 @@ from harness.commands.clean import clean
 from harness.commands.clients import app as clients_app
 from harness.commands.docker import app as docker_app
 from harness.commands.generate import generate
+from harness.commands.guest import app as guest_app
 from harness.commands.kafka import app as kafka_app
 from harness.commands.kafka import patch_app
 from harness.commands.load import consume, produce
@@ -38,6 +39,7 @@ app = typer.Typer(
 app.add_typer(kafka_app, name="kafka")
 app.add_typer(patch_app, name="patch")
 app.add_typer(clients_app, name="clients")
+app.add_typer(guest_app, name="guest")
 app.add_typer(docker_app, name="docker")
 app.add_typer(new_app, name="new")
 app.add_typer(plan_app, name="plan")

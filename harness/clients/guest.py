@@ -35,16 +35,16 @@ Offset = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
 class Rule(enum.StrEnum):
-    """What the harness requires of each response; `RULES` has each in a sentence."""
+    """What the harness requires of each response (docs/guests.md)."""
 
     LINE = "line"
     ID = "id"
+    FIELDS = "fields"
     TIME = "time"
     STAYS = "stays"
-    LEVEL = "level"
-    FIELDS = "fields"
-    NAMED = "named"
     EXIT = "exit"
+    NAMED = "named"
+    LEVEL = "level"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,6 +90,21 @@ class Response(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     committed: list[Position] | None = None
     unsupported: bool = False
     error: Reported | None = None
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a request.
+
+    response: None where there is none.
+    took_ms: until it came.
+    rule: that the guest broke; empty: none.
+    problem: how it broke it, or ended.
+    """
+
+    response: Response | None
+    took_ms: int
+    rule: str = ""
+    problem: str = ""
 
 
 _DECODER = msgspec.json.Decoder(Response)
@@ -188,7 +203,7 @@ class GuestProcess:
         seconds = self._patience_seconds + fields.get("timeout_ms", 0) / 1000
         return self._decoded(self._line(seconds), request)
 
-    def close(self) -> None:
+    def close(self) -> Response:
         """Let it close its consumer and exit.
 
         Raises:
@@ -196,17 +211,16 @@ class GuestProcess:
             ReportedError: the client reported an error, or the guest ended with a status.
         """
         response = self.ask("close")
-        status = self.end()
-        if status != 0:
-            self.refuse(Rule.EXIT, f"ended with {_status(status)} after `close`, not with status 0")
+        self.leave()
         if response.error is not None:
             raise ReportedError(response.error)
+        return response
 
-    def end(self) -> int:
-        """Close its standard input, and return the exit status.
+    def leave(self) -> Response:
+        """End its standard input, and wait until it has exited; an empty response.
 
         Raises:
-            BrokenRuleError: it did not exit, or printed something before.
+            BrokenRuleError: it did not exit, or with another status than 0, or printed something.
         """
         if self._process.stdin is not None:
             self._process.stdin.close()
@@ -221,10 +235,12 @@ class GuestProcess:
                     self._received += os.read(self._process.stdout.fileno(), _PIECE_BYTES)
         if self._received:
             self.refuse(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
-        return status
+        if status != 0:
+            self.refuse(Rule.EXIT, f"ended with {_status(status)}, not with status 0")
+        return Response(id=0)
 
     def kill(self) -> None:
-        """End it by SIGKILL, without `close`."""
+        """End it by SIGKILL, as a member of a group is killed."""
         self._process.kill()
         self._process.wait()
 

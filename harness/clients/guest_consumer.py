@@ -4,10 +4,11 @@
 """
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -16,7 +17,17 @@ from contract.clients import Client, Level
 from contract.errors import WorkerError
 from contract.events import ClientNamed
 from contract.outcomes import NO_OFFSET, GroupChange, Outcome, commit_outcome
-from harness.clients.guest import GuestProcess, Position, Record, ReportedError, Response, Rule
+from harness.clients.command import command
+from harness.clients.guest import (
+    Asked,
+    BrokenRuleError,
+    GuestProcess,
+    Position,
+    Record,
+    ReportedError,
+    Response,
+    Rule,
+)
 from harness.clients.history import HistoryWriter
 from harness.clients.member import (
     POLL_MS,
@@ -29,7 +40,7 @@ from harness.clients.member import (
     Partition,
 )
 from harness.clients.member_calls import CallingMember, Fetched
-from harness.clients.member_role import MemberFactory, MemberRole, MemberStamp, open_log
+from harness.clients.member_role import MemberFactory, MemberRole, open_log
 from harness.clients.worker import WorkerPlan, run_worker
 
 _JOIN_MS = 1000
@@ -78,14 +89,8 @@ class GuestMember(CallingMember):
         return outcome
 
     def _open(self, bootstrap: str) -> None:
-        stamp = MemberStamp(self.member)
-
-        def log(text: str) -> None:
-            line = logging.makeLogRecord({"name": "guest", "levelname": "INFO", "msg": text})
-            stamp.filter(line)
-            self._log.handle(line)
-
-        self._program = GuestProcess(self._guest, self.member.member, log=log)
+        name = self.member.member
+        self._program = GuestProcess(self._guest, name, log=_logging(self._log, name))
         opened = self._program.ask(
             "open",
             bootstrap=bootstrap,
@@ -274,11 +279,78 @@ class GuestMember(CallingMember):
         return False
 
 
+class GuestRole(MemberRole):
+    """Members, and guests that are asked line by line (`fencepost guest check`)."""
+
+    def __init__(self, plan: WorkerPlan, history: HistoryWriter, *, guest: Guest) -> None:
+        """`guest` plays all of them."""
+        log = open_log(Path(plan.log))
+        make: MemberFactory = partial(GuestMember, guest=guest, log=log)
+        super().__init__(plan, history, client=Client.GUEST, client_version="", make_member=make)
+        self._guest = guest
+        self._log = log
+        self._asked: dict[str, GuestProcess] = {}
+
+    @command
+    def start_guest(self, name: str) -> None:
+        """Start a process."""
+        self._asked[name] = GuestProcess(self._guest, name, log=_logging(self._log, name))
+
+    @command
+    def ask_guests(self, names: list[str], do: str, fields: dict[str, Any]) -> dict[str, Asked]:
+        """Send each the same request, all in parallel; returns what came of it."""
+        found = self._pool.map(lambda name: self._ask(self._asked[name], do, fields), names)
+        return dict(zip(names, found, strict=True))
+
+    @command
+    def end_guest(self, name: str) -> Asked:
+        """End its standard input, and wait for its exit."""
+        return _asked(self._asked[name].leave)
+
+    @command
+    def kill_guest(self, name: str) -> None:
+        """Kill it."""
+        self._asked[name].kill()
+
+    def close(self) -> None:
+        """Kill the guests, and close the members."""
+        for process in self._asked.values():
+            process.kill()
+        super().close()
+
+    @staticmethod
+    def _ask(process: GuestProcess, do: str, fields: dict[str, Any]) -> Asked:
+        return _asked(process.close if do == "close" else lambda: process.ask(do, **fields))
+
+
+def _asked(act: Callable[[], Response]) -> Asked:
+    began = time.monotonic()
+    response, rule, problem = None, "", ""
+    try:
+        response = act()
+    except BrokenRuleError as error:
+        rule, problem = error.rule, str(error)
+    except ReportedError as error:
+        rule, problem = Rule.STAYS, str(error)
+    took_ms = round((time.monotonic() - began) * 1000)
+    return Asked(response=response, took_ms=took_ms, rule=rule, problem=problem)
+
+
+def _logging(log: logging.Handler, member: str) -> Callable[[str], None]:
+    """Return what writes lines of a member's guest into the worker's client log."""
+
+    def write(text: str) -> None:
+        line = logging.makeLogRecord({"name": "guest", "levelname": "INFO", "msg": text})
+        line.member, line.group = member, member.rpartition("#")[0]
+        log.handle(line)
+
+    return write
+
+
 def _role(plan: WorkerPlan, history: HistoryWriter) -> MemberRole:
     if plan.guest is None:
         raise WorkerError(f"worker {plan.worker} has no guest")
-    make: MemberFactory = partial(GuestMember, guest=plan.guest, log=open_log(Path(plan.log)))
-    return MemberRole(plan, history, client=Client.GUEST, client_version="", make_member=make)
+    return GuestRole(plan, history, guest=plan.guest)
 
 
 if __name__ == "__main__":

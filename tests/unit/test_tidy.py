@@ -44,6 +44,7 @@ FLOORS = [
     "session",
     "plans",
     "playground",
+    "guests",
     "nightly",
     "commands",
     "cli",

@@ -32,18 +32,20 @@ class Guest:
         self.assigned: list[int] = []  # Since the last poll.
         self.ends: dict[int, int] = {}  # Of partitions without a record yet: their position.
         self.errors: list[KafkaError] = []  # To be reported by the next poll.
-        self.consumer = Consumer(
-            {
-                "bootstrap.servers": request["bootstrap"],
-                "group.id": request["group"],
-                "client.id": request["member"],
-                "auto.offset.reset": request["reset"].replace("none", "error"),
-                "isolation.level": request["isolation"],
-                "enable.auto.commit": request["commit"] == "automatic",
-                "enable.partition.eof": True,
-                **request["settings"],
-            }
-        )
+        settings = {
+            "bootstrap.servers": request["bootstrap"],
+            "group.id": request["group"],
+            "client.id": request["member"],
+            "auto.offset.reset": request["reset"].replace("none", "error"),
+            "isolation.level": request["isolation"],
+            "enable.auto.commit": request["commit"] == "automatic",
+            "enable.partition.eof": True,
+            **request["settings"],
+        }
+        try:
+            self.consumer = Consumer(settings)
+        except KafkaException as raised:
+            return {"error": named(raised.args[0])}
         self.consumer.subscribe([self.topic], on_assign=self.on_assign)
         return {"client": "librdkafka", "version": libversion()[0]}
 
