@@ -15,6 +15,7 @@ from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.decode.client_logs import librdkafka, resets
 from harness.decode.client_logs.lines import end_of
+from harness.decode.epochs import with_epochs_of_logs
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import deleted_replicas, ignored_files, replica_folders
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, id_of, rows_of, server_of
@@ -89,7 +90,10 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     for history in rows.of("histories"):
         history.update(ends.get(history["worker"], end_of(None)))
     for table in TABLES_OF_HISTORIES:
-        write_table(tables, table, rows.table(table), run=run)
+        content = rows.table(table)
+        if table == "polls":
+            content = with_epochs_of_logs(content, folder.tables)
+        write_table(tables, table, content, run=run)
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found: list[dict[str, Any]] = []
     omitted: list[dict[str, Any]] = []

@@ -300,14 +300,43 @@ def commit_is_stored_twice(h: History, *, took: float, again: int = 80) -> None:
     left(h, 80, at=80.0)
 
 
-def _stored_with_epoch(h: History, epoch: int) -> None:
+@asks(
+    "A guest commits 60 and shows no epoch of it; it is stored with epoch 1, that of the record.",
+    source="docs/guests.md: `epoch` of `committed` is left out if the client does not show it",
+    expects={"commit_mismatch": NONE, "lost_commit": NONE, "history_complete": NONE},
+)
+def epoch_is_not_shown_by_a_guest(h: History) -> None:
+    _stored_with_epoch(h, 1, client="guest@tiny", shown=-1)
+
+
+@asks(
+    "Java's client commits 60 without an epoch; it is stored with epoch 1.",
+    source=ANSWERED + "; KIP-320, section OffsetCommit",
+    expects={"commit_mismatch": f"{VIOLATION}: epoch", "lost_commit": NONE},
+)
+def epoch_is_stored_that_was_not_committed(h: History) -> None:
+    _stored_with_epoch(h, 1, shown=-1)
+
+
+@asks(
+    "A guest commits 60 and shows no epoch of it; 50 is stored.",
+    source="docs/guests.md: `commit` stores the position after the last record",
+    expects={"commit_mismatch": f"{VIOLATION}: offset", "lost_commit": NONE},
+)
+def another_offset_than_a_guest_showed_is_stored(h: History) -> None:
+    _stored_with_epoch(h, 1, client="guest@tiny", shown=-1, offset=50)
+
+
+def _stored_with_epoch(
+    h: History, epoch: int, *, client: str = "java", shown: int = 1, offset: int = 60
+) -> None:
     h.topic()
-    h.group()
+    h.group(client=client)
     plain_in_epoch_1(h)
     joined(h, 0, at=5.0)
     h.polled(0, 59, at=6.0, epoch=1)
-    h.commit(60, 1, at=8.0, stored=False, generation=1)
-    h.stored(60, epoch, at=7.995, brokers=(1, 2))
+    h.commit(60, shown, at=8.0, stored=False, generation=1)
+    h.stored(offset, epoch, at=7.995, brokers=(1, 2))
     left(h, 60, at=80.0)
 
 
