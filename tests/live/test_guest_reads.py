@@ -1,4 +1,4 @@
-"""A guest is read and judged as its client is: guest_test.py."""
+"""A guest is read and judged as its client is: guest_reads_test.py."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ from harness.session.catalog import read_scenario
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-SCENARIO = Path(__file__).with_name("guest_test.py")
+SCENARIO = Path(__file__).with_name("guest_reads_test.py")
 PROGRAM = "studies/conformance/guests/python/confluent-kafka/guest.py"
 
 
