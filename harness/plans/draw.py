@@ -25,6 +25,7 @@ from harness.story.workload import reader, writer
 
 _ELECT, _REBALANCE, _CLIENTS, _REPLICATION = "elect", "rebalance", "cut-clients", "cut-replication"
 _TRANSACTIONS, _ONE, _UNCLEAN, _REOPEN = "transactions", "acks=1", "unclean", "reopen"
+_AWAY, _SLOW = "away", "slow"
 WEIGHTS = {
     "kill": 4,
     "stop": 4,
@@ -41,12 +42,17 @@ WEIGHTS = {
     _ELECT: 3,
     _REBALANCE: 3,
     _REOPEN: 3,
+    _AWAY: 6,
+    _SLOW: 12,
     _TRANSACTIONS: 4,
     _ONE: 4,
     _UNCLEAN: 4,
 }
 """Every kind that a plan may have. Of a verb: its weight among those that are possible at a step.
-Of `reopen`, before each step, and of the properties of a whole plan: in how many of 12 cases. Each
+Of `reopen` and `away`, before each step, and of the properties of a whole plan: in how many of 12
+cases. `away`: groups are closed, until later steps. `slow`: applications take a time for each poll,
+so that groups that were closed read for seconds what was written meanwhile, each commit of which is
+one between records of older epochs. Each
 seed leaves out every kind with probability 1/2, so that the others meet more often (swarm
 testing)."""
 _OF = 12
@@ -69,6 +75,8 @@ _JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _GROUPS = 4
 _RECORDS = 100
 """Of a transaction."""
+_PROCESSING_MS = 200
+"""500 records a poll are 2,500 a second, five times what is written."""
 _CHANGED = 1 / 16
 """The share of a plan's draws that a mutation changes."""
 
@@ -126,6 +134,8 @@ class _Draw:
         # Clients that use the proxy can't be cut.
         self._kinds -= {_CLIENTS} if self._random.random() < 1 / 2 else {*HOLDS}
         self._held: dict[int, str] = {}
+        self._away: list[str] = []
+        """The groups that are closed."""
         self._last = ""
         """The last fault, while it holds."""
         self._behind = 0
@@ -150,6 +160,7 @@ class _Draw:
             groups=self._groups,
             steps=tuple(self._steps()),
             is_proxied=bool(self._kinds & {*HOLDS}),
+            processing_ms=_PROCESSING_MS if self._has(_SLOW) else 0,
         )
 
     def _has(self, kind: str) -> bool:
@@ -188,6 +199,9 @@ class _Draw:
             if len(self._held) < _HELD_MAX and not self._is_holding() and self._has(_REOPEN):
                 group = self._random.choice(self._groups).group
                 steps.append(self._step(Do.REOPEN, group=group))
+                self._away = [one for one in self._away if one != group]
+            if len(self._held) < _HELD_MAX and not self._is_holding() and self._has(_AWAY):
+                steps += self._gone() if not self._away else self._returned()
             verbs = self._possible() if injected < faults else []
             if verbs and (not self._held or self._is_holding() or self._random.random() < 1 / 2):
                 steps.append(self._inject(verbs))
@@ -203,6 +217,25 @@ class _Draw:
                 del self._held[number]
                 self._last = ""
         return steps
+
+    def _gone(self) -> list[Step]:
+        """Close some groups, such as those of an application that is deployed again."""
+        groups = [one.group for one in self._groups if self._random.random() < 1 / 2]
+        steps = []
+        for group in groups:
+            steps.append(self._step(Do.CLOSE, group=group))
+            self._away.append(group)
+        return steps
+
+    def _returned(self) -> list[Step]:
+        steps = []
+        for group in [*self._away]:
+            steps.append(self._step(Do.REOPEN, group=group))
+            self._away.remove(group)
+        return steps
+
+    def _open(self) -> list[str]:
+        return [one.group for one in self._groups if one.group not in self._away]
 
     def _verbs_held(self) -> list[str]:
         return [_verb(fault) for fault in self._held.values()]
@@ -223,6 +256,8 @@ class _Draw:
             found = {*_VERBS}
             if not self._of_java():
                 found.discard(_REBALANCE)
+            if not self._open():
+                found -= {*HOLDS}
         elif is_one and self._is_holding():
             found = {*FENCING, EXPIRE}
         elif not {*held} <= {*FENCING} or len(held) > _HELD_MAX:
@@ -236,7 +271,8 @@ class _Draw:
         return [verb for verb in _VERBS if verb in found & self._kinds]
 
     def _of_java(self) -> list[str]:
-        return [group.group for group in self._groups if group.client in _JAVA]
+        of_java = {group.group for group in self._groups if group.client in _JAVA}
+        return [group for group in self._open() if group in of_java]
 
     def _inject(self, verbs: Sequence[str]) -> Step:
         (verb,) = self._random.choices(verbs, [WEIGHTS[verb] for verb in verbs])
@@ -246,7 +282,7 @@ class _Draw:
         partition = f"{TOPIC}-{self._random.randrange(self._topic.partitions)}"
         group = self._random.choice(self._groups).group
         if verb in HOLDS:
-            return f"group:{group}"
+            return f"group:{self._random.choice(self._open())}"
         if verb == EXPIRE:
             return f"topic:{TOPIC}"
         if verb == _ELECT:
@@ -271,7 +307,7 @@ class _Draw:
             return [When.PROVED]
         states = [When.PROVED, When.ACKNOWLEDGED, When.ACKNOWLEDGED]
         if not held:
-            states += [When.COMMITTED, When.ASSIGNED]
+            states += [When.COMMITTED, When.ASSIGNED] if self._open() else []
             states += [When.IN_SYNC] * (3 if self._behind else 1)
             states += [When.TRANSACTION] * 2 if self._producer.transactions else []
         verb, _, target = self._last.partition(" ")
@@ -291,7 +327,7 @@ class _Draw:
         elif _verb(fault) == _REBALANCE:
             when, awaited = When.ASSIGNED, fault.partition(":")[2]
         elif when is When.ASSIGNED:
-            awaited = self._random.choice(self._groups).group
+            awaited = self._random.choice(self._open())
         elif when is When.COORDINATOR:
             awaited = self._last.partition(":")[2]
         partition = 0

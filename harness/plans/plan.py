@@ -6,7 +6,9 @@ members again.
 
 import enum
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
@@ -44,10 +46,15 @@ _OPENING = next(verb for verb, api in HOLDS.items() if api == REOPENED)
 
 
 class Do(enum.StrEnum):
-    """What a step does. `reopen`: the group's members are closed, and opened again."""
+    """What a step does.
+
+    close: the group's members are closed, until a step opens them, or until the last read.
+    reopen: the group's members are closed, if they are open, and opened again.
+    """
 
     INJECT = "inject"
     HEAL = "heal"
+    CLOSE = "close"
     REOPEN = "reopen"
 
 
@@ -57,7 +64,7 @@ class When(enum.StrEnum):
     proved: that step was taken, and its fault, if it injected one, is proved: a response is held,
         the log start has moved, an extra member has joined and left.
     acknowledged: a number of further values.
-    committed: a commit of each group.
+    committed: a commit of each group that is open.
     epoch: the partition is led under a newer epoch than when the last fault was injected.
     isr: the partition has fewer replicas in sync than it is assigned to.
     in_sync: every replica of the topic is in sync.
@@ -87,7 +94,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     awaited: the group of `coordinator` and `assigned`.
     fault: to inject: a verb and a target, as `fencepost fault` takes them, or a verb of plans.
     number: of the fault to heal, from 0 in the order in which they are injected.
-    group: whose members are opened again.
+    group: whose members are closed, or opened again.
     """
 
     when: When
@@ -115,6 +122,7 @@ class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that a run of the scenario `random` does.
 
     is_proxied: clients reach the brokers through a proxy, which can hold responses.
+    processing_ms: how long the application takes for the records of a poll.
     """
 
     seed: int
@@ -124,6 +132,7 @@ class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     groups: tuple[GroupPlan, ...]
     steps: tuple[Step, ...]
     is_proxied: bool = False
+    processing_ms: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
 
 
 def written(plan: RandomPlan) -> bytes:
@@ -155,11 +164,12 @@ def require_possible(plan: RandomPlan) -> None:
         UsageError: it has a step that can't be taken, or what no run of the scenario has.
     """
     _require_shape(plan)
-    held = list[int]()
+    held, closed = list[int](), set[str]()
     injected = 0
     for index, step in enumerate(plan.steps):
         where = f"step {index + 1} of the plan"
         _require_state(plan, step, where)
+        _require_open(step, closed, where)
         if step.do is Do.INJECT:
             _require_fault(plan, step.fault, where)
             if not is_over(step.fault):
@@ -171,7 +181,19 @@ def require_possible(plan: RandomPlan) -> None:
         elif step.do is Do.HEAL:
             held.remove(step.number)
         elif step.group not in _groups(plan):
-            raise UsageError(f"{where} opens group {step.group!r}; {_there(plan)}")
+            raise UsageError(f"{where} is about group {step.group!r}; {_there(plan)}")
+        elif step.do is Do.CLOSE:
+            closed.add(step.group)
+        else:
+            closed.discard(step.group)
+
+
+def _require_open(step: Step, closed: AbstractSet[str], where: str) -> None:
+    """Refuse what no member of a closed group does."""
+    verb, _, target = step.fault.partition(" ")
+    asked = group_of(step.fault) if target.startswith("group:") and verb in HOLDS else ""
+    for group in {step.awaited if step.when is When.ASSIGNED else "", asked} & closed:
+        raise UsageError(f"{where} needs members of group {group}, which is closed: open it before")
 
 
 def _require_shape(plan: RandomPlan) -> None:

@@ -54,12 +54,18 @@ _RUNNING = (
 _OPEN = '''
     def open(self, run: Run, group: GroupPlan) -> None:
         """Let the members of a group read; those that are open are closed first."""
-        if before := self.members.get(group.group):
-            run.workload.stop_reading(before)
-            run.close(before)
+        self.close(run, group)
         number = self.incarnations[group.group] = self.incarnations.get(group.group, 0) + 1
         members = self.members[group.group] = run.open([group], incarnation=number)
-        run.workload.start_reading(members, commit_epoch=CommitEpoch(group.commit_epoch))
+        run.workload.start_reading(
+            members, commit_epoch=CommitEpoch(group.commit_epoch), processing_ms=%d
+        )
+
+    def close(self, run: Run, group: GroupPlan) -> None:
+        """Close the members of a group, if they are open."""
+        if before := self.members.pop(group.group, []):
+            run.workload.stop_reading(before)
+            run.close(before)
 '''
 
 
@@ -106,7 +112,7 @@ class _Writer:
                 "        self.incarnations: dict[str, int] = {}",
                 f"        {_RUNNING}",
                 *story,
-                _OPEN.rstrip(),
+                (_OPEN % self._plan.processing_ms).rstrip(),
                 "",
             ]
         )
@@ -181,6 +187,9 @@ class _Writer:
         yield f"run.settle(internal_topics={_quoted(internal_topics(plan))})"
         yield "load.stop_producers()"
         yield "for group in self.groups:"
+        if any(step.do is Do.CLOSE for step in plan.steps):
+            yield "    if group.group not in self.members:"
+            yield "        self.open(run, group)"
         yield "    number = self.incarnations[group.group]"
         yield f"    run.read_to_end([group], incarnation=number, timeout_seconds={READ_SECONDS})"
 
@@ -221,6 +230,8 @@ class _Writer:
             yield f"fault_{step.number}.heal()"
         elif step.do is Do.REOPEN:
             yield f"self.open(run, {self._group(step.group)})"
+        elif step.do is Do.CLOSE:
+            yield f"self.close(run, {self._group(step.group)})"
         else:
             for partition in epochs:
                 yield f'epoch_{partition} = run.leader_epoch("{TOPIC}", {partition})'

@@ -93,15 +93,32 @@ def is_possible(plan: RandomPlan) -> bool:
 
 
 def actions_of(plan: RandomPlan) -> list[int]:
-    """The parts of a plan's story: the steps that inject a fault, or open a group again.
+    """The parts of a plan's story: the steps that inject a fault, or close or open a group.
 
-    The heal of a fault goes with its injection.
+    The heal of a fault goes with its injection, and the opening of a closed group with its closing.
     """
-    return [at for at, step in enumerate(plan.steps) if step.do is not Do.HEAL]
+    return [at for at, of in enumerate(_parts_of(plan)) if at == of]
+
+
+def _parts_of(plan: RandomPlan) -> list[int]:
+    """Of each step, the action with which it stays or goes."""
+    injections, closings, found = list[int](), dict[str, int](), list[int]()
+    for at, step in enumerate(plan.steps):
+        of = at
+        if step.do is Do.INJECT:
+            injections.append(at)
+        elif step.do is Do.HEAL:
+            of = injections[step.number]
+        elif step.do is Do.CLOSE:
+            of = closings.setdefault(step.group, at)
+        else:
+            of = closings.pop(step.group, at)
+        found.append(of)
+    return found
 
 
 def with_actions(plan: RandomPlan, kept: Collection[int]) -> RandomPlan:
-    """Return a plan with only some of its actions, and the heals of their faults.
+    """Return a plan with only some of its actions, and what goes with them.
 
     A step that waits for what a removed fault led to waits for its predecessor only.
     """
@@ -109,8 +126,7 @@ def with_actions(plan: RandomPlan, kept: Collection[int]) -> RandomPlan:
     numbers = {old: new for new, old in enumerate(at for at in injections if at in kept)}
     steps = list[Step]()
     is_last_kept = True
-    for at, step in enumerate(plan.steps):
-        of = injections[step.number] if step.do is Do.HEAL else at
+    for at, (step, of) in enumerate(zip(plan.steps, _parts_of(plan), strict=True)):
         if of in kept:
             is_lost = not is_last_kept and step.when in _OF_THE_LAST_FAULT
             when = When.PROVED if is_lost else step.when
@@ -149,7 +165,7 @@ def _of_fewer_groups(plan: RandomPlan, fails: Callable[[RandomPlan], bool]) -> R
 
 def _simpler(plan: RandomPlan) -> Iterator[RandomPlan]:
     """Plans that differ from one in a single, simpler thing."""
-    topic, producer = plan.topic, plan.producer
+    topic = plan.topic
     if topic.partitions > 1:
         half = topic.partitions // 2
         for fewer in dict.fromkeys((1, half, topic.partitions - 1)):
@@ -159,15 +175,22 @@ def _simpler(plan: RandomPlan) -> Iterator[RandomPlan]:
         for simpler in _simpler_groups(group):
             others = (*plan.groups[:at], simpler, *plan.groups[at + 1 :])
             yield replace(plan, groups=others)
-    if producer.transactions is not None:
-        yield replace(plan, producer=replace(producer, transactions=None))
-    if plan.is_proxied:
-        yield replace(plan, is_proxied=False)
-    if topic.deletes:
-        yield replace(plan, topic=replace(topic, deletes=False))
+    yield from _without_properties(plan)
     for at, step in enumerate(plan.steps):
         for earlier in _earlier(step):
             yield replace(plan, steps=(*plan.steps[:at], earlier, *plan.steps[at + 1 :]))
+
+
+def _without_properties(plan: RandomPlan) -> Iterator[RandomPlan]:
+    """Plans without transactions, proxy, deletions or a time of the application."""
+    if plan.producer.transactions is not None:
+        yield replace(plan, producer=replace(plan.producer, transactions=None))
+    if plan.is_proxied:
+        yield replace(plan, is_proxied=False)
+    if plan.topic.deletes:
+        yield replace(plan, topic=replace(plan.topic, deletes=False))
+    if plan.processing_ms:
+        yield replace(plan, processing_ms=0)
 
 
 def _simpler_groups(group: GroupPlan) -> Iterator[GroupPlan]:

@@ -169,7 +169,7 @@ _NEEDS: Mapping[tuple[str, str], Callable[[RandomPlan], bool]] = {
     ("log_start", "after"): lambda plan: plan.topic.deletes,
     ("coordinator", "moved"): lambda plan: _faults(plan, FENCING, "coordinator:") > 0,
     ("coordinator", "none"): _are_two_fenced,
-    ("members", "0"): lambda plan: any(step.do is Do.REOPEN for step in plan.steps),
+    ("members", "0"): lambda plan: any(step.do in (Do.CLOSE, Do.REOPEN) for step in plan.steps),
     ("members", "more"): lambda plan: any(group.members > 1 for group in plan.groups),
     ("transaction", "open"): lambda plan: plan.producer.transactions is not None,
 }

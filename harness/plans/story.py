@@ -31,6 +31,7 @@ class Story:
         """Nothing is started."""
         self._run, self._plan = run, plan
         self._incarnations = dict.fromkeys((group.group for group in plan.groups), 0)
+        self._open_groups = set[str]()
         self._faults: list[HeldFault | None] = []
         self._epochs: dict[int, int] = {}
         """By partition, when the last fault was injected; empty if it was left out."""
@@ -53,6 +54,8 @@ class Story:
         )
         run.workload.stop_producers()
         for group in plan.groups:
+            if group.group not in self._open_groups:
+                self._open(group)
             run.read_to_end(
                 [group],
                 incarnation=self._incarnations[group.group],
@@ -63,12 +66,26 @@ class Story:
         return {
             group.group: list(members_of([group], incarnation=self._incarnations[group.group]))
             for group in self._plan.groups
+            if group.group in self._open_groups
         }
 
     def _open(self, group: GroupPlan) -> None:
         self._incarnations[group.group] += 1
         members = self._run.open([group], incarnation=self._incarnations[group.group])
-        self._run.workload.start_reading(members, commit_epoch=CommitEpoch(group.commit_epoch))
+        self._open_groups.add(group.group)
+        self._run.workload.start_reading(
+            members,
+            commit_epoch=CommitEpoch(group.commit_epoch),
+            processing_ms=self._plan.processing_ms,
+        )
+
+    def _close(self, name: str) -> None:
+        """Close the members of a group, if they are open."""
+        members = self._members().get(name, [])
+        self._open_groups.discard(name)
+        if members:
+            self._run.workload.stop_reading(members)
+            self._run.close(members)
 
     def _await(self, step: Step) -> None:
         run, partition = self._run, step.partition
@@ -101,6 +118,8 @@ class Story:
             self._inject(step.fault)
         elif step.do is Do.HEAL:
             self._heal(step.number)
+        elif step.do is Do.CLOSE:
+            self._close(step.group)
         else:
             self._reopen(step.group)
 
@@ -143,8 +162,5 @@ class Story:
             self._run.phases.enter(Stage.HEALED, "no fault holds")
 
     def _reopen(self, name: str) -> None:
-        group = next(one for one in self._plan.groups if one.group == name)
-        members = self._members()[name]
-        self._run.workload.stop_reading(members)
-        self._run.close(members)
-        self._open(group)
+        self._close(name)
+        self._open(next(one for one in self._plan.groups if one.group == name))
