@@ -196,12 +196,15 @@ class _Draw:
         faults, steps = self._random.choice(_FAULTS), list[Step]()
         injected = 0
         while injected < faults or self._held:
-            if len(self._held) < _HELD_MAX and not self._is_holding() and self._has(_REOPEN):
+            is_calm = len(self._held) < _HELD_MAX and not self._is_holding()
+            if is_calm and self._has(_REOPEN):
                 group = self._random.choice(self._groups).group
-                steps.append(self._step(Do.REOPEN, group=group))
+                steps.append(self._opening(group))
                 self._away = [one for one in self._away if one != group]
-            if len(self._held) < _HELD_MAX and not self._is_holding() and self._has(_AWAY):
-                steps += self._gone() if not self._away else self._returned()
+            if is_calm and not self._away and self._has(_AWAY):
+                steps += self._gone()
+            elif self._away and not self._held and self._random.random() < 1 / 2:
+                steps += self._returned()
             verbs = self._possible() if injected < faults else []
             if verbs and (not self._held or self._is_holding() or self._random.random() < 1 / 2):
                 steps.append(self._inject(verbs))
@@ -216,11 +219,11 @@ class _Draw:
                 steps.append(self._step(Do.HEAL, number=number))
                 del self._held[number]
                 self._last = ""
-        return steps
+        return steps + (self._returned() if self._random.random() < 3 / 4 else [])
 
     def _gone(self) -> list[Step]:
         """Close some groups, such as those of an application that is deployed again."""
-        groups = [one.group for one in self._groups if self._random.random() < 1 / 2]
+        groups = [one.group for one in self._groups if self._random.random() < 2 / 3]
         steps = []
         for group in groups:
             steps.append(self._step(Do.CLOSE, group=group))
@@ -230,9 +233,14 @@ class _Draw:
     def _returned(self) -> list[Step]:
         steps = []
         for group in [*self._away]:
-            steps.append(self._step(Do.REOPEN, group=group))
+            steps.append(self._opening(group))
             self._away.remove(group)
         return steps
+
+    def _opening(self, group: str) -> Step:
+        """Open a group, member by member if it is sure that each can commit."""
+        step = self._step(Do.REOPEN, group=group)
+        return replace(step, is_rolling=not self._held and self._random.random() < 2 / 3)
 
     def _open(self) -> list[str]:
         return [one.group for one in self._groups if one.group not in self._away]

@@ -95,6 +95,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault: to inject: a verb and a target, as `fencepost fault` takes them, or a verb of plans.
     number: of the fault to heal, from 0 in the order in which they are injected.
     group: whose members are closed, or opened again.
+    is_rolling: the members are opened one by one, each after a commit of the one before.
     """
 
     when: When
@@ -105,6 +106,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault: str = ""
     number: int = 0
     group: str = ""
+    is_rolling: bool = False
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):

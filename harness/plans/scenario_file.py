@@ -52,14 +52,19 @@ _RUNNING = (
     f"with self.running(topics=[self.{TOPIC}], groups=self.groups, expects=self.expects) as run:"
 )
 _OPEN = '''
-    def open(self, run: Run, group: GroupPlan) -> None:
+    def open(self, run: Run, group: GroupPlan, *, is_rolling: bool = False) -> None:
         """Let the members of a group read; those that are open are closed first."""
         self.close(run, group)
-        number = self.incarnations[group.group] = self.incarnations.get(group.group, 0) + 1
-        members = self.members[group.group] = run.open([group], incarnation=number)
-        run.workload.start_reading(
-            members, commit_epoch=CommitEpoch(group.commit_epoch), processing_ms=%d
-        )
+        incarnation = self.incarnations[group.group] = self.incarnations.get(group.group, 0) + 1
+        members = self.members[group.group] = list[str]()
+        for number in range(1, group.members + 1) if is_rolling else [None]:
+            if members:
+                run.workload.await_commits({group.group: members[-1:]})
+            opened = run.open([group], incarnation=incarnation, number=number)
+            run.workload.start_reading(
+                opened, commit_epoch=CommitEpoch(group.commit_epoch), processing_ms=%d
+            )
+            members += opened
 
     def close(self, run: Run, group: GroupPlan) -> None:
         """Close the members of a group, if they are open."""
@@ -229,7 +234,8 @@ class _Writer:
         if step.do is Do.HEAL:
             yield f"fault_{step.number}.heal()"
         elif step.do is Do.REOPEN:
-            yield f"self.open(run, {self._group(step.group)})"
+            rolling = ", is_rolling=True" if step.is_rolling else ""
+            yield f"self.open(run, {self._group(step.group)}{rolling})"
         elif step.do is Do.CLOSE:
             yield f"self.close(run, {self._group(step.group)})"
         else:

@@ -204,6 +204,8 @@ def _simpler_groups(group: GroupPlan) -> Iterator[GroupPlan]:
 
 def _earlier(step: Step) -> Iterator[Step]:
     """Steps that wait for less."""
+    if step.is_rolling:
+        yield replace(step, is_rolling=False)
     if step.when is not When.PROVED:
         yield waiting_for(step, When.PROVED)
     if step.values > _VALUES_MIN:

@@ -69,15 +69,21 @@ class Story:
             if group.group in self._open_groups
         }
 
-    def _open(self, group: GroupPlan) -> None:
+    def _open(self, group: GroupPlan, *, is_rolling: bool = False) -> None:
         self._incarnations[group.group] += 1
-        members = self._run.open([group], incarnation=self._incarnations[group.group])
         self._open_groups.add(group.group)
-        self._run.workload.start_reading(
-            members,
-            commit_epoch=CommitEpoch(group.commit_epoch),
-            processing_ms=self._plan.processing_ms,
-        )
+        members = list[str]()
+        for number in range(1, group.members + 1) if is_rolling else [None]:
+            if members:
+                self._run.workload.await_commits({group.group: members[-1:]})
+            members = self._run.open(
+                [group], incarnation=self._incarnations[group.group], number=number
+            )
+            self._run.workload.start_reading(
+                members,
+                commit_epoch=CommitEpoch(group.commit_epoch),
+                processing_ms=self._plan.processing_ms,
+            )
 
     def _close(self, name: str) -> None:
         """Close the members of a group, if they are open."""
@@ -121,7 +127,7 @@ class Story:
         elif step.do is Do.CLOSE:
             self._close(step.group)
         else:
-            self._reopen(step.group)
+            self._reopen(step.group, is_rolling=step.is_rolling)
 
     def _inject(self, fault: str) -> None:
         topic = self._plan.topic
@@ -161,6 +167,7 @@ class Story:
         if not self._run.held:
             self._run.phases.enter(Stage.HEALED, "no fault holds")
 
-    def _reopen(self, name: str) -> None:
+    def _reopen(self, name: str, *, is_rolling: bool = False) -> None:
         self._close(name)
-        self._open(next(one for one in self._plan.groups if one.group == name))
+        group = next(one for one in self._plan.groups if one.group == name)
+        self._open(group, is_rolling=is_rolling)

@@ -36,7 +36,7 @@ KEPT = {
     2: "101a07f6a0e05520",
     7: "ac37fe41283bed8a",
     19902: "a1c8fbcdfcb77364",
-    2**31 - 1: "e92ee7404d93d695",
+    2**31 - 1: "07144c137d0663e8",
 }
 
 
@@ -180,6 +180,8 @@ def test_faults_overlap_and_every_kind_and_state_is_drawn() -> None:
     assert {plan.topic.unclean_election for plan in PLANS} == {True, False}
     assert 0 < sum(plan.producer.transactions is not None for plan in PLANS) < len(PLANS)
     assert {plan.processing_ms for plan in PLANS} == {0, 200}
+    assert {step.is_rolling for step, held in steps if not held} == {True, False}
+    assert not any(step.is_rolling for step, held in steps if held)
 
 
 def test_each_seed_leaves_kinds_out() -> None:
