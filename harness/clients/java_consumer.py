@@ -43,6 +43,10 @@ _COOPERATIVE = "CooperativeStickyAssignor"
 _LISTENER = "org.apache.kafka.clients.consumer.ConsumerRebalanceListener"
 _CALLBACK = "org.apache.kafka.clients.consumer.OffsetCommitCallback"
 _REQUEST_TIMEOUT, _REQUEST_TIMEOUT_MS = REQUEST_TIMEOUTS[Client.JAVA]
+_NOT_CALLED_BACK = "NotCalledBack"
+"""The error of a commitAsync without a response yet: commitSync awaits only what was sent, and a
+commit waits unsent while no coordinator is known (`ConsumerCoordinator.invokePendingAsyncCommits`
+and `pendingAsyncCommits`)."""
 _NEVER_MS = "600000"
 _TRANSACTION_TIMEOUT_MS = 60_000
 _STORED: dict[str, dict[Partition, OffsetAndEpoch]] = {}
@@ -253,10 +257,10 @@ class _AsyncMember(JavaMember):
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
     ) -> dict[Partition, str]:
-        reported: list[str] = []
+        reported: list[str | None] = []
 
         def report(_offsets: Any, error: Any) -> None:
-            reported.extend([] if error is None else [exception_name(error)])
+            reported.append(None if error is None else exception_name(error))
 
         proxy = jpype.JProxy(_CALLBACK, inst=_Callback(report))
         if is_plain:
@@ -267,7 +271,8 @@ class _AsyncMember(JavaMember):
             self._consumer.commitSync(java_class("java.util.HashMap")())
         except jpype.JException as error:
             return dict.fromkeys(positions, exception_name(error))
-        return dict.fromkeys(positions, reported[0]) if reported else {}
+        error_name = reported[0] if reported else _NOT_CALLED_BACK
+        return {} if error_name is None else dict.fromkeys(positions, error_name)
 
 
 class _Callback:

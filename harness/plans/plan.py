@@ -95,7 +95,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault: to inject: a verb and a target, as `fencepost fault` takes them, or a verb of plans.
     number: of the fault to heal, from 0 in the order in which they are injected.
     group: whose members are closed, or opened again.
-    is_rolling: the members are opened one by one, each after a commit of the one before.
+    is_rolling: the members are opened one by one, each of which commits before the next step.
     """
 
     when: When
@@ -225,6 +225,11 @@ def _require_state(plan: RandomPlan, step: Step, where: str) -> None:
         raise UsageError(
             f"{where} waits until each member of {step.awaited} has a partition: it has "
             f"{members[step.awaited]} members, and the topic {plan.topic.partitions} partitions"
+        )
+    if step.is_rolling and members.get(step.group, 0) > plan.topic.partitions:
+        raise UsageError(
+            f"{where} waits for a commit of each of the {members[step.group]} members of "
+            f"{step.group}, and the topic has {plan.topic.partitions} partitions"
         )
     if step.when is When.ACKNOWLEDGED and step.values < 1:
         raise UsageError(f"{where} waits for {step.values} values: name at least one")

@@ -57,14 +57,16 @@ _OPEN = '''
         self.close(run, group)
         incarnation = self.incarnations[group.group] = self.incarnations.get(group.group, 0) + 1
         members = self.members[group.group] = list[str]()
-        for number in range(1, group.members + 1) if is_rolling else [None]:
-            if members:
-                run.workload.await_commits({group.group: members[-1:]})
-            opened = run.open([group], incarnation=incarnation, number=number)
-            run.workload.start_reading(
-                opened, commit_epoch=CommitEpoch(group.commit_epoch), processing_ms=%d
-            )
-            members += opened
+        if not is_rolling:
+            members += run.open([group], incarnation=incarnation)
+        for number in range(1, group.members + 1):
+            if is_rolling:
+                members += run.open([group], incarnation=incarnation, number=number)
+            name = members[number - 1]
+            style = CommitEpoch(group.member(number).commit_epoch)
+            run.workload.start_reading([name], commit_epoch=style, processing_ms=%d)
+            if is_rolling:
+                run.workload.await_commits({group.group: [name]})
 
     def close(self, run: Run, group: GroupPlan) -> None:
         """Close the members of a group, if they are open."""

@@ -70,20 +70,21 @@ class Story:
         }
 
     def _open(self, group: GroupPlan, *, is_rolling: bool = False) -> None:
-        self._incarnations[group.group] += 1
+        incarnation = self._incarnations[group.group] = self._incarnations[group.group] + 1
         self._open_groups.add(group.group)
-        members = list[str]()
-        for number in range(1, group.members + 1) if is_rolling else [None]:
-            if members:
-                self._run.workload.await_commits({group.group: members[-1:]})
-            members = self._run.open(
-                [group], incarnation=self._incarnations[group.group], number=number
-            )
+        if not is_rolling:
+            self._run.open([group], incarnation=incarnation)
+        for number in range(1, group.members + 1):
+            if is_rolling:
+                self._run.open([group], incarnation=incarnation, number=number)
+            members = list(members_of([group], incarnation=incarnation, number=number))
             self._run.workload.start_reading(
                 members,
-                commit_epoch=CommitEpoch(group.commit_epoch),
+                commit_epoch=CommitEpoch(group.member(number).commit_epoch),
                 processing_ms=self._plan.processing_ms,
             )
+            if is_rolling:
+                self._run.workload.await_commits({group.group: members})
 
     def _close(self, name: str) -> None:
         """Close the members of a group, if they are open."""

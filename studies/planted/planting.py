@@ -111,8 +111,9 @@ def _step(step: Step, instead: dict[str, str], partitions: int) -> Step:
     """A step about the planted groups; some have more members than there are partitions."""
     mine = of_other_groups(step, instead)
     members = {one.group: one.members for one in planted().groups}
-    is_never = mine.when is When.ASSIGNED and members[mine.awaited] > partitions
-    return waiting_for(mine, When.PROVED) if is_never else mine
+    if mine.when is When.ASSIGNED and members[mine.awaited] > partitions:
+        mine = waiting_for(mine, When.PROVED)
+    return replace(mine, is_rolling=mine.is_rolling and members[mine.group] <= partitions)
 
 
 def found_in(run: RunFolder) -> list[Found]:
