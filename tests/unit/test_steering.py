@@ -143,7 +143,7 @@ def test_what_no_plan_has_is_never_wanted(value: str) -> None:
 
 def test_the_bytes_of_steered_plans_are_kept() -> None:
     text = b"".join(written(plan) for plan in STEERED[:20])
-    assert sha256(text).hexdigest()[:16] == "7dd63e44936ce32c"
+    assert sha256(text).hexdigest()[:16] == "378b19cf9d742625"
 
 
 def test_what_is_no_snapshot_is_refused(tmp_path: Path) -> None:
