@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from contract.builds import with_note
+from contract.conformance import Cell
 from contract.consequence import Consequence
 
 EXAMPLES_MAX = 10
@@ -282,6 +283,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         all was.
     judging: by which engine; None in verdicts of earlier releases.
     notes: of the scenario, in order.
+    cells: what each group of a story of `conformance` did (docs/conformance.md).
     """
 
     schema: int
@@ -298,6 +300,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     resumption: list[Resumption]
     styles: list[StyleRow] = []
     rules: list[RuleRow] = []
+    cells: list[Cell] = []
     rerun: str
     timing: Timing | None = None
     doubts: list[str] = []

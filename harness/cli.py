@@ -8,6 +8,7 @@ import typer
 from contract.program import run_program
 from harness.commands.clean import clean
 from harness.commands.clients import app as clients_app
+from harness.commands.conform import conform
 from harness.commands.docker import app as docker_app
 from harness.commands.generate import generate
 from harness.commands.guest import app as guest_app
@@ -48,6 +49,7 @@ app.command(name="nightly")(nightly)
 app.command(name="random")(random)
 app.command(name="replay")(replay)
 app.command(name="shrink")(shrink)
+app.command(name="conform")(conform)
 app.command(name="compare")(compare)
 app.command(name="list")(list_scenarios)
 app.command(name="analyze")(analyze)

@@ -176,27 +176,27 @@ def junit(outputs: Iterable[RunOutput]) -> bytes:
     root = Element("testsuites", name="fencepost")
     for output in outputs:
         _suite(root, output)
-    _count(root, root.iter("testcase"))
+    count_cases(root, root.iter("testcase"))
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
 def _suite(root: Element, output: RunOutput) -> None:
-    suite = SubElement(root, "testsuite", name=_text(output.name))
+    suite = SubElement(root, "testsuite", name=xml_text(output.name))
     if output.run is not None:
         with suppress(OverflowError, ValueError):  # The times of a damaged run may be no times.
             began = datetime.fromtimestamp(output.run.started_micros // MICROS_PER_SECOND, UTC)
             suite.set("timestamp", began.strftime("%Y-%m-%dT%H:%M:%S"))
     properties = SubElement(suite, "properties")
     for name, value in _properties(output):
-        SubElement(properties, "property", name=name, value=_text(value))
+        SubElement(properties, "property", name=name, value=xml_text(value))
     _run_case(suite, output)
     if output.verdict is not None:
         for check in output.verdict.checks:
             _check_case(suite, output, output.verdict, check)
     suite.set("time", f"{output.seconds or 0:.3f}")
-    _count(suite, suite.iter("testcase"))
+    count_cases(suite, suite.iter("testcase"))
 
 
 def _properties(output: RunOutput) -> Iterator[tuple[str, str]]:
@@ -212,7 +212,8 @@ def _properties(output: RunOutput) -> Iterator[tuple[str, str]]:
         yield "page", output.page
 
 
-def _count(element: Element, cases: Iterable[Element]) -> None:
+def count_cases(element: Element, cases: Iterable[Element]) -> None:
+    """Set the numbers of test cases, failures, errors and skipped ones."""
     found = list(cases)
     element.set("tests", str(len(found)))
     for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -220,7 +221,7 @@ def _count(element: Element, cases: Iterable[Element]) -> None:
 
 
 def _case(suite: Element, output: RunOutput, name: str, seconds: float = 0.0) -> Element:
-    classname = f"fencepost.{_text(output.scenario)}"
+    classname = f"fencepost.{xml_text(output.scenario)}"
     return SubElement(suite, "testcase", classname=classname, name=name, time=f"{seconds:.3f}")
 
 
@@ -235,7 +236,7 @@ def _run_case(suite: Element, output: RunOutput) -> None:
         _add(case, "failure", "canary passed", "the suite expects a failure, and the run passed")
     elif problems := list(_problems(output.run, verdict)):
         _add(case, "error", "undecided", "; ".join(problems))
-    SubElement(case, "system-out").text = _text(f"{verdict.answer}\n{expected_line(verdict)}")
+    SubElement(case, "system-out").text = xml_text(f"{verdict.answer}\n{expected_line(verdict)}")
 
 
 def _problems(run: RunDescription | None, verdict: Verdict) -> Iterator[str]:
@@ -255,7 +256,7 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     case = _case(suite, output, check)
     unexpected = [one for one in verdict.unexpected if one.check == check]
     if unexpected and output.known:
-        SubElement(case, "skipped", message=_text(f"known: {'; '.join(output.known)}"))
+        SubElement(case, "skipped", message=xml_text(f"known: {'; '.join(output.known)}"))
     elif unexpected and output.expect is not RunVerdict.FAIL:
         count = with_noun(sum(one.findings for one in unexpected), "unexpected finding")
         first = f"{count}: {unexpected[0].first.cause}"
@@ -263,10 +264,10 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     elif _leaves_undecided(result, check, verdict):
         _add(case, "error", str(result.verdict), _why(result))
     elif result.verdict is CheckVerdict.NOT_EVALUABLE:
-        SubElement(case, "skipped", message=_text(result.reason))
+        SubElement(case, "skipped", message=xml_text(result.reason))
     elif result.findings:
         reported = "; ".join(_standings(result))
-        SubElement(case, "system-out").text = _text(f"{reported}: {_why(result)}")
+        SubElement(case, "system-out").text = xml_text(f"{reported}: {_why(result)}")
 
 
 def _standings(result: CheckResult) -> Iterator[str]:
@@ -295,10 +296,10 @@ def _line(one: UnexpectedFindings) -> str:
 
 
 def _add(case: Element, tag: str, kind: str, message: str, text: str = "") -> None:
-    SubElement(case, tag, type=kind, message=_text(message)).text = _text(text or message)
+    SubElement(case, tag, type=kind, message=xml_text(message)).text = xml_text(text or message)
 
 
-def _text(value: str) -> str:
+def xml_text(value: str) -> str:
     """Text without the characters that XML does not allow."""
     return _NOT_XML.sub("\ufffd", value)
 

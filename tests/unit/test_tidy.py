@@ -43,6 +43,7 @@ FLOORS = [
     "story",
     "session",
     "plans",
+    "conformance",
     "playground",
     "guests",
     "nightly",

@@ -212,6 +212,51 @@ def test_a_night_that_was_not_judged_shows_no_earlier_one(tmp_path: Path, night:
     assert printed == "::error title=fencepost::the night was not judged, exit code 69\n"
 
 
+A_JOB = """
+[ "$*" = "conform --client-command ./guest --cluster embedded --results results \
+--stories 2 --expected e.yml" ] || exit 64
+mkdir -p results/conform-mine-2 && echo "cells" >results/conform-mine-2/conform.md
+exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "job"),
+    [(A_JOB, 1, "job=results/conform-mine-2\n"), ("exit 69", 69, "")],
+)
+def test_the_step_of_a_client_shows_its_cells(
+    tmp_path: Path, program: str, code: int, job: str
+) -> None:
+    (tmp_path / "fencepost").write_text(f"#!/bin/sh\n{program}")
+    (tmp_path / "fencepost").chmod(0o755)
+    earlier = tmp_path / "results" / "conform-mine-1"
+    earlier.mkdir(parents=True)
+    (earlier / "conform.md").touch()
+    os.utime(earlier / "conform.md", (0, 0))
+    out, summary = tmp_path / "output", tmp_path / "summary"
+    given = {
+        "CLIENT_COMMAND": "./guest",
+        "FEATURES": "",
+        "EXPECTED": "e.yml",
+        "CLUSTER": "embedded",
+        "RESULTS": "results",
+        "ARGUMENTS": "--stories 2",
+        "GITHUB_OUTPUT": str(out),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+    }
+    ended = subprocess.run(
+        ["bash", str(FOLDER / "conform.sh")],
+        cwd=tmp_path,
+        env={**os.environ, **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, out.read_text()) == (code, f"exit-code={code}\n{job}")
+    assert summary.exists() == bool(job)
+
+
 def test_what_is_annotated_are_fields_of_the_contract() -> None:
     fields = {kind: set(kind.__struct_fields__) for kind in (NightRow, Verdict)}
     assert set(row("", "", None)) <= fields[NightRow]
@@ -219,12 +264,13 @@ def test_what_is_annotated_are_fields_of_the_contract() -> None:
     assert {"check", "first"} <= set(UnexpectedFindings.__struct_fields__)
 
 
-def test_the_command_of_the_action_exists() -> None:
-    script = (FOLDER / "night.sh").read_text()
+@pytest.mark.parametrize("name", ["night.sh", "conform.sh"])
+def test_the_command_of_the_action_exists(name: str) -> None:
+    script = (FOLDER / name).read_text()
     (command,) = (line.split() for line in script.splitlines() if line.startswith("fencepost "))
     shown = CliRunner().invoke(app, [command[1], "--help"], env={"COLUMNS": "200"}).output
-    for option in (word for word in command if word.startswith("--")):
-        assert option in shown
+    options = re.findall(r"--[a-z][a-z-]+", script)
+    assert [option for option in options if option not in shown] == []
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")

@@ -1,0 +1,1 @@
+"""Carries out stories of the scenario conformance, and says what a client's cells are."""

@@ -1,0 +1,148 @@
+"""Stories of the scenario conformance: each is carried out, judged at once, and kept."""
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from contract.conformance import CONTROL, SCENARIO, Cell, Hazard, Reader, not_evaluable, readers_of
+from contract.conformance import without_control as evaluable
+from contract.described import read_described
+from contract.errors import AnalysisError, FencepostError, StorageError
+from contract.nights import write_atomically
+from contract.run_folder import RunFolder, find_runs
+from contract.verdicts import Verdict
+from harness.invocation import Session
+from harness.plans.series import Judge
+from harness.session.catalog import find_scenarios
+from harness.session.ducktape_session import run_ducktape
+from harness.session.node_root import node_root
+
+STORIES_FILE = "stories.json"
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """A story that was carried out.
+
+    readers: as the parameter of the scenario has them, the control among them.
+    versions: of the clients, as their workers reported them.
+    folder: of the run, relative to that of all stories; empty if there is none.
+    rerun: the command that repeats it.
+    notes: why a client took no further part, and other notes of the story.
+    problem: why its cells are not evaluable; empty if they are.
+    """
+
+    hazard: str
+    readers: str
+    seed: int
+    kafka: str
+    cells: list[Cell]
+    versions: dict[str, str] = {}
+    folder: str = ""
+    rerun: str = ""
+    notes: list[str] = []
+    problem: str = ""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Stories:
+    """Where stories are carried out, and on what.
+
+    Attributes:
+        home: an absolute folder for all runs.
+        results: the folder whose `.nodes` the nodes use.
+        session: its seed is that of each story.
+        judge: of the runs.
+        on_phase: called with each phase.
+    """
+
+    home: Path
+    results: Path
+    session: Session
+    judge: Judge
+    on_phase: Callable[[str], None] = lambda _: None
+
+    def carry_out(self, hazard: Hazard, readers: Sequence[Reader], *, seed: int, name: str) -> Told:
+        """Carry out a story of readers and the control, in an empty folder of a name.
+
+        A story that does not come to its end is reported, and not raised: its cells are not
+        evaluable.
+        """
+        folder = self.home / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        every = list(dict.fromkeys([Reader(client=CONTROL), *readers]))
+        text = ",".join(map(str, every))
+        told = Told(
+            hazard=hazard,
+            readers=text,
+            seed=seed,
+            kafka=self.session.kafka,
+            cells=not_evaluable(hazard, every, "the story did not come to its end"),
+            seconds=0.0,
+        )
+        began = time.monotonic()
+        try:
+            run = self._run(told, folder)
+            told = msgspec.structs.replace(told, folder=str(run.path.relative_to(self.home)))
+            told = self._judged(told, run)
+        except (AnalysisError, StorageError):
+            raise
+        except FencepostError as error:
+            problem = str(error).partition("\n")[0]
+            told = msgspec.structs.replace(
+                told, problem=problem, cells=not_evaluable(hazard, every, problem)
+            )
+        return msgspec.structs.replace(told, seconds=round(time.monotonic() - began, 1))
+
+    def _run(self, told: Told, folder: Path) -> RunFolder:
+        with node_root(self.results) as root:
+            ended = run_ducktape(
+                find_scenarios([SCENARIO]),
+                msgspec.structs.replace(self.session, seed=told.seed),
+                results=folder,
+                root=root,
+                on_phase=self.on_phase,
+                parameters={"hazard": told.hazard, "readers": told.readers},
+            )
+        return find_runs(ended.folder)[0]
+
+    def _judged(self, told: Told, run: RunFolder) -> Told:
+        problem = self.judge.judge(run.path)
+        described = run.run()
+        told = msgspec.structs.replace(told, versions=described.clients, rerun=described.rerun)
+        readers = readers_of(told.readers)
+        if not problem:
+            verdict = read_described(run.report / "verdict.json", Verdict)
+            told = msgspec.structs.replace(told, notes=[one.text for one in verdict.notes])
+            problem = _problem(described.error, verdict)
+            cells = evaluable(verdict.cells, CONTROL)
+        if problem:
+            problem = problem.partition("\n")[0]
+            cells = not_evaluable(told.hazard, readers, problem)
+        return msgspec.structs.replace(told, cells=cells, problem=problem)
+
+
+def _problem(error: str | None, verdict: Verdict) -> str:
+    """Why the story of a run shows nothing; empty if it does."""
+    missed = [one for one in verdict.faults if not one.landed]
+    if error is not None:
+        return f"the story ended with an error: {error}"
+    if missed:
+        return f"no effect of {missed[0].fault} {missed[0].target} was observed"
+    return "" if verdict.cells else "the tables of the run have no cells"
+
+
+def read_told(home: Path) -> list[Told]:
+    """Return the stories that are kept in a folder; none if there is no file."""
+    file = home / STORIES_FILE
+    return msgspec.json.decode(file.read_bytes(), type=list[Told]) if file.exists() else []
+
+
+def keep_told(home: Path, stories: Sequence[Told]) -> None:
+    """Replace the stories that are kept in a folder."""
+    write_atomically(home / STORIES_FILE, list(stories))

@@ -1,0 +1,123 @@
+"""Groups of several clients beside each other: a client that fails does not end the story."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from contract.errors import FencepostError
+from contract.run_folder import GroupPlan
+from harness.story.consumers import members_of
+from harness.story.run import Run
+
+_FAILED = "failed"
+
+
+class Company:
+    """Orders the groups of a story, each client by itself.
+
+    A client whose worker fails or does not respond takes no further part, and a note of the report
+    says why. The verbs return nothing: what comes out is in the histories.
+    """
+
+    def __init__(self, run: Run, groups: Sequence[GroupPlan]) -> None:
+        """All groups take part."""
+        self._run = run
+        self._groups = list(groups)
+        self._incarnations = {group.group: 0 for group in groups}
+
+    def groups(self, meets: str = "") -> list[GroupPlan]:
+        """Return the groups that still take part, all or those of a label `meets`."""
+        return [one for one in self._groups if meets in ("", one.labels["meets"])]
+
+    def open(self, meets: str = "") -> None:
+        """Open the first members of groups in their next incarnation."""
+
+        def act(groups: list[GroupPlan]) -> None:
+            for group in groups:
+                self._incarnations[group.group] += 1
+            self._open(groups, number=1)
+
+        self._each(meets, act)
+
+    def join(self, number: int) -> None:
+        """Open the members of another number beside the first ones."""
+        self._each("", lambda groups: self._open(groups, number=number))
+
+    def read(
+        self, meets: str = "", *, timeout_seconds: float, again_seconds: float | None = None
+    ) -> None:
+        """Let first members read to the log ends; with `again_seconds` again after an error."""
+
+        def act(groups: list[GroupPlan]) -> None:
+            members = self._all(groups, 1)
+            ended = self._run.consume(members, timeout_seconds=timeout_seconds)
+            raised = [name for name in members if ended[name] == _FAILED]
+            if raised and again_seconds is not None:
+                self._run.consume(raised, timeout_seconds=again_seconds)
+
+        self._each(meets, act)
+
+    def commit(self, meets: str = "") -> None:
+        """Let first members commit their positions; those that commit by themselves do so."""
+
+        def act(groups: list[GroupPlan]) -> None:
+            for group in groups:
+                self._run.commit([group], incarnation=self._incarnations[group.group], number=1)
+
+        self._each(meets, act)
+
+    def close(self, meets: str = "", *, number: int = 1) -> None:
+        """Close the members of one number."""
+        self._each(
+            meets,
+            lambda groups: self._run.close(self._all(groups, number)),
+        )
+
+    def start_reading(self, *, number: int = 1) -> None:
+        """Let members of one number read on and commit, also after errors of their clients."""
+        self._each(
+            "",
+            lambda groups: self._run.workload.start_reading(
+                self._all(groups, number), is_persistent=True
+            ),
+        )
+
+    def stop_reading(self, *, number: int = 1) -> None:
+        """Let members of one number end their polls."""
+        self._each("", lambda groups: self._run.workload.stop_reading(self._all(groups, number)))
+
+    def await_members(self, count: int) -> None:
+        """Wait until each group is stable with a number of members."""
+
+        def act(groups: list[GroupPlan]) -> None:
+            for group in groups:
+                self._run.groups.await_members(group.group, count)
+
+        self._each("", act)
+
+    def _open(self, groups: Sequence[GroupPlan], *, number: int) -> None:
+        for group in groups:
+            self._run.open([group], incarnation=self._incarnations[group.group], number=number)
+
+    def _all(self, groups: Sequence[GroupPlan], number: int) -> list[str]:
+        return [name for group in groups for name in self._of(group, number)]
+
+    def _of(self, group: GroupPlan, number: int) -> list[str]:
+        return list(members_of([group], incarnation=self._incarnations[group.group], number=number))
+
+    def _each(self, meets: str, act: Callable[[list[GroupPlan]], object]) -> None:
+        """Let each client act in a thread of its own."""
+        by_client: dict[str, list[GroupPlan]] = {}
+        for group in self.groups(meets):
+            by_client.setdefault(group.client, []).append(group)
+        if not by_client:
+            return
+        with ThreadPoolExecutor(len(by_client)) as pool:
+            acting = {client: pool.submit(act, groups) for client, groups in by_client.items()}
+        for client, one in acting.items():
+            if (error := one.exception()) is None:
+                continue
+            if not isinstance(error, FencepostError):
+                raise error
+            first = str(error).partition("\n")[0]
+            self._run.note(f"{client} takes no further part: {first}")
+            self._groups = [group for group in self._groups if group.client != client]
