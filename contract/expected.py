@@ -15,7 +15,7 @@ from contract.nearest import lacking
 from contract.outcomes import ResetPolicy
 from contract.verdicts import EXIT_CODES, RunVerdict
 
-_FAILURES = (Kind.SKIPS, Kind.REPEATS, Kind.RAISES, Kind.STANDS_STILL, Kind.VARIES)
+FAILURES = (Kind.SKIPS, Kind.REPEATS, Kind.RAISES, Kind.STANDS_STILL, Kind.VARIES)
 _COUNTED = (Kind.SKIPS, Kind.REPEATS)
 
 
@@ -38,7 +38,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def kind(self) -> Kind:
         """What it expects."""
-        return next(one for one in _FAILURES if self.outcome.startswith(one))
+        return next(one for one in FAILURES if self.outcome.startswith(one))
 
     @property
     def detail(self) -> str:
@@ -78,8 +78,8 @@ def _problem(one: Expected) -> tuple[str, str] | None:
     """The field of an entry that is wrong, and why; None if none is."""
     if problem := _problem_of_cell(one.cell):
         return "cell", problem
-    if not any(one.outcome.startswith(kind) for kind in _FAILURES):
-        failures = ", ".join(_FAILURES)
+    if not any(one.outcome.startswith(kind) for kind in FAILURES):
+        failures = ", ".join(FAILURES)
         return "outcome", f"{one.outcome!r} is no failure that can be expected: {failures}"
     if one.kind in _COUNTED and one.detail and not one.detail.isdecimal():
         return "outcome", f"{one.outcome!r} is not like `{one.kind} 100`"

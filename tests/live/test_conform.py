@@ -1,0 +1,47 @@
+"""`fencepost conform` with the reference guest: a planted fault, and a stale expectation."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from command import finished
+
+from contract.expected import Job, Standing
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACE = "expired.restart.explicit.earliest"
+EXPECTED = f"- cell: {PLACE}\n  outcome: skips 10\n  reason: it is planted\n"
+
+pytestmark = pytest.mark.long
+
+
+def job_of(tmp_path: Path, fault: str) -> tuple[int, Job]:
+    """The exit code and what came of the reference guest, of which `skips 10` is expected."""
+    module = "studies.conformance.guests.reference.guest"
+    command = [sys.executable, "-m", module, "--kafka", "4.4.0", "--fault", fault]
+    expected = tmp_path / "expected.yml"
+    expected.write_text(EXPECTED)
+    code, said = finished(
+        "conform",
+        *("--client-command", shlex.join(command), "--name", "reference"),
+        *("--hazards", "expired", "--expected", str(expected), "--results", str(tmp_path)),
+    )
+    (home,) = tmp_path.glob("conform-*")
+    assert {"index.html", "junit.xml", "badge.json"} <= {one.name for one in home.iterdir()}, said
+    return code, msgspec.json.decode((home / "conform.json").read_bytes(), type=Job)
+
+
+def test_a_planted_fault_comes_out_as_its_author_expects(tmp_path: Path) -> None:
+    code, job = job_of(tmp_path, "skips=10")
+    (cell,) = [one for one in job.results if one.cell.place == PLACE]
+    assert (code, cell.standing, cell.cell.words) == (0, Standing.EXPECTED, "skips 10")
+    assert job.version.startswith("kafka-clients")
+
+
+def test_an_expected_failure_that_was_fixed_fails_the_job(tmp_path: Path) -> None:
+    code, job = job_of(tmp_path, "keeps")
+    (cell,) = [one for one in job.results if one.cell.place == PLACE]
+    assert (code, cell.standing) == (1, Standing.BETTER)
+    assert "remove line 1" in cell.words
