@@ -1,7 +1,7 @@
 """The vocabulary of the conformance suite: hazards, readers, and what a cell of its table says."""
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -63,6 +63,10 @@ MEETS: dict[Hazard, tuple[str, ...]] = {
 }
 """How a member meets each hazard: it stays open, or is closed before and opened again after it."""
 
+READERS_MAX = 7
+"""In one story, beside the control: more clients take longer than their limits on two cores."""
+_NAMED_MAX = 200
+
 COMMITS = {"explicit": Manner.SYNC, "automatic": Manner.AUTO}
 """The two ways to commit that every client is asked for, by the names that a guest has for them."""
 
@@ -106,9 +110,13 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True, order=True):
     isolation: str = ""
 
     def __str__(self) -> str:
-        """Return it as the parameter of the scenario has it: `java/explicit/earliest`."""
-        given = (self.client, self.commit, self.reset, self.isolation)
-        return "/".join(filter(None, given))
+        """Return it as the parameter of the scenario has it, without what is usual: `java//none`."""
+        usual = Reader(client="")
+        given = (
+            "" if getattr(self, name) == getattr(usual, name) else getattr(self, name)
+            for name in self.__struct_fields__
+        )
+        return "/".join(given).rstrip("/")
 
     @property
     def group(self) -> str:
@@ -117,7 +125,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 def readers_of(text: str) -> list[Reader]:
-    """Return the readers of a parameter: `java/explicit/earliest,librdkafka/automatic/none`.
+    """Return the readers of a parameter: `java,librdkafka/automatic/none`, `java//none`.
 
     Raises:
         UsageError: one of them is none, or is there twice.
@@ -130,18 +138,35 @@ def readers_of(text: str) -> list[Reader]:
 
 def _reader(text: str) -> Reader:
     client, *further = text.strip().split("/")
-    chosen = dict(zip(("commit", "reset", "isolation"), further, strict=False))
+    given = dict(zip(("commit", "reset", "isolation"), further, strict=False))
+    chosen = {name: value for name, value in given.items() if value}
     known: dict[str, Iterable[str]] = {
         "commit": COMMITS,
         "reset": ResetPolicy,
         "isolation": Isolation,
     }
     if not client or len(further) > len(known):
-        raise UsageError(f"reader {text!r} is not like java/explicit/earliest")
+        raise UsageError(f"reader {text!r} is not like java/automatic/none")
     for name, value in chosen.items():
         if value not in set(known[name]):
             raise UsageError(f"reader {text!r}: {lacking(name, value, known[name])}")
     return Reader(client=client, **chosen)
+
+
+def batches(readers: Iterable[Reader]) -> Iterator[list[Reader]]:
+    """Yield readers that can be in one story, beside the control: at most READERS_MAX of them.
+
+    ducktape names a folder by all of them, and a file system bounds the length of names.
+    """
+    found: list[Reader] = []
+    for reader in readers:
+        named = ",".join(map(str, [*found, reader]))
+        if found and (len(found) == READERS_MAX or len(named) > _NAMED_MAX):
+            yield found
+            found = []
+        found.append(reader)
+    if found:
+        yield found
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

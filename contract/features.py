@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from contract.clients import default_isolation
 from contract.conformance import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 from contract.located import Located
 from contract.nearest import lacking
@@ -69,7 +70,8 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             is_plainest: only the first of both.
         """
         first = 1 if is_plainest else None
-        isolation = self.isolations[0] if self.isolations else ""
+        own = default_isolation(client)
+        isolation = "" if own in self.isolations[:1] else "".join(self.isolations[:1])
         return [
             Reader(client=client, commit=commit, reset=reset, isolation=isolation)
             for commit in self.commits[:first]

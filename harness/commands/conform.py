@@ -16,7 +16,7 @@ from cluster.nodes.tether import tethered
 from contract.builds import Choice
 from contract.child import run_child
 from contract.clients import Client, client_of
-from contract.conformance import CONTROL, QUICK, SCENARIO, Hazard, Reader
+from contract.conformance import CONTROL, QUICK, SCENARIO, Hazard, Reader, batches
 from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.expected import FAILING, JOB_FILE, Job, Standing, read_expected
 from contract.features import Features, read_features
@@ -128,9 +128,10 @@ def conform(  # noqa: PLR0913 - the options of a command
     first = new_seed() if seed is None else seed
     with _stories(choice, cluster, results, first, work) as tell:
         told = [
-            tell.story(hazard, work.readers, f"{hazard}-{number}")
+            tell.story(hazard, batch, f"{hazard}-{number}-{part}")
             for number in range(1, stories + 1)
             for hazard in work.hazards
+            for part, batch in enumerate(batches(work.readers), start=1)
         ]
         alone = [
             tell.story(hazard, [reader], f"{hazard}-alone-{number}")

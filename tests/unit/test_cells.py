@@ -13,6 +13,7 @@ from contract.conformance import (
     Hazard,
     Kind,
     Reader,
+    batches,
     cell_of,
     kind_of,
     not_evaluable,
@@ -182,8 +183,9 @@ def test_no_cell_of_a_story_counts_if_its_control_does_not_keep_its_place() -> N
 
 
 def test_readers_are_read_as_they_are_written() -> None:
-    text = "java/explicit/earliest,guest@franz-go/automatic/none/read_committed"
+    text = "java,librdkafka//none,guest@franz-go/automatic/none/read_committed"
     assert ",".join(map(str, readers_of(text))) == text
+    assert readers_of("java/explicit/earliest") == readers_of("java")
     assert readers_of("java") == [Reader(client="java")]
     for wrong, said in {
         "java/manual": "commit",
@@ -194,6 +196,14 @@ def test_readers_are_read_as_they_are_written() -> None:
     }.items():
         with pytest.raises(UsageError, match=said):
             readers_of(wrong)
+
+
+def test_readers_are_in_stories_of_a_few() -> None:
+    many = [Reader(client=f"guest@client-{number}") for number in range(16)]
+    assert [len(one) for one in batches(many)] == [7, 7, 2]
+    long = [Reader(client=f"guest@{'n' * 90}-{number}") for number in range(3)]
+    assert [len(one) for one in batches(long)] == [1, 1, 1]
+    assert list(batches([])) == []
 
 
 def test_a_story_that_shows_nothing_has_all_its_cells() -> None:

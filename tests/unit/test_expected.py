@@ -60,9 +60,9 @@ def features_of(tmp_path: Path, text: str = FEATURES) -> Features:
 def test_features_expand_to_readers_and_to_what_is_not_applicable(tmp_path: Path) -> None:
     has = features_of(tmp_path)
     assert [str(one) for one in has.readers("guest@franz-go")] == [
-        "guest@franz-go/explicit/earliest/read_committed",
-        "guest@franz-go/explicit/none/read_committed",
-        "guest@franz-go/automatic/earliest/read_committed",
+        "guest@franz-go///read_committed",
+        "guest@franz-go//none/read_committed",
+        "guest@franz-go/automatic//read_committed",
         "guest@franz-go/automatic/none/read_committed",
     ]
     assert len(has.readers("guest@franz-go", is_plainest=True)) == 1
