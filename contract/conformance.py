@@ -110,7 +110,7 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True, order=True):
     isolation: str = ""
 
     def __str__(self) -> str:
-        """Return it as the parameter of the scenario has it, without what is usual: `java//none`."""
+        """Return it as the scenario takes it, without what is usual: `java//none`."""
         usual = Reader(client="")
         given = (
             "" if getattr(self, name) == getattr(usual, name) else getattr(self, name)

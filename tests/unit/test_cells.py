@@ -201,7 +201,7 @@ def test_readers_are_read_as_they_are_written() -> None:
 def test_readers_are_in_stories_of_a_few() -> None:
     many = [Reader(client=f"guest@client-{number}") for number in range(16)]
     assert [len(one) for one in batches(many)] == [7, 7, 2]
-    long = [Reader(client=f"guest@{'n' * 90}-{number}") for number in range(3)]
+    long = [Reader(client=f"guest@{'n' * 99}-{number}") for number in range(3)]
     assert [len(one) for one in batches(long)] == [1, 1, 1]
     assert list(batches([])) == []
 
