@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs arbiter tamperings torture mutants bench bench-analysis protocol handover report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly reproduction commit-epochs conformance arbiter tamperings torture mutants bench bench-analysis protocol handover report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (
 	.venv/bin/python -m studies.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
 	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
 	.venv/bin/python -m studies.arbiter keep --results $(call quoted,$(RESULTS)/arbiter)
+
+conformance: $(READY) ## What released clients do under each hazard (at most 45 minutes, resumable): [ROWS=] [HAZARDS=] [STORIES=1] [KAFKA=]; keeps the figures of docs/conformance.md
+	.venv/bin/python -m studies.conformance --results $(call quoted,$(RESULTS)) --kafka $(KAFKA) $(if $(ROWS),--rows $(call quoted,$(ROWS))) $(if $(HAZARDS),--hazards $(call quoted,$(HAZARDS))) $(if $(STORIES),--stories $(STORIES))
 
 handover: $(READY) ## What a coordinator returns that has just taken over (at most 20 minutes): [ENDS=1]; keeps the figures of docs/handover.md
 	$(FENCEPOST) nightly --suite handover$(if $(ENDS),_ends) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2

@@ -11,6 +11,7 @@ from bench.figures import rendered
 from bench.torture import page as torture
 from studies import handover, protocol, reproduction
 from studies.arbiter import page as arbiter
+from studies.conformance import page as conformance
 from studies.hunt import page as hunt
 from tests.exam.tamperings import page as tamperings
 from website import declared
@@ -28,6 +29,7 @@ _MEASURED: dict[str, Callable[[], str]] = {
     "arbiter_runs": arbiter.part_of_runs,
     "benchmarks": analysis_speed.part,
     "cluster_speed": cluster.part,
+    "conformance": conformance.part,
     "handover": handover.part,
     "hunt": hunt.part,
     "mutants": mutants_page.part,

@@ -70,6 +70,7 @@ ROOMS_OF_ANALYSIS = [
     "early",
     "cli",
     "series",
+    "conforming",
     "linting",
     "__main__",
 ]
