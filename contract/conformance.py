@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from contract.clients import Level
 from contract.errors import UsageError
 from contract.nearest import lacking
 from contract.outcomes import Isolation, Manner, ResetPolicy
@@ -102,12 +103,14 @@ class Reader(msgspec.Struct, frozen=True, kw_only=True, order=True):
     """A client, how it commits, and its reset policy; each is a group beside the others.
 
     isolation: empty: the client's own default.
+    level: what a guest shows; empty: all.
     """
 
     client: str
     commit: str = "explicit"
     reset: str = ResetPolicy.EARLIEST
     isolation: str = ""
+    level: str = ""
 
     def __str__(self) -> str:
         """Return it as the scenario takes it, without what is usual: `java//none`."""
@@ -138,12 +141,13 @@ def readers_of(text: str) -> list[Reader]:
 
 def _reader(text: str) -> Reader:
     client, *further = text.strip().split("/")
-    given = dict(zip(("commit", "reset", "isolation"), further, strict=False))
+    given = dict(zip(Reader.__struct_fields__[1:], further, strict=False))
     chosen = {name: value for name, value in given.items() if value}
     known: dict[str, Iterable[str]] = {
         "commit": COMMITS,
         "reset": ResetPolicy,
         "isolation": Isolation,
+        "level": Level,
     }
     if not client or len(further) > len(known):
         raise UsageError(f"reader {text!r} is not like java/automatic/none")

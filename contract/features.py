@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from contract.clients import default_isolation
+from contract.clients import Level, default_isolation
 from contract.conformance import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 from contract.located import Located
 from contract.nearest import lacking
@@ -55,7 +55,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     client: _Text
     language: _Text
-    level: Literal["delivers", "commits", "positions"]
+    level: Level
     commits: Annotated[list[Literal["explicit", "automatic"]], msgspec.Meta(min_length=1)]
     resets: Annotated[list[ResetPolicy], msgspec.Meta(min_length=1)]
     isolations: list[Isolation] = []
@@ -70,10 +70,11 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             is_plainest: only the first of both.
         """
         first = 1 if is_plainest else None
+        level = "" if self.level == Level.POSITIONS else self.level
         own = default_isolation(client)
         isolation = "" if own in self.isolations[:1] else "".join(self.isolations[:1])
         return [
-            Reader(client=client, commit=commit, reset=reset, isolation=isolation)
+            Reader(client=client, commit=commit, reset=reset, isolation=isolation, level=level)
             for commit in self.commits[:first]
             for reset in self.resets[:first]
         ]

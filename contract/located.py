@@ -1,4 +1,4 @@
-"""YAML files that users write: what is wrong in one is told with its line."""
+"""YAML files that users write: the error of a wrong one has its line."""
 
 import re
 from pathlib import Path

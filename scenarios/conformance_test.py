@@ -31,6 +31,7 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.checks import Check
+from contract.clients import Level
 from contract.conformance import COMMITS, CONTROL, MEETS, RESTART, Hazard, Reader, readers_of
 from contract.consequence import Consequence
 from contract.errors import UsageError
@@ -103,6 +104,7 @@ def _groups(hazard: str, readers: list[Reader]) -> list[GroupPlan]:
             reader(f"{one.group}.{meets}", "orders", client=one.client, manner=COMMITS[one.commit]),
             reset=one.reset,
             isolation=one.isolation or None,
+            level=one.level or Level.POSITIONS,
             labels={"meets": meets, "commit": one.commit},
             members=2 if hazard == Hazard.REBALANCE else 1,
             workers=1,

@@ -15,7 +15,7 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.builds import Choice
 from contract.child import run_child
-from contract.clients import Client, client_of
+from contract.clients import Client, Level, client_of
 from contract.conformance import CONTROL, QUICK, SCENARIO, Hazard, Reader, batches
 from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.expected import FAILING, JOB_FILE, Job, Standing, read_expected
@@ -169,7 +169,7 @@ def _default_features(client: str | None) -> Features:
     return Features(
         client=client or "client",
         language="",
-        level="positions",
+        level=Level.POSITIONS,
         commits=["explicit"],
         resets=[ResetPolicy.EARLIEST],
     )

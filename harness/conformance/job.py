@@ -46,7 +46,7 @@ class Work:
         return self.features.readers(self.client)
 
     def require_testable(self) -> None:
-        """Refuse an expected cell of which no story is told, so that it could never be removed.
+        """Refuse an expected cell of which there is no story, so that it could never be removed.
 
         Raises:
             UsageError: the client lacks its way to commit or its reset policy.

@@ -22,8 +22,9 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
 STORIES_FILE = "stories.json"
+_STEP = "could not "
 _NOT_CLOSED = "could not close worker "
-"""What a run's error says of a client that hangs at its end."""
+"""How a run's error begins that is of a step at its end, and of a client that can't be closed."""
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,13 +130,21 @@ class Stories:
         return msgspec.structs.replace(told, cells=cells, problem=problem)
 
 
+def is_of_the_story(error: str) -> bool:
+    """Whether a run's error is more than that clients hung, or broke a rule, when they were closed.
+
+    These had been read with before, and their histories have that.
+    """
+    first, *further = error.split("; ")
+    steps = [first, *(one for one in further if one.startswith(_STEP))]
+    return any(not one.startswith(_NOT_CLOSED) for one in steps)
+
+
 def _problem(error: str | None, verdict: Verdict) -> str:
     """Why the story of a run shows nothing; empty if it does."""
     missed = [one for one in verdict.faults if not one.landed]
-    # A client that hangs when it is closed had been read with before: its history has that.
-    errors = [one for one in (error or "").split("; ") if one and not one.startswith(_NOT_CLOSED)]
-    if errors:
-        return f"the story ended with an error: {errors[0]}"
+    if error is not None and is_of_the_story(error):
+        return f"the story ended with an error: {error}"
     if missed:
         return f"no effect of {missed[0].fault} {missed[0].target} was observed"
     return "" if verdict.cells else "the tables of the run have no cells"

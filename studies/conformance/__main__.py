@@ -1,6 +1,6 @@
 """The table of docs/conformance.md: `python -m studies.conformance`.
 
-Runs what is not told yet of the quick set, and keeps its cells in docs/data/conformance.json. A
+Runs what is due of the quick set, and keeps its cells in docs/data/conformance.json. A
 command that was killed goes on. `--rows` and `--hazards` name others, `--keep-only` runs nothing.
 """
 

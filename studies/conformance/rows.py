@@ -50,6 +50,7 @@ class Row:
             commit=reader.commit,
             reset=ResetPolicy.EARLIEST,
             isolation=reader.isolation,
+            level=reader.level,
         )
 
     @property

@@ -41,7 +41,7 @@ class Wanted:
     kafka: str
 
     def due(self, told: Sequence[Told]) -> Iterator[tuple[Hazard, list[Row]]]:
-        """Yield the stories that are not told yet, a few clients each, as of now."""
+        """Yield the stories that are not carried out yet, a few clients each, as of now."""
         for hazard in self.hazards:
             rows = {row.plainest: row for row in self.rows if self._lacks(row, hazard, told)}
             for batch in batches(rows):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from contract.clients import Level
 from contract.conformance import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
 from contract.errors import UsageError
 from contract.expected import FAILURES
@@ -20,7 +21,7 @@ KAFKA = "4.4.0"
 HAS = Features(
     client="librdkafka",
     language="Python",
-    level="positions",
+    level=Level.POSITIONS,
     commits=["explicit"],
     resets=[ResetPolicy.LATEST, ResetPolicy.EARLIEST],
     shares="librdkafka",
@@ -72,7 +73,7 @@ def test_a_story_is_due_until_it_shows_something_or_was_tried_twice() -> None:
 
 
 def test_the_plainest_reader_has_the_policy_that_all_rows_have() -> None:
-    assert str(ROW.plainest) == "librdkafka///read_uncommitted"
+    assert str(ROW.plainest) == "librdkafka"
 
 
 def test_a_cell_is_compared_with_its_prediction() -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from analysis.report.conformance import badge, junit, write_job
+from contract.clients import Level
 from contract.conformance import CONTROL, MEETS, Cell, Hazard, Kind, Reader
 from contract.errors import UsageError
 from contract.expected import (
@@ -26,7 +27,7 @@ from contract.features import CLAIMS, Features, promised, read_features
 from contract.outcomes import ResetPolicy
 from harness.commands.conform import hazards_of
 from harness.conformance.job import Work
-from harness.conformance.stories import Told, keep_told, read_told
+from harness.conformance.stories import Told, is_of_the_story, keep_told, read_told
 
 FEATURES = """
 client: franz-go
@@ -176,7 +177,7 @@ def test_stories_that_agree_have_one_outcome_and_others_vary() -> None:
 HAS = Features(
     client="mine",
     language="Go",
-    level="positions",
+    level=Level.POSITIONS,
     commits=["explicit"],
     resets=[ResetPolicy.EARLIEST],
 )
@@ -337,3 +338,19 @@ def test_hazards_are_named_or_all() -> None:
     assert hazards_of("all") == tuple(Hazard)
     with pytest.raises(UsageError, match="nearest is leader_change"):
         hazards_of("leader_chang")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_of_it"),
+    [
+        ("WaitTimeoutError: orders-0 to be led", True),
+        ("could not close worker guest@a: WorkerError: it hung; its request was {}", False),
+        ("could not close worker a: it hung; could not close worker b: it hung", False),
+        ("could not close worker a: it hung; could not decode the replicas: full", True),
+        ("WaitTimeoutError: x; could not close worker a: it hung", True),
+    ],
+)
+def test_a_client_that_hangs_at_its_end_leaves_the_story_as_it_is(
+    *, error: str, is_of_it: bool
+) -> None:
+    assert is_of_the_story(error) is is_of_it
