@@ -292,9 +292,11 @@ class GuestRole(MemberRole):
         self._asked: dict[str, GuestProcess] = {}
 
     @command
-    def start_guest(self, name: str) -> None:
-        """Start a process."""
-        self._asked[name] = GuestProcess(self._guest, name, log=_logging(self._log, name))
+    def start_guest(self, name: str, arguments: list[str]) -> None:
+        """Start a process, with further arguments."""
+        command = [*self._guest.command, *arguments]
+        guest = msgspec.structs.replace(self._guest, command=command)
+        self._asked[name] = GuestProcess(guest, name, log=_logging(self._log, name))
 
     @command
     def ask_guests(self, names: list[str], do: str, fields: dict[str, Any]) -> dict[str, Asked]:

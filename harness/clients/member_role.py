@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,23 +62,35 @@ class _Reader:
             )
         member.require(style)
         self._stop = threading.Event()
-        self._thread = threading.Thread(
-            target=member.read_on,
-            args=(self._stop,),
-            kwargs={
-                "style": style,
-                "commit_interval_seconds": commit_interval_ms / 1000,
-                "processing_seconds": processing_ms / 1000,
-                "is_persistent": is_persistent,
-            },
-            daemon=True,
+        self._error: Exception | None = None
+        self._name = member.member.member
+        read_on = partial(
+            member.read_on,
+            self._stop,
+            style=style,
+            commit_interval_seconds=commit_interval_ms / 1000,
+            processing_seconds=processing_ms / 1000,
+            is_persistent=is_persistent,
         )
+        self._thread = threading.Thread(target=self._read, args=(read_on,), daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the member after its current poll, and wait for it."""
+        """Stop the member after its current poll, and wait for it.
+
+        Raises:
+            WorkerError: it had ended before, by an error that is none of its client's.
+        """
         self._stop.set()
         self._thread.join()
+        if self._error is not None:
+            raise WorkerError(f"{self._name} polled no longer: {self._error}") from self._error
+
+    def _read(self, read_on: Callable[[], None]) -> None:
+        try:
+            read_on()
+        except Exception as error:  # noqa: BLE001 - raised when it is stopped
+            self._error = error
 
 
 class MemberRole(Role):
@@ -290,9 +303,11 @@ class MemberRole(Role):
             raise WorkerError("; ".join(problems))
 
     def _end(self, name: str) -> None:
-        if name in self._readers:
-            self._stop(name)
-        self._members[name].close()
+        try:
+            if name in self._readers:
+                self._stop(name)
+        finally:
+            self._members[name].close()
 
     def _member(self, name: str) -> CallingMember:
         try:

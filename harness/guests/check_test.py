@@ -8,7 +8,7 @@ Expect:  nothing: what comes out is in the run's folder, and is not judged.
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import TopicPlan
-from harness.guests.plays import PARTITIONS, TOPIC, Plays
+from harness.guests.plays import PARTITIONS, TOPIC, Plays, Written
 from harness.guests.trial import NAME, Trial, write_trial
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
@@ -36,5 +36,5 @@ class GuestCheckScenario(Scenario):
             run.create(assignment=[1])
             trial = Trial()
             worker = run.consumers.workers_of(self.groups[0])[0]
-            Plays(run, worker, trial).carry_out()
+            Plays(run, worker, trial, Written(run)).carry_out()
             write_trial(run.folder.path, trial)

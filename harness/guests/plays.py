@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ from harness.guests.trial import Trial
 from harness.story.run import Run
 
 TOPIC, PARTITIONS = "orders", (0, 1)
+PLAYS = ("killed", "reads", "shares", "latest", "none", "automatic", "settings", "ends")
+"""The names of all."""
 _WRITTEN, _MORE = 1_500, 20
 _POLL_MS = 500
 _SLACK_MS = 3_000
@@ -34,6 +36,29 @@ _OF_LINES = (Rule.LINE, Rule.ID, Rule.FIELDS, Rule.TIME, Rule.STAYS)
 
 Offsets = dict[int, int]
 """By partition."""
+
+
+class Written:
+    """The values of the topic, by partition and offset."""
+
+    def __init__(self, run: Run) -> None:
+        """Write the first ones; the topic is empty."""
+        self._run = run
+        self.values: dict[int, list[str]] = {partition: [] for partition in PARTITIONS}
+        self.write(_WRITTEN)
+
+    @property
+    def ends(self) -> Offsets:
+        """The log ends."""
+        return {partition: len(of) for partition, of in self.values.items()}
+
+    def write(self, count: int) -> None:
+        """Write further ones to each partition."""
+        for partition, values in self.values.items():
+            producer = f"writer{partition}"
+            self._run.produce(TOPIC, count=count, producer=producer, partition=partition)
+            first = len(values)
+            values += [make_value(producer, number) for number in range(first, first + count)]
 
 
 class PlayEndedError(Exception):
@@ -82,31 +107,55 @@ class Reader:
 class Plays:
     """Carries out the plays with guests of one worker, and notes what comes out."""
 
-    def __init__(self, run: Run, worker: WorkerService, trial: Trial) -> None:
-        """The topic is there, and empty."""
+    def __init__(
+        self,
+        run: Run,
+        worker: WorkerService,
+        trial: Trial,
+        written: Written,
+        *,
+        prefix: str = "",
+        arguments: Sequence[str] = (),
+        killed_seconds: float = _KILLED_SECONDS,
+    ) -> None:
+        """Prepare the plays.
+
+        Args:
+            run: of the cluster.
+            worker: of the guests.
+            trial: what comes out.
+            written: what they read.
+            prefix: of the names of groups.
+            arguments: of each guest, after those of its command.
+            killed_seconds: in which the partitions of a killed member have to be another's.
+        """
         self._run = run
         self._worker = worker
         self._trial = trial
-        self._values: dict[int, list[str]] = {partition: [] for partition in PARTITIONS}
+        self._written = written
+        self._prefix = prefix
+        self._arguments = list(arguments)
+        self._killed_seconds = killed_seconds
         self._shows_all = False
         self._commits = False
         self._opened: Counter[str] = Counter()
 
-    def carry_out(self) -> None:
-        """Carry out all; one that can't go on ends, and the next begins."""
-        self._write(_WRITTEN)
-        killed = self._play(self._is_killed)
-        for play in (
-            self._reads,
-            self._shares,
-            self._latest,
-            self._none,
-            self._automatic,
-            self._settings,
-            self._ends,
-        ):
-            self._play(play)
-        if killed:
+    def carry_out(self, names: Collection[str] = PLAYS) -> None:
+        """Carry out plays; one that can't go on ends, and the next begins."""
+        plays = {
+            "reads": self._reads,
+            "shares": self._shares,
+            "latest": self._latest,
+            "none": self._none,
+            "automatic": self._automatic,
+            "settings": self._settings,
+            "ends": self._ends,
+        }
+        is_killed = "killed" in names and self._play(self._is_killed)
+        for name, play in plays.items():
+            if name in names:
+                self._play(play)
+        if is_killed:
             self._play(self._follows_killed)
         if self._commits:
             self._trial.level = Level.POSITIONS if self._shows_all else Level.COMMITS
@@ -121,8 +170,8 @@ class Plays:
 
     def _reads(self) -> None:
         """A member opens, polls, commits and closes; the next one resumes, and commits nothing."""
-        first = self._open("reading#1")
-        self._read([first], len(PARTITIONS) * _WRITTEN)
+        first = self._open(f"{self._prefix}reading#1")
+        self._read([first], sum(self._written.ends.values()))
         took = [self._poll([first])[first.name].took_ms for _ in range(_IDLE_POLLS)]
         late = f"took {max(took)} ms for a poll of timeout_ms {_POLL_MS} without records"
         self._trial.judges("wait", late if min(took) > _POLL_MS + _SLACK_MS else "")
@@ -130,26 +179,26 @@ class Plays:
         self._judge_shown(first)
         stored = self._commit(first)
         self._close(first)
-        self._write(_MORE)
-        second = self._open("reading#2")
+        self._written.write(_MORE)
+        second = self._open(f"{self._prefix}reading#2")
         begins = stored or dict.fromkeys(PARTITIONS, 0)
-        self._read([second], sum(len(of) for of in self._values.values()) - sum(begins.values()))
+        self._read([second], sum(self._written.ends.values()) - sum(begins.values()))
         if stored is not None:
             self._trial.judges("resumes", self._begun_apart(second, stored))
         self._judge_records(second, begins if stored is not None else self._begins(second))
         self._close(second)
-        found = self._stored("reading")
+        found = self._stored(second.group)
         why = f"was not asked to commit, and the coordinator has {found}, before {stored or {}}"
         self._trial.judges("explicit", "" if found == (stored or {}) else why)
 
     def _shares(self) -> None:
         """A second member joins the group, and leaves it."""
-        first = self._open("shares#1")
+        first = self._open(f"{self._prefix}shares#1")
         self._poll_until([first], lambda: first.has_all or (not first.assigned and first.records))
         if first.assigned is None:
             self._close(first)
             return
-        second = self._open("shares#2")
+        second = self._open(f"{self._prefix}shares#2")
         both = [first, second]
 
         def is_shared() -> bool:
@@ -174,19 +223,19 @@ class Plays:
 
     def _latest(self) -> None:
         """A member with the reset policy `latest` gets what is written after it has begun."""
-        reader = self._open("latest#1", feature="reset latest", reset="latest")
+        reader = self._open(f"{self._prefix}latest#1", feature="reset latest", reset="latest")
         self._poll_until([reader], lambda: self._has_members(reader.group))
         for _ in range(_IDLE_POLLS):
             self._poll([reader])
-        ends = {partition: len(of) for partition, of in self._values.items()}
-        self._write(_MORE)
+        ends = self._written.ends
+        self._written.write(_MORE)
         self._read([reader], len(PARTITIONS) * _MORE)
         self._trial.judges("latest", self._begun_apart(reader, ends))
         self._close(reader)
 
     def _none(self) -> None:
         """A member with the reset policy `none` and without a commit gets an error."""
-        reader = self._open("none#1", feature="reset none", reset="none")
+        reader = self._open(f"{self._prefix}none#1", feature="reset none", reset="none")
         self._poll_until([reader], lambda: bool(reader.error or reader.records))
         why = "" if reader.error else f"reported no error within {_READ_SECONDS} s"
         if reader.records:
@@ -199,8 +248,10 @@ class Plays:
 
     def _automatic(self) -> None:
         """A member that commits by itself."""
-        reader = self._open("automatic#1", feature="automatic commits", commit="automatic")
-        self._read([reader], sum(len(of) for of in self._values.values()))
+        reader = self._open(
+            f"{self._prefix}automatic#1", feature="automatic commits", commit="automatic"
+        )
+        self._read([reader], sum(self._written.ends.values()))
         self._close(reader)
         if self._stored(reader.group):
             self._commits = True
@@ -209,8 +260,8 @@ class Plays:
 
     def _settings(self) -> None:
         """A setting that no client has."""
-        name = "settings#1"
-        self._worker.call(GuestRole.start_guest(name))
+        name = f"{self._prefix}settings#1"
+        self._worker.call(GuestRole.start_guest(name, self._arguments))
         settings = {"no.such.setting": "1"}
         opened = self._ask(
             [name], "open", rule="settings", **self._opening(name, settings=settings)
@@ -222,7 +273,7 @@ class Plays:
 
     def _ends(self) -> None:
         """Requests have fields that the guest does not know, and its input ends."""
-        reader = self._open("ends#1", rule="unknown fields", hint="to be ignored")
+        reader = self._open(f"{self._prefix}ends#1", rule="unknown fields", hint="to be ignored")
         self._ask([reader.name], "poll", rule="unknown fields", timeout_ms=_POLL_MS, hint=[1])
         self._trial.keeps("unknown fields")
         ended = self._worker.call(GuestRole.end_guest(reader.name), timeout_seconds=_ASK_SECONDS)
@@ -230,22 +281,22 @@ class Plays:
 
     def _is_killed(self) -> None:
         """A member reads, commits if it can, and is killed."""
-        reader = self._open("killed#1")
-        self._read([reader], len(PARTITIONS) * _WRITTEN)
+        reader = self._open(f"{self._prefix}killed#1")
+        self._read([reader], sum(self._written.ends.values()))
         self._ask([reader.name], "commit")
         self._worker.call(GuestRole.kill_guest(reader.name))
 
     def _follows_killed(self) -> None:
         """Once the session is over, another member of that group has its partitions."""
-        reader = self._open("killed#2")
+        reader = self._open(f"{self._prefix}killed#2")
         is_served = self._poll_until(
             [reader],
             lambda: {one.partition for one in reader.records} == set(PARTITIONS),
-            seconds=_KILLED_SECONDS,
+            seconds=self._killed_seconds,
         )
         why = (
-            f"another member was served nothing of some partition within {_KILLED_SECONDS} s: a "
-            "process that the guest started may go on after it was killed"
+            f"within {self._killed_seconds} s another member was served nothing of some partition: "
+            "a process that the guest started may go on after it was killed"
         )
         self._trial.judges("killed", "" if is_served else why)
         self._close(reader)
@@ -275,7 +326,7 @@ class Plays:
         Raises:
             PlayEndedError: it did not open.
         """
-        self._worker.call(GuestRole.start_guest(name))
+        self._worker.call(GuestRole.start_guest(name, self._arguments))
         fields = self._opening(name, **others)
         response = self._ask([name], "open", rule=rule, **fields)[name].response
         if response is None:
@@ -380,7 +431,7 @@ class Plays:
     def _judge_records(self, reader: Reader, begins: Offsets) -> None:
         """Compare what a member was returned with what was written."""
         whys = []
-        for partition, values in self._values.items():
+        for partition, values in self._written.values.items():
             found = [one for one in reader.records if one.partition == partition]
             wanted = list(range(begins.get(partition, 0), len(values)))
             if [one.offset for one in found] != wanted:
@@ -436,14 +487,6 @@ class Plays:
     def _has_members(self, group: str) -> bool:
         view = self._run.observer.worker.call(ObserverRole.describe_group(group))
         return view is not None and view.state == "Stable" and bool(view.members)
-
-    def _write(self, count: int) -> None:
-        """Write values to each partition, and remember where they are."""
-        for partition, values in self._values.items():
-            producer = f"writer{partition}"
-            self._run.produce(TOPIC, count=count, producer=producer, partition=partition)
-            first = len(values)
-            values += [make_value(producer, number) for number in range(first, first + count)]
 
 
 def _apart(partition: int, found: list[int], wanted: list[int], error: str) -> str:

@@ -10,12 +10,15 @@ import pytest
 
 from contract.builds import Guest
 from contract.clients import Level
+from contract.errors import WorkerError
 from contract.outcomes import CommitEpoch, Outcome
+from contract.waiting import wait_until
 from harness.clients.guest import BrokenRuleError, GuestProcess, ReportedError, Rule
-from harness.clients.guest_consumer import GuestMember
+from harness.clients.guest_consumer import GuestMember, GuestRole
 from harness.clients.history import HistoryWriter
 from harness.clients.member import LogEnd, Member, MemberCommit
 from harness.clients.member_role import open_log
+from harness.clients.worker import WorkerPlan
 from harness.decode.histories import read_histories
 
 OPENED = {"client": "tiny", "version": "1.0"}
@@ -366,3 +369,30 @@ def test_an_error_of_the_client_names_its_partition(member: Any, tmp_path: Path)
         1,
         9,
     )
+
+
+POLLED = """
+    if request["do"] == "poll":
+        open("polled", "w").close()
+        break
+"""
+
+
+def test_a_guest_that_breaks_a_rule_while_it_reads_on_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "guest.py").write_text(LOOP + POLLED + REPLY)
+    guest = Guest(name="tiny", command=[sys.executable, "guest.py"], folder=str(tmp_path))
+    plan = WorkerPlan(
+        worker="w",
+        role="r",
+        node="n",
+        history="h",
+        log=str(tmp_path / "log"),
+        bootstrap="b",
+        jars=[],
+    )
+    role = GuestRole(plan, HistoryWriter(tmp_path / "history" / "w.jsonl"), guest=guest)
+    role.open_members([Member(group="g", member="g#1", topic="orders", reset="earliest")])
+    role.start_consuming(["g#1"], commit_epoch=CommitEpoch.RECORD, commit_interval_ms=1000)
+    wait_until((tmp_path / "polled").exists, what="a poll", timeout_seconds=20)
+    with pytest.raises(WorkerError, match=r"g#1 polled no longer: .*exited with status 0 before"):
+        role.stop_consuming(["g#1"])

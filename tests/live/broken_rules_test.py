@@ -1,0 +1,73 @@
+"""Is each rule of docs/guests.md found to be broken by a guest that breaks it?
+
+Cluster: 1 broker; topic orders of 2 partitions.
+Load:    guests that break a rule each, one after the other, each in the play that tries it; and one
+         that breaks none.
+Fault:   none.
+Expect:  test_broken_rules.py.
+"""
+
+import json
+
+from cluster.kafka.topology import Topology
+from contract.run_folder import TopicPlan
+from harness.clients.guest import Rule
+from harness.guests.plays import PARTITIONS, PLAYS, TOPIC, Plays, Written
+from harness.guests.trial import RULES, Trial
+from harness.story.scenario import Scenario
+from harness.story.workload import reader
+
+PLAY_OF = {
+    "rebalance": "shares",
+    "latest": "latest",
+    "none": "none",
+    "goes on": "none",
+    "settings": "settings",
+    "unknown fields": "ends",
+    "end": "ends",
+    "killed": "killed",
+}
+"""The play that tries a rule, if it is not `reads`."""
+KEEPS = "keeps"
+TRIED = [rule for rule in RULES if rule != Rule.TIME]
+"""A guest that does not respond takes 90 s: tests/unit/test_guest.py has it."""
+FOUND = "found.json"
+KILLED_SECONDS = 20
+
+
+class BrokenRulesScenario(Scenario):
+    """One worker has all guests, which are given their rule."""
+
+    topology = Topology(brokers=1)
+    groups = (reader("guests", TOPIC, client="guest@breaking"),)
+    must_judge = ()
+
+    def test_broken_rules(self) -> None:
+        """Write which rules each guest broke."""
+        orders = TopicPlan(
+            topic=TOPIC,
+            partitions=len(PARTITIONS),
+            replication=1,
+            min_insync=1,
+            unclean_election=False,
+        )
+        found = {}
+        with self.running(topics=[orders], groups=self.groups) as run:
+            run.create(assignment=[1])
+            written = Written(run)
+            (worker,) = run.consumers.workers_of(self.groups[0])
+            for rule in (*TRIED, KEEPS):
+                trial = Trial()
+                plays = Plays(
+                    run,
+                    worker,
+                    trial,
+                    written,
+                    prefix=f"{rule.replace(' ', '-')}.",
+                    arguments=[rule],
+                    killed_seconds=KILLED_SECONDS,
+                )
+                every = [play for play in PLAYS if play != "killed"]
+                plays.carry_out(every if rule == KEEPS else [PLAY_OF.get(rule, "reads")])
+                found[rule] = trial.broken
+            (run.folder.path / FOUND).write_text(json.dumps(found, indent=2))
