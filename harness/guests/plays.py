@@ -8,6 +8,7 @@ from typing import Any
 
 from contract.clients import Level
 from contract.events import NO_EPOCH
+from contract.stages import Stage
 from contract.values import make_value
 from harness.clients.guest import Asked, Position, Record, Response, Rule
 from harness.clients.guest_consumer import GuestRole
@@ -162,6 +163,7 @@ class Plays:
 
     def _play(self, play: Callable[[], None]) -> bool:
         """Carry out a play; returns whether it came to its end."""
+        self._run.phases.enter(Stage.STEADY, f"{self._prefix}{play.__name__.strip('_')}")
         try:
             play()
         except PlayEndedError:
