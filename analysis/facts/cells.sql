@@ -2,6 +2,9 @@
 about: |
   What each group did after the hazard of a story of the scenario `conformance`.
 
+  A guest that shows no position reports none at the log end: its group was there if it was
+  delivered the last record, and was prepared if it was delivered any before.
+
   The final read begins when the hazard is over. A group was prepared if it had read to the log end
   before, and, where a member was opened again after the hazard, had stored a commit of that
   position. Of a record that was delivered again, the group had stored a commit above it in
@@ -22,12 +25,41 @@ moments as (
   select e.*, coalesce(at_micros >= resumed_micros, false) as is_after
   from group_events as e cross join final_reads
 ),
-endings as (
+reported_endings as (
   select group, max_by(change, struct(at_micros, seq)) as ended,
     min_by(exception, struct(at_micros, seq)) filter (where change = 'failed') as exception
   from moments
   where is_after and change in ('caught_up', 'stalled', 'failed')
   group by group
+),
+positions_shown as (
+  select distinct group, true as is_shown
+  from group_events
+  where change in ('caught_up', 'stalled')
+),
+delivered as (
+  select group, topic, partition, max_by(last_offset + 1, struct(at_micros, seq)) as last_position,
+    max(if(at_micros < resumed_micros, last_offset + 1, null)) as position,
+    min(first_offset) as first_position
+  from deliveries cross join final_reads
+  group by all
+),
+inferred as (
+  select group, min(last_position >= log_end) as is_at_end, min(position) is not null as is_before
+  from delivered join log_bounds using (topic, partition)
+  group by group
+),
+endings as (
+  select group, exception, case
+      when coalesce(is_shown, false) then ended
+      when is_at_end then 'caught_up'
+      when exception is not null then 'failed'
+      when is_before then 'stalled'
+    end as ended
+  from (select distinct group from group_events)
+  left join reported_endings using (group)
+  left join positions_shown using (group)
+  left join inferred using (group)
 ),
 reopened as (
   select group, max(is_after) as is_reopened from moments where change = 'opened' group by group
@@ -43,6 +75,10 @@ reached as (
   from moments
   where not is_after and change = 'caught_up'
   group by all
+  union all
+  select group, topic, partition, position
+  from delivered left anti join positions_shown using (group)
+  where position is not null
 ),
 stored as (
   select group, topic, partition, max(offset) as committed
@@ -55,8 +91,22 @@ lacking as (
   from reached left join stored using (group, topic, partition)
   where coalesce(committed < position, true)
 ),
+-- Who shows no position may show no leader epochs either, so `never_delivered` can't place it.
+gone_past as (
+  select group, topic, partition, offset, records, value
+  from surviving_records
+  join (select * from delivered left anti join positions_shown using (group)) as d
+    using (topic, partition)
+  where offset >= first_position and offset < last_position
+),
 passed as (
-  select group, sum(records) as skipped from never_delivered group by group
+  select group, sum(records) as skipped
+  from never_delivered left semi join positions_shown using (group)
+  group by group
+  union all
+  select group, sum(records)
+  from gone_past left anti join sliced_polls using (group, topic, partition, value)
+  group by group
 ),
 again as (
   select distinct r.group, r.topic, r.partition, r.offset, r.records, r.value
@@ -71,12 +121,15 @@ returned as (
   group by group
 )
 select group, ended, exception,
-  coalesce(last_change = 'caught_up', false)
+  if(coalesce(is_shown, false), coalesce(last_change = 'caught_up', false),
+      coalesce(is_before, false))
     and not (coalesce(is_reopened, false) and coalesce(is_lacking, false)) as is_prepared,
   cast(coalesce(skipped, 0) as bigint) as skipped,
   cast(coalesce(repeated, 0) as bigint) as repeated
 from planned_groups
 left join endings using (group)
+left join positions_shown using (group)
+left join inferred using (group)
 left join reopened using (group)
 left join before using (group)
 left join lacking using (group)

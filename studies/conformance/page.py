@@ -34,7 +34,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     row: the client, as `make conformance` names it.
     version: as the client reported it.
     broken: the document of a claim that it breaks; empty: it breaks none.
-    seeds: of the stories, the first with the command that repeats it.
+    seeds: of the stories.
+    rerun: the command of a further story; a story of several clients has its own in its folder.
     prediction: empty: there was none.
     """
 
@@ -93,7 +94,7 @@ def _shown(row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Predic
         cell=one,
         broken=row.features.broken(one.hazard, one.kind, one.reset),
         seeds=[story.seed for story in counted],
-        rerun=counted[0].rerun,
+        rerun=f"make conformance ROWS={row.name} HAZARDS={one.hazard}",
         prediction=fitting[0].outcome if fitting else "",
         why=" ".join(fitting[0].why.split()) if fitting else "",
     )

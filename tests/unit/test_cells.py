@@ -124,6 +124,26 @@ def test_a_group_that_was_not_prepared_shows_nothing(make_trace: TraceMaker) -> 
     assert kind_of(found(make_trace, [], []))[0] is Kind.NOT_EVALUABLE
 
 
+def without_positions(
+    make_trace: TraceMaker, polls: list[Row], events: list[Row], **tables: list[Row]
+) -> Kind:
+    opened = [changed("opened", at=100), REOPENED, *events]
+    return kind_of(found(make_trace, [], polls, group_events=opened, **tables))[0]
+
+
+def test_a_guest_that_shows_no_position_is_judged_by_what_it_was_delivered(
+    make_trace: TraceMaker,
+) -> None:
+    whole, rest = read_again(2, 3, 4, 5), read_again(4, 5)
+    assert without_positions(make_trace, whole, []) is Kind.KEEPS
+    for epoch in (1, -1):
+        shown = [{**one, "leader_epoch": epoch} for one in rest]
+        assert without_positions(make_trace, shown, []) is Kind.SKIPS
+    assert without_positions(make_trace, [], []) is Kind.STANDS_STILL
+    assert without_positions(make_trace, [], [failed(6 * SECOND)]) is Kind.RAISES
+    assert without_positions(make_trace, whole, [], committed_offsets=[]) is Kind.NOT_EVALUABLE
+
+
 def test_records_that_were_deleted_before_the_member_resumed_are_not_skipped(
     make_trace: TraceMaker,
 ) -> None:
