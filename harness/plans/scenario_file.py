@@ -150,6 +150,8 @@ class _Writer:
         yield from _assigned("writer", plan.producer)
         if plan.producer.transactions:
             self._used.add("TransactionPlan")
+        if any(group.others for group in plan.groups):
+            self._used.add("MemberPlan")
         yield "    producers = (writer,)"
         yield "    groups = ("
         for group in plan.groups:
@@ -313,17 +315,25 @@ def _assigned(name: str, value: msgspec.Struct) -> Iterator[str]:
 def _made(value: msgspec.Struct) -> Iterator[str]:
     """Lines that make a plan's struct, without what is its default."""
     yield f"{type(value).__name__}("
+    yield from (f"    {name}={_literal(one)}," for name, one in _given(value))
+    yield "),"
+
+
+def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
     for field in msgspec.structs.fields(value):
         given = getattr(value, field.name)
         if field.required or (given != field.default and given):
-            yield f"    {field.name}={_literal(given)},"
-    yield "),"
+            yield field.name, given
 
 
 def _literal(value: object) -> str:
     if isinstance(value, msgspec.Struct):
-        given = (f"{name}={_literal(one)}" for name, one in msgspec.structs.asdict(value).items())
+        given = (f"{name}={_literal(one)}" for name, one in _given(value))
         return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{_literal(at)}: {_literal(one)}" for at, one in value.items()) + "}"
+        )
     if isinstance(value, str):
         return f'"{value}"'
     return repr(value).replace("'", '"')

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from contract.builds import released
 from contract.clients import INSTALLED
 from contract.coverage import Coverage, Reached, State, hash_of
 from contract.described import SCHEMA
 from contract.errors import NodeError, UsageError
+from contract.run_folder import MemberPlan
 from contract.verdicts import RunVerdict
 from harness.commands import plans as commands
 from harness.commands.plans import counts, finding_of, lines_of
@@ -334,6 +336,10 @@ def test_the_file_of_a_plan_is_a_scenario_that_is_taken(tmp_path: Path) -> None:
     chosen = {step.fault.partition(" ")[0]: plan for plan in PLANS for step in plan.steps}
     chosen |= {str(step.when): plan for plan in PLANS for step in plan.steps}
     chosen["transactions"] = next(one for one in PLANS if one.producer.transactions)
+    native = next(one for one in PLANS if one.groups[0].client == "librdkafka")
+    first = {1: MemberPlan(client="java", commit_epoch="metadata")}
+    mixed = replace(native.groups[0], members=2, others=first)
+    chosen["others"] = replace(native, groups=(mixed, *native.groups[1:]))
     files = []
     for number, plan in enumerate(chosen.values()):
         file = tmp_path / f"own_{number}_test.py"
