@@ -38,7 +38,8 @@ positions_shown as (
   where change in ('caught_up', 'stalled')
 ),
 delivered as (
-  select group, topic, partition, max_by(last_offset + 1, struct(at_micros, seq)) as last_position,
+  select group, topic, partition, max_by(last_offset + 1, struct(at_micros, seq, last_place))
+      as last_position,
     max(if(at_micros < resumed_micros, last_offset + 1, null)) as position,
     min(first_offset) as first_position
   from deliveries cross join final_reads

@@ -139,6 +139,10 @@ def test_a_guest_that_shows_no_position_is_judged_by_what_it_was_delivered(
     for epoch in (1, -1):
         shown = [{**one, "leader_epoch": epoch} for one in rest]
         assert without_positions(make_trace, shown, []) is Kind.SKIPS
+    # One poll that returned records of two epochs ends with those of the newer one.
+    both = [*polled(0, 1, life=2, at=6 * SECOND), *whole]
+    in_order = [{**one, "position_in_poll": place} for place, one in enumerate(both)]
+    assert without_positions(make_trace, in_order, []) is Kind.REPEATS
     assert without_positions(make_trace, [], []) is Kind.STANDS_STILL
     assert without_positions(make_trace, [], [failed(6 * SECOND)]) is Kind.RAISES
     assert without_positions(make_trace, whole, [], committed_offsets=[]) is Kind.NOT_EVALUABLE
