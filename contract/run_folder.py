@@ -15,7 +15,7 @@ from contract.described import read_described
 from contract.encodable import as_json
 from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros
-from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner
+from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.regular_files import is_below, leaving_link, replace_file
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -187,6 +187,16 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def shows_all(self) -> bool:
         """Whether its members show their assignments, positions and commits."""
         return self.level == Level.POSITIONS or not any(map(is_guest, self.clients))
+
+    @property
+    def hidden_reset(self) -> str | None:
+        """The policy by which a guest may be reset unseen, as its log is not read; else None.
+
+        Without one, or with `latest`, the first incarnation still resets to the earliest offset.
+        """
+        if not any(map(is_guest, self.clients)):
+            return None
+        return ResetPolicy.EARLIEST if self.reset == ResetPolicy.NONE else self.reset
 
     @property
     def commits_by_itself(self) -> bool:

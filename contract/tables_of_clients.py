@@ -194,7 +194,12 @@ TABLES_OF_CLIENTS = {
         int64("offset", "null in a tombstone", null=True),
         int32("committed_epoch", "null in a tombstone", null=True, least=-1),
         string("metadata", "of the commit; null in a tombstone", null=True),
-        boolean("is_tombstone", "the commit was deleted, as with its topic, or expired"),
+        boolean(
+            "is_tombstone",
+            "the commit was deleted, as with its topic, or expired; or its offset is below 0, which"
+            " is no commit for whoever fetches it (`OffsetFetchResponse.INVALID_OFFSET`): then the"
+            " row has a value_version",
+        ),
         int32("offsets_partition", "of `__consumer_offsets`"),
         int64("offsets_offset", "in that partition"),
         int32(

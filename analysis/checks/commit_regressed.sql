@@ -4,7 +4,7 @@ definition: A group's committed offset went back on a partition, though nothing 
   position.
 permitted: since the previous commit, a reset or a reported truncation of the partition led to
   the offset or below it.
-undecided: a commit of unknown outcome, which this group had begun by then on this partition, has
+undecided: a guest may have been reset unseen; a commit of unknown outcome, which this group had begun by then on this partition, has
   one of the two offsets; or the group's client commits by itself, so that no outcome is known.
 evaluates: every commit that has a predecessor, except those of transactions, which may have been
   aborted.
@@ -23,6 +23,7 @@ cases:
     commit is unknown
 - violation: silent
   cause: the committed offset went back from {previous_offset} to {offset} without a reset
+  undecided_if: hidden_reset is not null
 evidence: previous_offset, records, committed_epoch, reset_cause
 place:
   offset_first: offset

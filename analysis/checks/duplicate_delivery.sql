@@ -4,6 +4,7 @@ definition: A group was delivered a record again, or one value at several offset
 permitted: >-
   outside of a session: after a reset, a rebalance or a return to a commit of the group; or the
   value was appended more than once.
+undecided: a guest may have been reset unseen between the polls.
 evaluates: every delivery.
 source: >-
   Kafka's documentation, Message Delivery Semantics: delivery is at least once; `KafkaConsumer`: a
@@ -13,6 +14,7 @@ evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
 cases:
 - violation: within a session
   cause: delivered again in one session, without a reset or a rebalance
+  undecided_if: may_be_reset
 - permitted: redelivered
   cause: 'at-least-once delivery: the group returned to an earlier position'
 - permitted: at several offsets
@@ -21,7 +23,8 @@ evidence: records, deliveries
 */
 with again as (
   select group, topic, partition, offset, r.last_offset, deliveries,
-    if(max(offset between first_offset and prev_offset), 'within a session', 'redelivered') as kind
+    if(max(offset between first_offset and prev_offset), 'within a session', 'redelivered') as kind,
+    coalesce(bool_and(seq != prev_seq), false) as is_between
   from repeated_slices as r
   left join (select * from jumps_back where not is_permitted) as j using (group, topic, partition)
   group by all
@@ -36,8 +39,12 @@ several as (
 repeated as (
   select * from again
   union all
-  select group, topic, partition, offset, last_offset, deliveries, 'at several offsets'
+  select group, topic, partition, offset, last_offset, deliveries, 'at several offsets', false
   from several
   where deliveries > 1
+),
+judged as (
+  select repeated.*, is_between and hidden_reset is not null as may_be_reset
+  from repeated left join planned_groups using (group)
 )
-select * from {{ spans("repeated", "group, topic, partition, deliveries, kind") }}
+select * from {{ spans("judged", "group, topic, partition, deliveries, kind, may_be_reset") }}

@@ -30,7 +30,7 @@ with removed as (
   from present_offsets
   left semi join created_once using (topic, partition)
   left semi join planned_readers using (group, topic)
-  where is_tombstone
+  where is_tombstone and value_version is null
 ),
 states as (
   select group, offsets_partition, offsets_offset as state_offset, protocol, member, generation

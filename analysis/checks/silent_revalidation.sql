@@ -6,6 +6,7 @@ explanation: The group had read past where the older epoch ends, new appends ove
 permitted: >-
   the group commits no epoch, and a member of it was opened or assigned in between: it went on from
   a commit. A live member's position has the epoch of its last record.
+undecided: a guest's policy is `latest`, so that a reset may have led it on unseen.
 evaluates: each step of a group from one epoch to a newer one on a partition.
 source: KIP-320, Motivation; KAFKA-20507.
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
@@ -16,6 +17,7 @@ cases:
   cause: epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and
     became valid again through {appended} new records
   permitted_if: commit_epoch = 'none' and is_resumed
+  undecided_if: hidden_reset = 'latest'
 evidence: previous_epoch, forked_at, position, appended, epoch, went_on_at, commit_epoch
 place:
   offset_first: forked_at

@@ -13,7 +13,8 @@ permitted: >-
   unclean elections a truncation led it past records of older epochs, to the offset that the
   protocol requires of the leader: the end of the largest epoch that is not above the requested
   one.
-undecided: the history of a member lacks events; a client that chooses what it commits, and is not
+undecided: the history of a member lacks events; a guest's policy is `latest`, so that a reset may
+  have led past it unseen; a client that chooses what it commits, and is not
   Java's, had committed the record when its worker was killed, perhaps in a poll that returned it; a
   group that commits the epochs of its records
   noticed a truncation, but was led elsewhere above the divergence.
@@ -62,10 +63,10 @@ cases:
   cause: the client accepted committed offset {committed_offset} with epoch {committed_epoch},
     but at these offsets the log has other records, of epoch {leader_epoch}, than the group had
     read
-  undecided_if: is_gapped or is_unseen and is_unreported
+  undecided_if: is_gapped or is_unseen and is_unreported or coalesce(hidden_reset, '') = 'latest'
 - violation: skipped without an error
   cause: neither a truncation nor a reset explains the skip
-  undecided_if: is_gapped
+  undecided_if: is_gapped or coalesce(hidden_reset, '') = 'latest'
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
   set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit, interrupted
 */
@@ -88,6 +89,7 @@ skipped as (
   left join interrupted using (group, topic, partition, offset, leader_epoch)
   left join began using (group, topic, partition)
   left join timelines using (topic, partition)
+  left join (select group, hidden_reset from planned_groups) using (group)
 ),
 judged as (
   select *
@@ -96,4 +98,5 @@ judged as (
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
-  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, leader_epoch") }}
+  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, hidden_reset,
+  leader_epoch") }}

@@ -15,6 +15,7 @@ explanation: The first position is that of the first delivery, or the member's o
   a newer one stood (`stale_fetched_commit`), the cause says so.
 permitted: the member was reset after its previous assignment, or after the application had set the
   position, and before that delivery.
+undecided: a guest may have been reset unseen, ahead only by `latest`.
 evaluates: every assignment with a commit before it, and every position that an application set and
   the member was delivered something from.
 source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
@@ -49,15 +50,19 @@ cases:
   when: start > committed_offset and is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
     transaction had committed that position
+  undecided_if: hidden_reset = 'latest'
 - violation: behind
   when: is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
     transaction had committed that position
+  undecided_if: hidden_reset is not null
 - violation: ahead
   when: start > committed_offset
   cause: the member began at {start}, but the group had committed {committed_offset}{returned}
+  undecided_if: hidden_reset = 'latest'
 - violation: behind
   cause: the member began at {start}, but the group had committed {committed_offset}{returned}
+  undecided_if: hidden_reset is not null
 evidence: member, start, committed_offset, committed_epoch, sought_offset, reset_cause, records
 place:
   offset_first: least(start, coalesce(sought_offset, committed_offset))
@@ -200,7 +205,5 @@ sought_apart as (
   where first_offset < position or records > 0 or reset_cause is not null
 )
 select *, if(is_at_commit, ', and the group had committed where it began', '') as of_commit
-from starts_apart
-union all
-select *, if(is_at_commit, ', and the group had committed where it began', '')
-from sought_apart
+from (select * from starts_apart union all select * from sought_apart)
+left join (select group, hidden_reset from planned_groups) using (group)

@@ -9,6 +9,7 @@ permitted: >-
   the group commits no epoch, and another member, or the same one after it was opened or assigned
   again, went on from a commit; or the end that the leader returned for the epoch was not below the
   position: its log lacked the epoch, and had an older one there.
+undecided: a guest's policy is `latest`, so that a reset may have led it on unseen.
 evaluates: every delivery.
 source: >-
   KIP-320; `OffsetAndMetadata(long)`: no client can validate a commit without an epoch
@@ -28,6 +29,7 @@ cases:
     {records} records of epoch {gone_epoch} were read and then truncated; the group continued in
     epoch {reached_epoch} without an error
   permitted_if: commit_epoch = 'none' and is_resumed
+  undecided_if: hidden_reset = 'latest'
 evidence: records, gone_epoch, reached_epoch, went_on_at, commit_epoch
 */
 with gone as (

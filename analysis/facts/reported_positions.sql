@@ -16,8 +16,9 @@ columns: |
   given_next bigint: the first offset of the next one; null if there is none
   next_last bigint: its last offset
   following bigint: the first offset of the delivery after that
-  is_reset_before boolean: whether the position was reset since the delivery before
-  is_reset_after boolean: whether it was reset until the next one
+  is_reset_before boolean: whether the position was reset since the delivery before, or a guest's
+    may have been
+  is_reset_after boolean: likewise until the next one
 */
 with delivered as (
   select group, member, topic, partition, seq, at_micros,
@@ -62,9 +63,13 @@ select group, member, topic, partition, change, position, at_micros,
   later.last_offset as next_last, later.following as following,
   coalesce(exists(resets, one -> one
     between earlier.at_micros - :clock_micros and at_micros + :clock_micros), false)
+    or hidden_reset is not null
     as is_reset_before,
   coalesce(exists(resets, one -> one
     between at_micros - :clock_micros and later.at_micros + :clock_micros), false)
+    or hidden_reset is not null
     as is_reset_after
-from compared left join resets_of using (member, topic, partition)
+from compared
+left join resets_of using (member, topic, partition)
+left join (select group, hidden_reset from planned_groups) using (group)
 where position is not null

@@ -31,6 +31,7 @@ PLANNED = {
             "is_static": pa.bool_(),
             "has_rack": pa.bool_(),
             "request_ms": pa.int64(),
+            "hidden_reset": pa.string(),
             "hash": pa.int32(),
         }
     ),
@@ -54,8 +55,9 @@ question, where members have several clients. `is_by_client`: whether the group'
 itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
 whether a member that is started again keeps its partitions (KIP-345). `has_rack`: whether it has a
 `client.rack`, and so may read from a follower. `request_ms`: how long a member waits for the
-response to one request, at most; null: not known. `hash`: modulo the partitions of
-`__consumer_offsets`, which of them is its own.
+response to one request, at most; null: not known. `hidden_reset`: the policy by which a guest,
+whose log is not read, may have been reset unseen; null: of any other client. `hash`: modulo the
+partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`: of topics that the plan does not have, by `min.insync.replicas`. `run_ended_micros`:
@@ -96,6 +98,7 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,
             "request_ms": group.request_timeout_ms,
+            "hidden_reset": group.hidden_reset,
             "hash": abs_java_hash(group.group),
         }
 

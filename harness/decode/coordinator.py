@@ -47,13 +47,16 @@ class CommittedOffsets:
             value_bytes = record.value()
             value_version = int(value_bytes.getShort())
             value = self._value_class(self._accessor(value_bytes), value_version)
-            row |= {
-                "value_version": value_version,
-                "topic_id": _topic_id(value),
-                "offset": int(value.offset()),
-                "committed_epoch": int(value.leaderEpoch()),
-                "metadata": str(value.metadata()),
-            }
+            row |= {"value_version": value_version, "topic_id": _topic_id(value)}
+            # A client may commit a placeholder, such as -1: who fetches it has no commit.
+            if int(value.offset()) < 0:
+                row["is_tombstone"] = True
+            else:
+                row |= {
+                    "offset": int(value.offset()),
+                    "committed_epoch": int(value.leaderEpoch()),
+                    "metadata": str(value.metadata()),
+                }
         identity = (offsets_partition, row["offsets_offset"], row["log_epoch"])
         row = self._rows.setdefault(identity, row)
         holders: list[int] = row.setdefault("brokers", [])

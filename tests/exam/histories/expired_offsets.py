@@ -97,6 +97,17 @@ def offset_is_kept(h: History) -> None:
     member_stored(h, "classic", 1, at=5.0, topic_id=None, partition=0)
 
 
+@asks(
+    "A member commits the offset -1, which is no commit for whoever fetches it.",
+    source="OffsetFetchResponse.INVALID_OFFSET; a client may commit a placeholder of a reset",
+    expects={"offsets_expired": NONE, "lost_commit": NONE},
+)
+def offset_below_0_is_stored(h: History) -> None:
+    _expires(h)
+    member_stored(h, "classic", 1, at=5.0, topic_id=None, partition=0)
+    h.rows["committed_offsets"][-1]["value_version"] = 3
+
+
 def _expires(h: History, *, expires: float | None = 50.0, leaves: float = 80.0) -> None:
     """A group reads 100 records, commits 100 at second 8, and its offset is removed."""
     h.topic()
