@@ -197,8 +197,8 @@ TABLES_OF_CLIENTS = {
         boolean(
             "is_tombstone",
             "the commit was deleted, as with its topic, or expired; or its offset is below 0, which"
-            " is no commit for whoever fetches it (`OffsetFetchResponse.INVALID_OFFSET`): then the"
-            " row has a value_version",
+            " clients take for none (`OffsetFetchResponse.INVALID_OFFSET`): then the row has a"
+            " value_version",
         ),
         int32("offsets_partition", "of `__consumer_offsets`"),
         int64("offsets_offset", "in that partition"),

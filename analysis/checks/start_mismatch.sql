@@ -205,5 +205,9 @@ sought_apart as (
   where first_offset < position or records > 0 or reset_cause is not null
 )
 select *, if(is_at_commit, ', and the group had committed where it began', '') as of_commit
-from (select * from starts_apart union all select * from sought_apart)
+from (
+    select * from starts_apart
+    union all
+    select * from sought_apart
+  )
 left join (select group, hidden_reset from planned_groups) using (group)

@@ -48,7 +48,7 @@ class CommittedOffsets:
             value_version = int(value_bytes.getShort())
             value = self._value_class(self._accessor(value_bytes), value_version)
             row |= {"value_version": value_version, "topic_id": _topic_id(value)}
-            # A client may commit a placeholder, such as -1: who fetches it has no commit.
+            # A client may commit a placeholder, such as -1, which clients take for no commit.
             if int(value.offset()) < 0:
                 row["is_tombstone"] = True
             else:

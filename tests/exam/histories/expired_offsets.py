@@ -98,7 +98,7 @@ def offset_is_kept(h: History) -> None:
 
 
 @asks(
-    "A member commits the offset -1, which is no commit for whoever fetches it.",
+    "A member commits the offset -1, which clients take for no commit.",
     source="OffsetFetchResponse.INVALID_OFFSET; a client may commit a placeholder of a reset",
     expects={"offsets_expired": NONE, "lost_commit": NONE},
 )
