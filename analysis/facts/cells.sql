@@ -9,6 +9,9 @@ about: |
   before, and, where a member was opened again after the hazard, had stored a commit of that
   position. Of a record that was delivered again, the group had stored a commit above it in
   between, and the surviving log has it.
+
+  Some clients have no position until a record comes: of a member that was opened at the log end
+  none is known. It was at the log end if its group had committed all that was written by then.
 subject: conformance
 columns: |
   group string
@@ -66,7 +69,8 @@ reopened as (
   select group, max(is_after) as is_reopened from moments where change = 'opened' group by group
 ),
 before as (
-  select group, max_by(change, struct(at_micros, seq)) as last_change
+  select group, max_by(change, struct(at_micros, seq)) as last_change,
+    max_by(member, struct(at_micros, seq)) as member
   from moments
   where not is_after and change in ('caught_up', 'stalled', 'failed')
   group by group
@@ -86,6 +90,23 @@ stored as (
   from client_offsets cross join final_reads
   where {{ is_stored }} and committed_micros <= resumed_micros + {{ commit_clock_micros }}
   group by all
+),
+waiting as (
+  select group, topic, partition, position, at_micros
+  from moments join before using (group, member)
+  where change = 'stalled' and last_change = 'stalled' and not is_after
+),
+written as (
+  select group, topic, partition, max(last_offset + 1) as log_end
+  from waiting join acknowledged_sends using (topic, partition)
+  where answered_micros <= at_micros
+  group by all
+),
+at_rest as (
+  select group, bool_and(position is null and coalesce(committed >= log_end, false)) as is_at_rest
+  from waiting left join written using (group, topic, partition)
+  left join stored using (group, topic, partition)
+  group by group
 ),
 lacking as (
   select distinct group, true as is_lacking
@@ -122,7 +143,7 @@ returned as (
   group by group
 )
 select group, ended, exception,
-  if(coalesce(is_shown, false), coalesce(last_change = 'caught_up', false),
+  if(coalesce(is_shown, false), coalesce(last_change = 'caught_up' or is_at_rest, false),
       coalesce(is_before, false))
     and not (coalesce(is_reopened, false) and coalesce(is_lacking, false)) as is_prepared,
   cast(coalesce(skipped, 0) as bigint) as skipped,
@@ -133,6 +154,7 @@ left join positions_shown using (group)
 left join inferred using (group)
 left join reopened using (group)
 left join before using (group)
+left join at_rest using (group)
 left join lacking using (group)
 left join passed using (group)
 left join returned using (group)

@@ -124,6 +124,23 @@ def test_a_group_that_was_not_prepared_shows_nothing(make_trace: TraceMaker) -> 
     assert kind_of(found(make_trace, [], []))[0] is Kind.NOT_EVALUABLE
 
 
+def test_a_member_that_has_no_position_at_the_log_end_was_there(make_trace: TraceMaker) -> None:
+    def kind(at: int | None, **tables: list[Row]) -> Kind:
+        waits = [changed("opened", life=2, at=SECOND + 200_000), stalled(at)]
+        read = polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=6 * SECOND)
+        end = changed("caught_up", life=2, at=7 * SECOND, position=6)
+        return kind_of(found(make_trace, [*waits, end], read, **tables))[0]
+
+    def stalled(at: int | None) -> Row:
+        return changed("stalled", life=2, at=2 * SECOND, position=at)
+
+    assert kind(None) is Kind.KEEPS
+    assert kind(3) is Kind.NOT_EVALUABLE
+    assert kind(None, committed_offsets=[]) is Kind.NOT_EVALUABLE
+    more = sent(0, 1, 2, 3, 4, at=SECOND)
+    assert kind(None, sends=more) is Kind.NOT_EVALUABLE
+
+
 def without_positions(
     make_trace: TraceMaker, polls: list[Row], events: list[Row], **tables: list[Row]
 ) -> Kind:
