@@ -169,10 +169,10 @@ class Standing(enum.StrEnum):
 
     kept: it keeps its place, or does what its reset policy says.
     expected: it fails as the file expects.
-    unexpected: it fails, and so it did again, alone.
+    unexpected: it fails, and it did not keep its place again, alone.
     unconfirmed: it failed beside others, and kept its place when it was run again alone.
     better: the file expects a failure, and it keeps its place: the line is to be removed.
-    not evaluable: the stories show nothing.
+    not evaluable: the stories show nothing, also the one alone.
     not applicable: the client lacks it.
     """
 
@@ -192,7 +192,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of a job: what came, what the job makes of it, and the entry that expects it.
 
     alone: what came when it was run again alone; None: it was not.
-    broken: the document of a claim that it breaks; empty: it breaks none.
+    broken: the document of a claim that it breaks, so that it is wrong; empty: it breaks none.
     """
 
     cell: Merged
@@ -208,7 +208,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
             case Standing.UNEXPECTED:
                 again = "" if self.alone is None else f", and {self.alone.words} when run alone"
                 expected = "" if self.expected is None else f"; expected: {self.expected.outcome}"
-                return f"{self.cell.words}{again}{expected}"
+                wrong = f"; wrong by {self.broken}" if self.broken else "; it breaks no claim"
+                return f"{self.cell.words}{again}{expected}{wrong}"
             case Standing.UNCONFIRMED:
                 return f"{self.cell.words}; it kept its place when it was run again alone"
             case Standing.BETTER:
@@ -238,8 +239,11 @@ def result_of(
         one: what came.
         expected: the entries of the file, by cell.
         features: of the client.
-        alone: what came when it was run again alone; None: it was not.
+        alone: what came when it was run again alone; None: it was not. It counts if the other
+            stories show nothing.
     """
+    if one.kind is Kind.NOT_EVALUABLE and alone is not None:
+        one, alone = alone, None
     entry = expected.get(one.place)
     return Result(
         cell=one,

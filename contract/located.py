@@ -1,11 +1,13 @@
 """YAML files that users write: the error of a wrong one has its line."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 import yaml
+from msgspec import inspect
 
 from contract.errors import UsageError
 from contract.regular_files import read_file
@@ -15,6 +17,8 @@ _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 
 _BLANK = "matching regex"
 """What msgspec says of a text that has no character but spaces."""
+_NO_VALUE = "Invalid enum value"
+"""What msgspec says of a text that is none of an enumeration."""
 
 
 class Located:
@@ -58,6 +62,8 @@ class Located:
             steps = [name or number for name, number in _STEP.findall(place)]
             where = f"`{place.rstrip('`').lstrip('.')}`: " if steps else ""
             problem = "it is empty" if _BLANK in said else said.replace("Object ", "it ")
+            if _NO_VALUE in said and (values := _values(kind, steps)):
+                problem += f": valid are {', '.join(values)}"
             raise UsageError(f"{self.path}:{self.line(*steps)}: {where}{problem}") from error
 
     def line(self, *steps: str) -> int:
@@ -81,3 +87,22 @@ class Located:
     def refuse(self, problem: str, *steps: str) -> UsageError:
         """Return the error of a part, with its file and line."""
         return UsageError(f"{self.path}:{self.line(*steps)}: {problem}")
+
+
+def _values(kind: type, steps: Iterable[str]) -> list[str]:
+    """Return the values of the enumeration that is at a place of a type; none if it is none."""
+    at = inspect.type_info(kind)
+    for step in steps:
+        match at:
+            case inspect.StructType(fields=fields):
+                (at,) = (one.type for one in fields if one.encode_name == step)
+            case inspect.ListType(item_type=of) | inspect.DictType(value_type=of):
+                at = of
+            case _:
+                return []
+    match at:
+        case inspect.LiteralType(values=values):
+            return [str(one) for one in values]
+        case inspect.EnumType(cls=cls):
+            return [str(one.value) for one in cls]
+    return []

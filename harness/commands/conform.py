@@ -200,19 +200,23 @@ def _client(command: str | None, client: str | None, name: str) -> tuple[str, li
 
 @dataclass(frozen=True)
 class _Teller:
-    """Carries out the stories of a job one by one, and prints a line for each."""
+    """Carries out the stories of a job one by one, and prints a line when each begins and ends."""
 
     stories: Stories
     client: str
     seeds: Iterator[int]
 
     def story(self, hazard: Hazard, readers: Sequence[Reader], name: str) -> Told:
+        ways = ", ".join(f"{one.commit} {one.reset}" for one in readers)
+        self._say(f"{name} begins: {ways}")
         told = self.stories.carry_out(hazard, readers, seed=next(self.seeds), name=name)
         cells = [one for one in told.cells if one.client == self.client]
         found = "; ".join(f"{one.meets} {one.commit} {one.reset}: {one.words}" for one in cells)
-        line = f"{name} in {duration(told.seconds)}: {told.problem or found}"
-        _console.print(line, soft_wrap=True, highlight=False, markup=False)
+        self._say(f"{name} in {duration(told.seconds)}: {told.problem or found}")
         return told
+
+    def _say(self, line: str) -> None:
+        _console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 @contextmanager

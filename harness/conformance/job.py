@@ -60,11 +60,10 @@ class Work:
                 )
 
     def due_alone(self, told: Iterable[Told]) -> list[tuple[Hazard, Reader]]:
-        """Return what is run again alone: the readers of cells that fail unexpectedly."""
-        unexpected = [
-            one.cell for one in self._results(told, []) if one.standing is Standing.UNEXPECTED
-        ]
-        wanted = {(one.hazard, one.commit, one.reset) for one in unexpected}
+        """Return what is run again alone: of cells that fail unexpectedly, or show nothing."""
+        again = (Standing.UNEXPECTED, Standing.NOT_EVALUABLE)
+        cells = [one.cell for one in self._results(told, []) if one.standing in again]
+        wanted = {(one.hazard, one.commit, one.reset) for one in cells}
         return [
             (hazard, reader)
             for hazard in self.hazards
@@ -79,7 +78,7 @@ class Work:
 
         Args:
             told: of all readers.
-            alone: of those that failed unexpectedly, one by one.
+            alone: of those that were run again, one by one.
             home: the folder of their runs.
             seed: of the job.
             kafka: the version of the brokers.

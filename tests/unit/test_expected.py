@@ -98,7 +98,11 @@ def test_a_claim_is_broken_by_what_its_policy_does_not_promise(tmp_path: Path) -
     [
         ("client: [", r"features.yml:1: it is not YAML"),
         (FEATURES.replace("kip_320", "kip_32"), r"features.yml:9: .*nearest is kip_320"),
-        (FEATURES.replace("[explicit, automatic]", "[manual]"), r"features.yml:5: .*commits"),
+        (
+            FEATURES.replace("[explicit, automatic]", "[manual]"),
+            r"features.yml:5: `commits.0.`: .*'manual': valid are .*explicit.*",
+        ),
+        (FEATURES.replace("earliest, none", "first"), r"features.yml:6: .*earliest, latest, none"),
         (FEATURES.replace("earliest, none", "none, none"), r"features.yml:6: .*twice"),
         (FEATURES.replace("level: positions", "levels: all"), r"features.yml:1: .*level"),
         (FEATURES.replace("language: Go", "language: ''"), r"features.yml:3: .*it is empty"),
@@ -201,6 +205,10 @@ def test_a_cell_stands_by_what_is_expected_of_it() -> None:
     assert standing(SKIPS, alone=cell()) is Standing.UNCONFIRMED
     assert standing(SKIPS, cell(), outcome="skips") is Standing.UNEXPECTED
     assert standing(NOTHING, outcome="skips") is Standing.NOT_EVALUABLE
+    assert standing(NOTHING, alone=NOTHING) is Standing.NOT_EVALUABLE
+    assert standing(NOTHING, alone=cell()) is Standing.KEPT
+    assert standing(NOTHING, alone=SKIPS) is Standing.UNEXPECTED
+    assert standing(NOTHING, alone=SKIPS, outcome="skips") is Standing.EXPECTED
     raised = cell(Kind.RAISES, error="LogTruncation", reset="none")
     assert standing(raised) is Standing.KEPT
 
@@ -259,10 +267,12 @@ STORIES = [
 ]
 
 
-def test_what_fails_unexpectedly_is_due_alone() -> None:
+def test_what_fails_unexpectedly_or_shows_nothing_is_due_alone() -> None:
     assert work().due_alone(STORIES) == [(Hazard.TRUNCATION_ABOVE, MY_READER)]
     entry = Expected(cell=SKIPS.place, outcome="skips", reason="r")
     assert work(entry).due_alone(STORIES) == []
+    nothing = [STORIES[0], told(Hazard.TRUNCATION_ABOVE, [OF_CONTROL, cell(meets="live"), NOTHING])]
+    assert work(entry).due_alone(nothing) == [(Hazard.TRUNCATION_ABOVE, MY_READER)]
 
 
 MY_READER = Reader(client="guest@mine")
@@ -306,7 +316,7 @@ def test_junit_has_a_case_for_each_cell(job: Job) -> None:
     cases = {f"{one.get('classname')}.{one.get('name')}": one for one in suite.iter("testcase")}
     failure = cases["fencepost.mine.truncation_above.restart.explicit.earliest"].find("failure")
     assert failure is not None
-    assert failure.get("message") == "skips 100"
+    assert failure.get("message") == "skips 100; it breaks no claim"
     lacking = cases["fencepost.mine.truncation_above.restart.automatic.none"].find("skipped")
     assert lacking is not None
 
@@ -354,3 +364,11 @@ def test_a_client_that_hangs_at_its_end_leaves_the_story_as_it_is(
     *, error: str, is_of_it: bool
 ) -> None:
     assert is_of_the_story(error) is is_of_it
+
+
+def test_a_cell_is_wrong_only_if_it_breaks_a_claim(tmp_path: Path) -> None:
+    one = merged([SKIPS])
+    assert result_of(one, {}, HAS).words == "skips 100; it breaks no claim"
+    assert result_of(one, {}, features_of(tmp_path)).words == (
+        "skips 100; wrong by README, Features"
+    )
