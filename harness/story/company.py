@@ -1,5 +1,6 @@
 """Groups of several clients beside each other: a client that fails does not end the story."""
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -42,17 +43,20 @@ class Company:
         """Open the members of another number beside the first ones."""
         self._each("", lambda groups: self._open(groups, number=number))
 
-    def read(
-        self, meets: str = "", *, timeout_seconds: float, again_seconds: float | None = None
-    ) -> None:
-        """Let first members read to the log ends; with `again_seconds` again after an error."""
+    def read(self, meets: str = "", *, timeout_seconds: float, again_seconds: float = 0) -> None:
+        """Let first members read to the log ends.
+
+        Those whose client reports an error poll on for `again_seconds`, also after further errors:
+        some report one for each attempt to reach a broker that was killed.
+        """
 
         def act(groups: list[GroupPlan]) -> None:
-            members = self._all(groups, 1)
-            ended = self._run.consume(members, timeout_seconds=timeout_seconds)
-            raised = [name for name in members if ended[name] == _FAILED]
-            if raised and again_seconds is not None:
-                self._run.consume(raised, timeout_seconds=again_seconds)
+            ended = self._run.consume(self._all(groups, 1), timeout_seconds=timeout_seconds)
+            deadline = time.monotonic() + again_seconds
+            while (raised := [name for name, how in ended.items() if how == _FAILED]) and (
+                left := deadline - time.monotonic()
+            ) > 0:
+                ended = self._run.consume(raised, timeout_seconds=left)
 
         self._each(meets, act)
 
