@@ -100,7 +100,8 @@ def conform(  # noqa: PLR0913 - the options of a command
     kafka: Kafka = None,
     results: Results = RESULTS,
     is_quick: Annotated[
-        bool, typer.Option("--quick", help="Four hazards, in at most ten minutes: the default.")
+        bool,
+        typer.Option("--quick", help="Four hazards, a story of about a minute each: the default."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
