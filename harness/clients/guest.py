@@ -4,6 +4,7 @@ import enum
 import itertools
 import json
 import os
+import re
 import selectors
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from cluster.nodes.tether import tethered
 from contract.builds import Guest
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Int32, Int64
+from contract.nearest import nearest
 from contract.python import environment, without_own
 
 RESPONSE_SECONDS = 90
@@ -108,6 +110,14 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _DECODER = msgspec.json.Decoder(Response)
+_UNKNOWN = re.compile(r"unknown field `([^`]*)`(?: - at `\$\.(\w+))?")
+_FIELDS = {
+    "records": Record,
+    "positions": Position,
+    "committed": Position,
+    "error": Reported,
+}
+"""Of a response: what is in them."""
 
 
 class ReportedError(Exception):
@@ -252,7 +262,7 @@ class GuestProcess:
         """
         self.kill()
         self._listener.join(_END_SECONDS)
-        message = f"{self.name} {what}; its request was {_short(self._last)}{self._last_said()}"
+        message = f"{self.name} {what}; its request was {self._last}{self._last_said()}"
         self._broken = BrokenRuleError(rule, message)
         raise self._broken
 
@@ -289,9 +299,12 @@ class GuestProcess:
         try:
             response = _DECODER.decode(line)
         except (msgspec.ValidationError, UnicodeDecodeError) as error:
-            self.refuse(Rule.FIELDS, f"printed {_short(line)}, which is no response: {error}")
+            self.refuse(
+                Rule.FIELDS, f"printed {_short(line)}, which is no response: {_meant(error)}"
+            )
         except msgspec.DecodeError as error:
-            self.refuse(Rule.LINE, f"printed {_short(line)}, which is no JSON: {error}")
+            problem = f"printed {_short(line)}, which is no JSON: {error}"
+            self.refuse(Rule.LINE, f"{problem} (logs go to standard error)")
         if response.id != request["id"]:
             wanted = f"the id {response.id}, not {request['id']}"
             self.refuse(Rule.ID, f"printed {_short(line)}, with {wanted}")
@@ -334,6 +347,17 @@ class GuestProcess:
 
     def _shown(self) -> str:
         return _short(bytes(self._received).partition(b"\n")[0])
+
+
+def _meant(error: ValueError) -> str:
+    """Say what is wrong with a response, and of an unknown field which one is probably meant."""
+    if (unknown := _UNKNOWN.search(str(error))) is None:
+        return str(error)
+    name, within = unknown.groups()
+    known = _FIELDS.get(within, Response).__struct_fields__
+    meant = nearest(name, known)
+    fields = ", ".join(f"`{field}`" for field in known)
+    return f"{error}; {f'did you mean `{meant}`?' if meant else f'its fields are {fields}'}"
 
 
 def _short(line: bytes | str) -> str:

@@ -84,7 +84,8 @@ class GuestMember(CallingMember):
             return super().commit(order)
         self.require(order.commit_epoch)
         errors = self._commit(self._at, is_plain=True)
-        outcome = commit_outcome(next(iter(errors.values()), None), self.definite_failures)
+        error = NO_OFFSET if self._stored == {} else next(iter(errors.values()), None)
+        outcome = commit_outcome(error, self.definite_failures)
         self.commits += outcome is Outcome.OK
         return outcome
 

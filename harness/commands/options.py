@@ -187,11 +187,22 @@ def require_guest(command: Sequence[str]) -> None:
     Raises:
         UsageError: it can't.
     """
-    if shutil.which(command[0]) is None:
+    program = command[0]
+    if shutil.which(program) is not None:
+        return
+    if not Path(program).is_file():
         raise UsageError(
-            f"there is no program {command[0]} that could be started from {Path.cwd()}: a guest's "
+            f"there is no program {program} that could be started from {Path.cwd()}: a guest's "
             "command begins with a file that is executable, or with a program on the PATH"
         )
+    if Path(program).name == program and shutil.which(f"./{program}") is not None:
+        raise UsageError(
+            f"there is no program {program} on the PATH; that of this folder is ./{program}"
+        )
+    raise UsageError(
+        f"{program} is not executable: a guest's command begins with its program, for example "
+        f"`python3 {program}`, or the file is made executable"
+    )
 
 
 def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile] = ()) -> Build:

@@ -14,7 +14,7 @@ from harness.clients.guest import Asked, Position, Record, Response, Rule
 from harness.clients.guest_consumer import GuestRole
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
-from harness.guests.trial import Trial
+from harness.guests.trial import Trial, broken_by
 from harness.story.run import Run
 
 TOPIC, PARTITIONS = "orders", (0, 1)
@@ -30,6 +30,8 @@ _LEAVE_SECONDS = 10
 _KILLED_SECONDS = 120
 """Longer than the session timeout of clients by default."""
 _IDLE_POLLS = 6
+_INTERVAL_SECONDS = 15
+"""Longer than the interval of automatic commits by default."""
 _ASK_SECONDS = 150
 _EPOCH = 0
 """Of the only leader."""
@@ -180,6 +182,11 @@ class Plays:
         self._judge_records(first, dict.fromkeys(PARTITIONS, 0))
         self._judge_shown(first)
         stored = self._commit(first)
+        if stored is not None:
+            again = self._ask([first.name], "commit")[first.name].response
+            error = None if again is None else again.error
+            why = "" if error is None else f"responded with the error {error.name}"
+            self._trial.judges("nothing", why)
         self._close(first)
         self._written.write(_MORE)
         second = self._open(f"{self._prefix}reading#2")
@@ -230,6 +237,7 @@ class Plays:
         for _ in range(_IDLE_POLLS):
             self._poll([reader])
         ends = self._written.ends
+        self._judge_at_end(reader, ends)
         self._written.write(_MORE)
         self._read([reader], len(PARTITIONS) * _MORE)
         self._trial.judges("latest", self._begun_apart(reader, ends))
@@ -255,10 +263,20 @@ class Plays:
         )
         self._read([reader], sum(self._written.ends.values()))
         self._close(reader)
-        if self._stored(reader.group):
-            self._commits = True
-        else:
-            self._trial.lacks["a commit when it is closed"] = "nothing was committed"
+        ends = self._written.ends
+        if self._stored(reader.group) != ends:
+            # Its client commits at its interval only, or not what the last poll returned.
+            again = self._open(f"{self._prefix}automatic#2", commit="automatic")
+            self._poll_until(
+                [again],
+                lambda: self._stored(reader.group) == ends,
+                seconds=_INTERVAL_SECONDS,
+            )
+            self._close(again)
+        stored = self._stored(reader.group)
+        self._commits |= bool(stored)
+        why = f"was closed at {ends}, and the coordinator has {stored}"
+        self._trial.judges("automatic", "" if stored == ends else why)
 
     def _settings(self) -> None:
         """A setting that no client has."""
@@ -353,14 +371,14 @@ class Plays:
         """Send a request to guests.
 
         Raises:
-            PlayEndedError: one broke a rule: `rule`, or if there is none that of lines.
+            PlayEndedError: one broke a rule, `rule` or one of lines (`broken_by`).
         """
         asked = self._worker.call(
             GuestRole.ask_guests(list(names), do, fields), timeout_seconds=_ASK_SECONDS
         )
         for one in asked.values():
             if one.rule:
-                self._trial.breaks(rule or one.rule, one.problem)
+                self._trial.breaks(broken_by(one.rule, rule), one.problem)
                 raise PlayEndedError
         for kept in _OF_LINES:
             self._trial.keeps(kept)
@@ -467,6 +485,19 @@ class Plays:
             shown = {one.partition: one.offset for one in reader.positions}
             why = f"returned records up to {reader.ends}, and showed the positions {shown}"
             self._trial.judges("positions", "" if shown == reader.ends else why)
+
+    def _judge_at_end(self, reader: Reader, ends: Offsets) -> None:
+        """Compare the positions of a member that was opened at the log end."""
+        if reader.positions is None or reader.records:
+            return
+        shown = {one.partition: one.offset for one in reader.positions}
+        if missing := [partition for partition in PARTITIONS if partition not in shown]:
+            self._trial.lacks["positions at the log end"] = (
+                f"left out of partitions {missing} until a record comes"
+            )
+        wanted = {partition: ends[partition] for partition in shown if partition in ends}
+        why = f"showed the positions {shown} at the log end {ends}"
+        self._trial.judges("positions", "" if shown == wanted else why)
 
     def _begun_apart(self, reader: Reader, wanted: Offsets) -> str:
         """Return how a member began elsewhere than it should have; empty if it did not."""

@@ -32,7 +32,9 @@ RULES = {
     "positions": "positions are those of the next records",
     "commit": "commits the position after the last record that it returned",
     "committed": "committed is what the coordinator stored",
+    "nothing": "responds to a commit without new records, and not with an error",
     "explicit": "commits nothing unless it is asked to",
+    "automatic": "commits by itself if it is to, up to the log end when it is closed or soon after",
     "resumes": "begins at the commit when it is opened again",
     "rebalance": "shares its partitions with a second member, and takes them over if that leaves",
     "latest": "begins at the log end, if that is the reset policy",
@@ -44,6 +46,19 @@ RULES = {
     "killed": "is gone from its group once its process was killed",
 }
 """Each rule in a sentence whose subject is the guest."""
+
+_OF_FORM = (Rule.LINE, Rule.ID, Rule.FIELDS, Rule.NAMED)
+
+
+def broken_by(found: str, tried: str) -> str:
+    """Return which rule is broken by a response that keeps none.
+
+    Args:
+        found: the rule of lines that it breaks.
+        tried: the rule that the request was to try; empty: none. It is untried if the form of the
+            response is broken.
+    """
+    return found if found in _OF_FORM else tried or found
 
 
 class Kept(enum.StrEnum):
@@ -67,7 +82,7 @@ class Trial(msgspec.Struct, kw_only=True):
     """What was found out.
 
     client, version: as the guest named them.
-    level: what it shows.
+    level: what it shows, if it breaks no rule.
     lacks: features that it does not have, each with what it responded.
     """
 
@@ -93,6 +108,18 @@ class Trial(msgspec.Struct, kw_only=True):
             self.breaks(rule, why)
         else:
             self.keeps(rule)
+
+    @property
+    def proved(self) -> Level | None:
+        """The level that it reaches; None if a broken rule leaves that open."""
+        return None if self.broken else self.level
+
+    @property
+    def reached(self) -> str:
+        """The level in words."""
+        if not self.broken:
+            return f"level {self.level}"
+        return f"up to level {self.level}" if "records" in self.kept else "no level shown"
 
     @property
     def rules(self) -> list[Tried]:

@@ -38,6 +38,7 @@ class Breaking:
         self.guest = self.module.Guest()
         self.rule = rule.replace(" ", "_")
         self.polls = 0
+        self.commits = 0
 
     def responded(self, request: dict[str, Any]) -> Response | None:
         """The response to a request; None for none."""
@@ -112,6 +113,20 @@ class Breaking:
 
     def committed_commit(self, request: dict[str, Any]) -> Response:
         return self._altered(request, committed=[])
+
+    def nothing_commit(self, request: dict[str, Any]) -> Response:
+        self.commits += 1
+        return self._as_it_is(request) if self.commits == 1 else {"error": {"name": "_NO_OFFSET"}}
+
+    def automatic_open(self, request: dict[str, Any]) -> Response:
+        return self._as_it_is({**request, "commit": "explicit"})
+
+    def bare_end_poll(self, request: dict[str, Any]) -> Response:
+        """Show what librdkafka does by itself: no position before a record."""
+        response = self._as_it_is(request)
+        ends = self.guest.ends
+        shown = [one for one in response["positions"] if one["partition"] not in ends]
+        return {**response, "positions": shown}
 
     def explicit_close(self, request: dict[str, Any]) -> Response:
         self.guest.commit(request)

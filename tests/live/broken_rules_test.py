@@ -22,6 +22,7 @@ PLAY_OF = {
     "latest": "latest",
     "none": "none",
     "goes on": "none",
+    "automatic": "automatic",
     "settings": "settings",
     "unknown fields": "ends",
     "end": "ends",
@@ -29,6 +30,9 @@ PLAY_OF = {
 }
 """The play that tries a rule, if it is not `reads`."""
 KEEPS = "keeps"
+BARE_END = "bare end"
+"""It keeps all, and shows no position at the log end before a record comes."""
+IN_EVERY_PLAY = (KEEPS, BARE_END, Rule.LINE, Rule.FIELDS)
 TRIED = [rule for rule in RULES if rule != Rule.TIME]
 """A guest that does not respond takes 90 s: tests/unit/test_guest.py has it."""
 FOUND = "found.json"
@@ -56,7 +60,7 @@ class BrokenRulesScenario(Scenario):
             run.create(assignment=[1])
             written = Written(run)
             (worker,) = run.consumers.workers_of(self.groups[0])
-            for rule in (*TRIED, KEEPS):
+            for rule in (*TRIED, KEEPS, BARE_END):
                 trial = Trial()
                 plays = Plays(
                     run,
@@ -68,6 +72,7 @@ class BrokenRulesScenario(Scenario):
                     killed_seconds=KILLED_SECONDS,
                 )
                 every = [play for play in PLAYS if play != "killed"]
-                plays.carry_out(every if rule == KEEPS else [PLAY_OF.get(rule, "reads")])
-                found[rule] = trial.broken
+                in_one = [PLAY_OF.get(rule, "reads")]
+                plays.carry_out(every if rule in IN_EVERY_PLAY else in_one)
+                found[rule] = {"broken": trial.broken, "lacks": trial.lacks}
             (run.folder.path / FOUND).write_text(json.dumps(found, indent=2))

@@ -81,6 +81,27 @@ def test_a_guest_responds_and_exits(start: Any) -> None:
     ("instead", "rule", "words"),
     [
         ("print('ready', flush=True)", Rule.LINE, "printed ready, which is no JSON"),
+        ("print('ready', flush=True)", Rule.LINE, "(logs go to standard error)"),
+        (
+            'print(\'{"id": 2, "position": []}\', flush=True)',
+            Rule.FIELDS,
+            "did you mean `positions`?",
+        ),
+        (
+            'print(\'{"id": 2, "error": {"nam": "E"}}\', flush=True)',
+            Rule.FIELDS,
+            "did you mean `name`?",
+        ),
+        (
+            'print(\'{"id": 2, "error": {"code": "E"}}\', flush=True)',
+            Rule.FIELDS,
+            "its fields are `name`, `message`",
+        ),
+        (
+            'print(\'{"id": 2, "records": [{"ofset": 1}]}\', flush=True)',
+            Rule.FIELDS,
+            "did you mean `offset`?",
+        ),
         ("print('[1]', flush=True)", Rule.FIELDS, "[1], which is no response"),
         ("print('{\"id\": 99}', flush=True)", Rule.ID, "with the id 99, not 2"),
         ("print('{}', flush=True)", Rule.FIELDS, "`id`"),
@@ -115,6 +136,12 @@ def test_a_rule_that_is_broken_is_named(
     assert '{"id": 2, "do": "poll", "timeout_ms": 100}' in str(found.value)
     with pytest.raises(BrokenRuleError, match="poll"):
         process.ask("commit")
+
+
+def test_a_request_is_shown_to_its_end(start: Any) -> None:
+    process = start("input(); print('ready')")
+    with pytest.raises(BrokenRuleError, match="the last field"):
+        process.ask("open", settings={"some": "x" * 500}, topic="the last field")
 
 
 def test_what_a_guest_says_of_its_end_is_an_error_of_its_client(
@@ -288,6 +315,12 @@ def test_a_guest_that_shows_less_is_not_judged_by_what_it_does_not_show(
     rows = read_histories(tmp_path / "history")
     assert [row["offset"] for row in rows.of("polls")] == [4, 5]
     assert rows.of("commits") == []
+
+
+def test_a_commit_of_nothing_is_none_at_each_level(member: Any) -> None:
+    one = member([{"records": [record(0, 0)]}], [{"committed": []}], level=Level.COMMITS)
+    one.take(1, timeout_seconds=9)
+    assert (one.commit(ORDER), one.commits) == (Outcome.NOTHING, 0)
 
 
 @pytest.mark.parametrize("level", [Level.COMMITS, Level.POSITIONS])
