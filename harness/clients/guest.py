@@ -349,7 +349,7 @@ class GuestProcess:
         return _short(bytes(self._received).partition(b"\n")[0])
 
 
-def _meant(error: ValueError) -> str:
+def _meant(error: Exception) -> str:
     """Say what is wrong with a response, and of an unknown field which one is probably meant."""
     if (unknown := _UNKNOWN.search(str(error))) is None:
         return str(error)
