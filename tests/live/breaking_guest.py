@@ -39,6 +39,7 @@ class Breaking:
         self.rule = rule.replace(" ", "_")
         self.polls = 0
         self.commits = 0
+        self.read: set[int] = set()
 
     def responded(self, request: dict[str, Any]) -> Response | None:
         """The response to a request; None for none."""
@@ -124,8 +125,10 @@ class Breaking:
     def bare_end_poll(self, request: dict[str, Any]) -> Response:
         """Show what librdkafka does by itself: no position before a record."""
         response = self._as_it_is(request)
-        ends = self.guest.ends
-        shown = [one for one in response["positions"] if one["partition"] not in ends]
+        if "error" in response:
+            return response
+        self.read |= {one["partition"] for one in response["records"]}
+        shown = [one for one in response["positions"] if one["partition"] in self.read]
         return {**response, "positions": shown}
 
     def explicit_close(self, request: dict[str, Any]) -> Response:
