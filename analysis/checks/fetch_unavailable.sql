@@ -69,7 +69,9 @@ excuses as (
   select * from {{ with_excuses("outages") }}
   union all
   select outages.*, since, until
-  from outages join excused using (group, topic, partition)
+  from outages
+  join excused as e
+    on (e.group, e.topic, e.partition) = (outages.group, outages.topic, outages.partition)
   where not needs_insync
 )
 select *
