@@ -14,7 +14,7 @@ from contract.run_folder import find_runs
 from harness.clients.guest import Rule
 from harness.session.catalog import read_scenario
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(600)]
 
 SCENARIO = Path(__file__).with_name("broken_rules_test.py")
 PROGRAM = "tests/live/breaking_guest.py"
