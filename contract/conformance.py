@@ -173,13 +173,10 @@ def batches(readers: Iterable[Reader]) -> Iterator[list[Reader]]:
         yield found
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """What one group did under a hazard, in one story.
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where in the table a cell is.
 
     meets: `live` or `restart`.
-    records: skipped or repeated ones; 0 for other kinds.
-    error: the client's name of its first error after the hazard; empty without one.
-    reason: why it is not evaluable; else empty.
     """
 
     client: str
@@ -187,15 +184,25 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     meets: str
     commit: str
     reset: str
-    kind: Kind
-    records: int = 0
-    error: str = ""
-    reason: str = ""
 
     @property
     def place(self) -> str:
         """Its place in the table, as an expected file names it, without the client."""
         return f"{self.hazard}.{self.meets}.{self.commit}.{self.reset}"
+
+
+class Cell(Place, frozen=True, kw_only=True):
+    """What one group did under a hazard, in one story.
+
+    records: skipped or repeated ones; 0 for other kinds.
+    error: the client's name of its first error after the hazard; empty without one.
+    reason: why it is not evaluable; else empty.
+    """
+
+    kind: Kind
+    records: int = 0
+    error: str = ""
+    reason: str = ""
 
     @property
     def words(self) -> str:

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import msgspec
 
-from contract.conformance import COMMITS, DECIDED, MEETS, Cell, Hazard, Kind, outcome_in_words
+from contract.conformance import (
+    COMMITS,
+    DECIDED,
+    MEETS,
+    Cell,
+    Hazard,
+    Kind,
+    Place,
+    outcome_in_words,
+)
 from contract.features import Features, promised
 from contract.located import Located
 from contract.nearest import lacking
@@ -101,7 +110,7 @@ def _problem_of_cell(cell: str) -> str:
     return ""
 
 
-class Merged(msgspec.Struct, frozen=True, kw_only=True):
+class Merged(Place, frozen=True, kw_only=True):
     """What all stories say of one cell.
 
     kind: of all, `varies` if they differ; stories that show nothing do not count.
@@ -110,21 +119,11 @@ class Merged(msgspec.Struct, frozen=True, kw_only=True):
     reason: why none is decided; else empty.
     """
 
-    client: str
-    hazard: str
-    meets: str
-    commit: str
-    reset: str
     kind: Kind
     details: list[str]
     kept: int
     of: int
     reason: str = ""
-
-    @property
-    def place(self) -> str:
-        """As of `Cell`."""
-        return f"{self.hazard}.{self.meets}.{self.commit}.{self.reset}"
 
     @property
     def words(self) -> str:
