@@ -1,9 +1,7 @@
 """Stories of the scenario conformance: each is carried out, judged at once, and kept."""
 
-import shutil
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,13 +11,9 @@ from contract.conformance import without_control as evaluable
 from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, StorageError
 from contract.nights import write_atomically
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import RunFolder
 from contract.verdicts import Verdict
-from harness.invocation import Session
-from harness.plans.series import Judge
-from harness.session.catalog import find_scenarios
-from harness.session.ducktape_session import run_ducktape
-from harness.session.node_root import node_root
+from harness.plans.series import Runs
 
 STORIES_FILE = "stories.json"
 _STEP = "could not "
@@ -51,23 +45,8 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-@dataclass(frozen=True)
-class Stories:
-    """Where stories are carried out, and on what.
-
-    Attributes:
-        home: an absolute folder for all runs.
-        results: the folder whose `.nodes` the nodes use.
-        session: its seed is that of each story.
-        judge: of the runs.
-        on_phase: called with each phase.
-    """
-
-    home: Path
-    results: Path
-    session: Session
-    judge: Judge
-    on_phase: Callable[[str], None] = lambda _: None
+class Stories(Runs):
+    """Carries out stories of the scenario conformance."""
 
     def carry_out(self, hazard: Hazard, readers: Sequence[Reader], *, seed: int, name: str) -> Told:
         """Carry out a story of readers and the control, in an empty folder of a name.
@@ -75,9 +54,7 @@ class Stories:
         A story that does not come to its end is reported, and not raised: its cells are not
         evaluable.
         """
-        folder = self.home / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder = self.emptied(name)
         every = list(dict.fromkeys([Reader(client=CONTROL), *readers]))
         text = ",".join(map(str, every))
         told = Told(
@@ -90,7 +67,8 @@ class Stories:
         )
         began = time.monotonic()
         try:
-            run = self._run(told, folder)
+            parameters = {"hazard": told.hazard, "readers": told.readers}
+            run = self.run(SCENARIO, folder, seed=seed, parameters=parameters)
             told = msgspec.structs.replace(told, folder=str(run.path.relative_to(self.home)))
             told = self._judged(told, run)
         except (AnalysisError, StorageError):
@@ -101,18 +79,6 @@ class Stories:
                 told, problem=problem, cells=not_evaluable(hazard, every, problem)
             )
         return msgspec.structs.replace(told, seconds=round(time.monotonic() - began, 1))
-
-    def _run(self, told: Told, folder: Path) -> RunFolder:
-        with node_root(self.results) as root:
-            ended = run_ducktape(
-                find_scenarios([SCENARIO]),
-                msgspec.structs.replace(self.session, seed=told.seed),
-                results=folder,
-                root=root,
-                on_phase=self.on_phase,
-                parameters={"hazard": told.hazard, "readers": told.readers},
-            )
-        return find_runs(ended.folder)[0]
 
     def _judged(self, told: Told, run: RunFolder) -> Told:
         problem = self.judge.judge(run.path)

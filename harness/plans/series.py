@@ -109,13 +109,13 @@ class Judge(AbstractContextManager["Judge"]):
 
 
 @dataclass(frozen=True)
-class Series:
-    """Where plans are carried out, and on what.
+class Runs:
+    """Where runs of one scenario are carried out one after the other, and on what.
 
     Attributes:
-        home: an absolute folder for the plans and their runs.
+        home: an absolute folder for all runs.
         results: the folder whose `.nodes` the nodes use.
-        session: its seed is that of each plan.
+        session: its seed is that of each run.
         judge: of the runs.
         on_phase: called with each phase.
     """
@@ -126,11 +126,35 @@ class Series:
     judge: Judge
     on_phase: Callable[[str], None] = lambda _: None
 
-    def carry_out(self, plan: RandomPlan, name: str) -> Carried:
-        """Carry out a plan in an empty folder of a name; a failure is reported, and not raised."""
+    def emptied(self, name: str) -> Path:
+        """Return a folder of a name, without what an earlier run left there."""
         folder = self.home / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        return folder
+
+    def run(
+        self, scenario: str, folder: Path, *, seed: int, parameters: dict[str, str]
+    ) -> RunFolder:
+        """Run a scenario once; returns the run, which is not judged yet."""
+        with node_root(self.results) as root:
+            ended = run_ducktape(
+                find_scenarios([scenario]),
+                msgspec.structs.replace(self.session, seed=seed),
+                results=folder,
+                root=root,
+                on_phase=self.on_phase,
+                parameters=parameters,
+            )
+        return find_runs(ended.folder)[0]
+
+
+class Series(Runs):
+    """Carries out plans, which are kept beside their runs."""
+
+    def carry_out(self, plan: RandomPlan, name: str) -> Carried:
+        """Carry out a plan in an empty folder of a name; a failure is reported, and not raised."""
+        folder = self.emptied(name)
         file = folder / PLAN_FILE
         replace_file(file, written(plan))
         began = time.monotonic()
@@ -154,16 +178,7 @@ class Series:
         )
 
     def _run(self, plan: RandomPlan, file: Path, folder: Path) -> Path:
-        with node_root(self.results) as root:
-            ended = run_ducktape(
-                find_scenarios([SCENARIO]),
-                msgspec.structs.replace(self.session, seed=plan.seed),
-                results=folder,
-                root=root,
-                on_phase=self.on_phase,
-                parameters={"plan": str(file)},
-            )
-        run = find_runs(ended.folder)[0].path
+        run = self.run(SCENARIO, folder, seed=plan.seed, parameters={"plan": str(file)}).path
         carried_out = run / PLAN_FILE
         if not carried_out.is_file() or carried_out.read_bytes() != written(plan):
             raise RunFolderError(f"{run} is no run of the plan {file}, so it says nothing of it")
