@@ -7,8 +7,7 @@ Expect:  nothing: what comes out is in the run's folder, and is not judged.
 """
 
 from cluster.kafka.topology import Topology
-from contract.run_folder import TopicPlan
-from harness.guests.plays import PARTITIONS, TOPIC, Plays, Written
+from harness.guests.plays import ORDERS, TOPIC, Plays, Written
 from harness.guests.trial import NAME, Trial, write_trial
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
@@ -25,14 +24,7 @@ class GuestCheckScenario(Scenario):
 
     def test_guest(self) -> None:
         """Carry out all plays."""
-        orders = TopicPlan(
-            topic=TOPIC,
-            partitions=len(PARTITIONS),
-            replication=1,
-            min_insync=1,
-            unclean_election=False,
-        )
-        with self.running(topics=[orders], groups=self.groups) as run:
+        with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=[1])
             trial = Trial()
             worker = run.consumers.workers_of(self.groups[0])[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from contract.clients import Level
 from contract.events import NO_EPOCH
+from contract.run_folder import TopicPlan
 from contract.stages import Stage
 from contract.values import make_value
 from harness.clients.guest import Asked, Position, Record, Response, Rule
@@ -18,6 +19,13 @@ from harness.guests.trial import Trial, broken_by
 from harness.story.run import Run
 
 TOPIC, PARTITIONS = "orders", (0, 1)
+ORDERS = TopicPlan(
+    topic=TOPIC,
+    partitions=len(PARTITIONS),
+    replication=1,
+    min_insync=1,
+    unclean_election=False,
+)
 PLAYS = ("killed", "reads", "shares", "latest", "none", "automatic", "settings", "ends")
 """The names of all."""
 _WRITTEN, _MORE = 1_500, 20

@@ -10,9 +10,8 @@ Expect:  test_broken_rules.py.
 import json
 
 from cluster.kafka.topology import Topology
-from contract.run_folder import TopicPlan
 from harness.clients.guest import Rule
-from harness.guests.plays import PARTITIONS, PLAYS, TOPIC, Plays, Written
+from harness.guests.plays import ORDERS, PLAYS, TOPIC, Plays, Written
 from harness.guests.trial import RULES, Trial
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
@@ -48,15 +47,8 @@ class BrokenRulesScenario(Scenario):
 
     def test_broken_rules(self) -> None:
         """Write which rules each guest broke."""
-        orders = TopicPlan(
-            topic=TOPIC,
-            partitions=len(PARTITIONS),
-            replication=1,
-            min_insync=1,
-            unclean_election=False,
-        )
         found = {}
-        with self.running(topics=[orders], groups=self.groups) as run:
+        with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=[1])
             written = Written(run)
             (worker,) = run.consumers.workers_of(self.groups[0])

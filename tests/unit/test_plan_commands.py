@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from contract.builds import released
 from contract.clients import INSTALLED
-from contract.coverage import Coverage, Reached, State, hash_of
+from contract.coverage import Coverage, Reached, hash_of
 from contract.described import SCHEMA
 from contract.errors import NodeError, UsageError
 from contract.run_folder import MemberPlan
@@ -31,6 +31,7 @@ from harness.plans.trials import named
 from harness.session.catalog import own_scenario
 from harness.session.ducktape_session import DucktapeSession, pool_size
 from tests.conftest import Fencepost
+from tests.states import STATE
 
 CLIENTS = list(INSTALLED)
 SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
@@ -93,22 +94,12 @@ def test_a_series_takes_the_snapshot_of_its_results(
     fencepost: Fencepost, tmp_path: Path, cluster: Runs
 ) -> None:
     parent = draw(3, CLIENTS)
-    state = State(
-        leader="led",
-        isr="full",
-        gap="0",
-        log_start="before",
-        record="equal",
-        coordinator="same",
-        members="1",
-        transaction="none",
-    )
     name = hash_of(written(parent))
     reached = Coverage(
         schema=SCHEMA,
         runs=1,
         without=[],
-        states=[Reached(state=state, events=1, runs=["r"], plans=[name])],
+        states=[Reached(state=STATE, events=1, runs=["r"], plans=[name])],
         plans={name: json.loads(written(parent))},
     )
     other = tmp_path / "other.json"
