@@ -6,13 +6,14 @@ set -uo pipefail
 read -ra arguments <<<"$ARGUMENTS"
 if [ -n "$FEATURES" ]; then arguments+=(--features "$FEATURES"); fi
 if [ -n "$EXPECTED" ]; then arguments+=(--expected "$EXPECTED"); fi
-begun=$(mktemp)
+pages() { find "$RESULTS" -maxdepth 2 -path '*/conform-*/conform.md' 2>/dev/null | sort; }
+earlier=$(pages)
 fencepost conform --client-command "$CLIENT_COMMAND" --cluster "$CLUSTER" --results "$RESULTS" "${arguments[@]}"
 code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 
-# A job that did not begin has none; earlier jobs have older ones.
-found=$(find "$RESULTS" -maxdepth 2 -path '*/conform-*/conform.md' -newer "$begun" 2>/dev/null | head -n 1)
+# A job that did not begin has none.
+found=$(comm -13 <(echo "$earlier") <(pages) | head -n 1)
 if [ -n "$found" ]; then
     cat "$found" >>"$GITHUB_STEP_SUMMARY"
     echo "job=$(dirname "$found")" >>"$GITHUB_OUTPUT"

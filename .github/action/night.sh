@@ -4,13 +4,14 @@
 set -uo pipefail
 
 read -ra arguments <<<"$ARGUMENTS"
-begun=$(mktemp)
+summaries() { find "$RESULTS/nightly" -path '*/report/summary.md' 2>/dev/null | sort; }
+earlier=$(summaries)
 fencepost nightly --suite "$SUITE" --cluster "$CLUSTER" --results "$RESULTS" --fresh "${arguments[@]}"
 code=$?
 echo "exit-code=$code" >>"$GITHUB_OUTPUT"
 
-# A night that did not begin, or was not judged, has none; earlier nights have older ones.
-summary=$(find "$RESULTS/nightly" -path '*/report/summary.md' -newer "$begun" 2>/dev/null | head -n 1)
+# A night that did not begin, or was not judged, has none.
+summary=$(comm -13 <(echo "$earlier") <(summaries) | head -n 1)
 if [ -n "$summary" ]; then
     cat "$summary" >>"$GITHUB_STEP_SUMMARY"
     night=$(dirname "$(dirname "$summary")")
