@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED
 from contract.commit_rules import OFFSET_FETCH
 from harness.clients.observer_worker import Ask
 from harness.plans.plan import BROKERS, PLAN_FILE, TOPIC, read_plan, written
@@ -35,7 +35,7 @@ class PlantedScenario(Scenario):
     topology = Topology(brokers=BROKERS, controllers=1)
     groups = tuple(
         reader(client, TOPIC, client=client, members=2)
-        for client in (*Client, "kafka-python@3.0.5", "kafka-python@3.0.8")
+        for client in (*INSTALLED, "kafka-python@3.0.5", "kafka-python@3.0.8")
     )
     must_judge = (Check.HISTORY_COMPLETE,)
     answer = "{lost_record.records} records were lost."

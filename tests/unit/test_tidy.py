@@ -240,6 +240,14 @@ def test_every_scenario_asks_a_question() -> None:
         assert scenario.question.endswith("?"), scenario.name
 
 
+@pytest.mark.parametrize("folder", ["bench", "harness", "studies"])
+def test_scenarios_that_are_no_story_of_a_suite_name_what_exists(folder: str) -> None:
+    files = list((ROOT / folder).rglob("*_test.py"))
+    assert files
+    for file in files:
+        assert pool_size([file], released("4.4.0")) > 0, file
+
+
 def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() -> None:
     import logging  # noqa: PLC0415
 
