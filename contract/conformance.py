@@ -26,6 +26,9 @@ class Hazard(enum.StrEnum):
     rebalance: a second member joins the group and leaves; the first one keeps a partition.
     leaderless: the partition has no leader for a time, while members poll.
     two_elections: an unclean election truncates, and another one brings the records back.
+    paused: the member's process is suspended until the group has evicted it, and goes on.
+    other_client: the group's commit was made again under a newer leader epoch than the records
+        behind it have; a member reads them, commits and is closed, and another one is opened.
     """
 
     LEADER_CHANGE = "leader_change"
@@ -37,6 +40,8 @@ class Hazard(enum.StrEnum):
     REBALANCE = "rebalance"
     LEADERLESS = "leaderless"
     TWO_ELECTIONS = "two_elections"
+    PAUSED = "paused"
+    OTHER_CLIENT = "other_client"
 
 
 SCENARIO = "conformance"
@@ -61,6 +66,8 @@ MEETS: dict[Hazard, tuple[str, ...]] = {
     Hazard.REBALANCE: (LIVE,),
     Hazard.LEADERLESS: (LIVE,),
     Hazard.TWO_ELECTIONS: (LIVE, RESTART),
+    Hazard.PAUSED: (LIVE,),
+    Hazard.OTHER_CLIENT: (RESTART,),
 }
 """How a member meets each hazard: it stays open, or is closed before and opened again after it."""
 
@@ -75,8 +82,9 @@ COMMITS = {"explicit": Manner.SYNC, "automatic": Manner.AUTO}
 class Kind(enum.StrEnum):
     """The outcome of one group under one hazard, from the log as it stood.
 
-    keeps: it was delivered every record above its position, and no committed one again.
-    repeats: it was delivered records again that it had committed and that survived.
+    keeps: it was delivered every record above its position, and none again that is a repeat.
+    repeats: it was delivered records again that survived, and that it had committed, or had been
+        asked to commit before it was closed.
     skips: its position passed records of the log that it was never delivered.
     stands still: it did not reach the log end in time, and reported no error.
     raises: the client reported an error, and the group did not reach the log end.

@@ -18,7 +18,8 @@ CLAIMS: dict[str, tuple[Hazard, ...]] = {
     "leader_changes": (Hazard.LEADER_CHANGE, Hazard.LEADERLESS),
     "kip_320": (Hazard.TRUNCATION_ABOVE, Hazard.TRUNCATION_BELOW, Hazard.TWO_ELECTIONS),
     "auto_offset_reset": (Hazard.EXPIRED, Hazard.EPOCH_EXPIRED, Hazard.RECREATED),
-    "rebalances": (Hazard.REBALANCE,),
+    "rebalances": (Hazard.REBALANCE, Hazard.PAUSED),
+    "commits": (Hazard.OTHER_CLIENT,),
 }
 """What a client can claim, and the hazards under which the claim is broken or not."""
 

@@ -17,10 +17,16 @@ Fault:   one of these, the same for all:
          leaderless        both replicas are killed while members poll, and return.
          two_elections     as truncation_above; then the other replica is elected, unclean too, and
                            50 further records follow.
+         paused            the member's process is suspended until its group has no member, while
+                           100 records are written, and goes on.
+         other_client      100 records are written, and another leader is elected. 100 is committed
+                           again, under the new epoch, by Admin, as a client does that commits its
+                           metadata's epoch. A member reads the records, commits and is closed, and
+                           another one is opened.
          At the end each group reads to the log end; a member whose poll failed polls on.
 Expect:  the cells say what comes (docs/conformance.md). The group `java` has to keep its place,
          or no other cell of the story counts.
-Source:  KIP-320, KIP-516, KIP-429; docs/guests.md; runs and predictions: docs/conformance.md.
+Source:  KIP-320, KIP-516, KIP-429, KIP-62; docs/guests.md; runs and predictions: docs/conformance.md.
 """
 
 from collections.abc import Callable
@@ -31,12 +37,13 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.checks import Check
-from contract.clients import Level
+from contract.clients import Client, Level, client_of
 from contract.conformance import COMMITS, CONTROL, MEETS, RESTART, Hazard, Reader, readers_of
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
+from harness.faults.client import PauseClient
 from harness.faults.delete import DeleteBefore
 from harness.faults.elect import Elect
 from harness.faults.fault import HeldFault
@@ -64,6 +71,8 @@ UNREAD, DELETED_ABOVE, RECREATED = 100, 10, 150
 BACKLOG = 9_000
 """Many more than one poll of any client returns."""
 UNCLEAN = (Hazard.TRUNCATION_ABOVE, Hazard.TRUNCATION_BELOW, Hazard.TWO_ELECTIONS)
+PAUSED = 2
+"""The number of members that are paused: those of Java are in another process than the writers."""
 PREPARE_SECONDS, READ_SECONDS, AGAIN_SECONDS = 30, 35, 10
 ALLOWED = (
     Check.SKIPPED_RECORD,
@@ -106,12 +115,16 @@ def _groups(hazard: str, readers: list[Reader]) -> list[GroupPlan]:
             isolation=one.isolation or None,
             level=one.level or Level.POSITIONS,
             labels={"meets": meets, "commit": one.commit},
-            members=2 if hazard == Hazard.REBALANCE else 1,
-            workers=1,
+            members=2 if hazard in (Hazard.REBALANCE, Hazard.PAUSED) else 1,
+            workers=2 if hazard == Hazard.PAUSED and _is_java(one.client) else 1,
         )
         for one in readers
         for meets in MEETS[Hazard(hazard)]
     ]
+
+
+def _is_java(client: str) -> bool:
+    return client_of(client).module == Client.JAVA.module
 
 
 def _leader_changes(run: Run, company: Company) -> None:
@@ -202,6 +215,30 @@ def _is_leaderless(run: Run, company: Company) -> None:
     run.produce("orders", count=FOLLOWING, producer="following")
 
 
+def _is_paused(run: Run, company: Company) -> None:
+    company.open()
+    company.read(timeout_seconds=PREPARE_SECONDS)
+    company.commit()
+    paused = run.inject_all(*(PauseClient(one) for one in company.workers()))
+    run.produce("orders", count=UNREAD, producer="unread")
+    company.await_no_members()
+    for one in paused:
+        one.heal()
+
+
+def _is_served_by_another(run: Run, company: Company) -> None:
+    run.produce("orders", count=UNREAD, producer="unread")
+    _elect(run, [2, 1])
+    epoch = run.leader_epoch("orders", 0)
+    for group in company.groups():
+        run.groups.alter_offsets(group.group, "orders", {0: FIRST}, epoch=epoch)
+    run.phases.enter(Stage.FINAL_READ, "groups read to the log end, commit and are closed")
+    company.open()
+    company.read(timeout_seconds=READ_SECONDS, again_seconds=AGAIN_SECONDS)
+    company.commit()
+    company.close()
+
+
 def _elect(run: Run, replicas: list[int]) -> None:
     run.inject(Reassign("orders", 0, replicas=replicas))
     run.inject(Elect("orders", 0, unclean=False))
@@ -223,6 +260,8 @@ STORIES: dict[str, Callable[[Run, Company], None]] = {
     "rebalance": _rebalances,
     "leaderless": _is_leaderless,
     "two_elections": _returns,
+    "paused": _is_paused,
+    "other_client": _is_served_by_another,
 }
 
 
@@ -267,7 +306,7 @@ class ConformanceScenario(Scenario):
             run.create(assignment=[1, 2])
             run.phases.enter(Stage.WARM_UP, f"{len(groups)} groups read, commit and are closed")
             _write(run, FIRST, producer="first")
-            company = Company(run, groups)
+            company = Company(run, groups, first=PAUSED if hazard == Hazard.PAUSED else 1)
             company.open()
             company.read(timeout_seconds=PREPARE_SECONDS)
             company.commit()

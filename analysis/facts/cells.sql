@@ -8,7 +8,8 @@ about: |
   The final read begins when the hazard is over. A group was prepared if it had read to the log end
   before, and, where a member was opened again after the hazard, had stored a commit of that
   position. Of a record that was delivered again, the group had stored a commit above it in
-  between, and the surviving log has it.
+  between, or a member that had been delivered it was asked to commit and was closed after the
+  hazard; and the surviving log has it.
 
   Some clients have no position until a record comes: of a member that was opened at the log end
   none is known. It was at the log end if its group had committed all that was written by then.
@@ -130,12 +131,23 @@ passed as (
   from gone_past left anti join sliced_polls using (group, topic, partition, value)
   group by group
 ),
+-- A client may leave a position out of its commit, and not show it: all are closed after a commit.
+closings as (
+  select group, min(at_micros) as closed_micros
+  from moments
+  where is_after and change = 'closed'
+  group by group
+),
 again as (
   select distinct r.group, r.topic, r.partition, r.offset, r.records, r.value
   from repeated_slices as r
   join client_offsets as c using (group, topic, partition)
   where {{ is_stored }} and c.offset > r.last_offset
     and committed_micros + {{ commit_clock_micros }} < last_micros
+  union
+  select group, topic, partition, offset, records, value
+  from repeated_slices join closings using (group)
+  where first_micros < closed_micros and last_micros > closed_micros
 ),
 returned as (
   select group, sum(records) as repeated

@@ -10,10 +10,11 @@ columns: |
   records bigint: how many records
   value string
   deliveries bigint
-  last_micros bigint
+  first_micros bigint: of the first delivery
+  last_micros bigint: of the last one
 */
 select group, topic, partition, offset, last_offset, records, value, count(*) as deliveries,
-  max(polled_micros) as last_micros
+  min(polled_micros) as first_micros, max(polled_micros) as last_micros
 from sliced_polls
 group by all
 having count(*) > 1

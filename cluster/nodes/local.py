@@ -123,8 +123,10 @@ class LocalNode(Node):
         self.is_paused = False
 
     def is_suspended(self) -> bool:
-        """Return whether SIGSTOP holds each process."""
-        states = {psutil.Process(pid).status() for pid in self._host.running()}
+        """Return whether SIGSTOP holds each process, and each that it started."""
+        spawned = [psutil.Process(pid) for pid in self._host.running()]
+        every = [*spawned, *(one for each in spawned for one in each.children(recursive=True))]
+        states = {one.status() for one in every}
         return states == {psutil.STATUS_STOPPED}
 
     def kill(self) -> None:

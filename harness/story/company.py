@@ -19,9 +19,10 @@ class Company:
     says why. The verbs return nothing: what comes out is in the histories.
     """
 
-    def __init__(self, run: Run, groups: Sequence[GroupPlan]) -> None:
-        """All groups take part."""
+    def __init__(self, run: Run, groups: Sequence[GroupPlan], *, first: int = 1) -> None:
+        """All groups take part; `first` is the number of their first members."""
         self._run = run
+        self._first = first
         self._groups = list(groups)
         self._incarnations = {group.group: 0 for group in groups}
 
@@ -35,7 +36,7 @@ class Company:
         def act(groups: list[GroupPlan]) -> None:
             for group in groups:
                 self._incarnations[group.group] += 1
-            self._open(groups, number=1)
+            self._open(groups, number=self._first)
 
         self._each(meets, act)
 
@@ -51,7 +52,9 @@ class Company:
         """
 
         def act(groups: list[GroupPlan]) -> None:
-            ended = self._run.consume(self._all(groups, 1), timeout_seconds=timeout_seconds)
+            ended = self._run.consume(
+                self._all(groups, self._first), timeout_seconds=timeout_seconds
+            )
             deadline = time.monotonic() + again_seconds
             while (raised := [name for name, how in ended.items() if how == _FAILED]) and (
                 left := deadline - time.monotonic()
@@ -65,15 +68,17 @@ class Company:
 
         def act(groups: list[GroupPlan]) -> None:
             for group in groups:
-                self._run.commit([group], incarnation=self._incarnations[group.group], number=1)
+                self._run.commit(
+                    [group], incarnation=self._incarnations[group.group], number=self._first
+                )
 
         self._each(meets, act)
 
-    def close(self, meets: str = "", *, number: int = 1) -> None:
-        """Close the members of one number."""
+    def close(self, meets: str = "", *, number: int | None = None) -> None:
+        """Close the members of one number, by default the first ones."""
         self._each(
             meets,
-            lambda groups: self._run.close(self._all(groups, number)),
+            lambda groups: self._run.close(self._all(groups, number or self._first)),
         )
 
     def start_reading(self, *, number: int = 1) -> None:
@@ -97,6 +102,21 @@ class Company:
                 self._run.groups.await_members(group.group, count)
 
         self._each("", act)
+
+    def await_no_members(self) -> None:
+        """Wait until each group is empty: its members have left it, or were evicted."""
+
+        def act(groups: list[GroupPlan]) -> None:
+            for group in groups:
+                self._run.groups.await_no_members(group.group)
+
+        self._each("", act)
+
+    def workers(self) -> list[str]:
+        """Return the workers of the first members, by name."""
+        place = self._first - 1
+        every = (self._run.consumers.workers_of(group)[place] for group in self._groups)
+        return list(dict.fromkeys(worker.worker for worker in every))
 
     def _open(self, groups: Sequence[GroupPlan], *, number: int) -> None:
         for group in groups:

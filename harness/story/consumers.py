@@ -23,7 +23,9 @@ _CALL_SECONDS = 60
 
 T = TypeVar("T")
 _STATE_SECONDS = 60
-_STABLE = "Stable"
+_STABLE, _EMPTY = "Stable", "Empty"
+_EVICTED_SECONDS = 120
+"""Twice the longest session timeout that a client has by default."""
 _BYTES_MIN = 20_000
 """Of a window: much more than the metadata and the empty responses of a second."""
 _SHARE_MIN = 0.9
@@ -309,6 +311,19 @@ class Groups:
             lambda: self._observer.worker.call(ObserverRole.describe_group(group)),
             is_stable,
             what=f"{group} to be stable with {count} members",
+            timeout_seconds=timeout_seconds,
+        )
+
+    def await_no_members(self, group: str, *, timeout_seconds: float = _EVICTED_SECONDS) -> None:
+        """Wait until a group with commits is empty at its coordinator.
+
+        Raises:
+            WaitTimeoutError: it is not; shows the last view.
+        """
+        self._observer.await_value(
+            lambda: self._observer.worker.call(ObserverRole.describe_group(group)),
+            lambda view: view.state == _EMPTY,
+            what=f"{group} to have no members",
             timeout_seconds=timeout_seconds,
         )
 

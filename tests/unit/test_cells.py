@@ -93,6 +93,26 @@ def test_records_that_were_not_committed_may_come_again(make_trace: TraceMaker) 
     assert (kind_of(one), one.repeated) == ((Kind.KEEPS, ""), 0)
 
 
+def test_records_come_again_after_a_commit_that_stored_nothing_and_a_close(
+    make_trace: TraceMaker,
+) -> None:
+    def kind(*, closed_at: int) -> tuple[Kind, int]:
+        handed = [
+            REOPENED,
+            changed("caught_up", life=2, at=6 * SECOND + 1, position=6),
+            changed("closed", life=2, at=closed_at),
+            changed("opened", life=3, at=7 * SECOND),
+            changed("caught_up", life=3, at=8 * SECOND, position=6),
+        ]
+        again = polled(4, 5, epoch=1, producer="q", life=3, at=7 * SECOND + 1)
+        one = found(make_trace, handed, [*read_again(2, 3, 4, 5), *again])
+        return kind_of(one)[0], one.repeated
+
+    assert kind(closed_at=6 * SECOND + 2) == (Kind.REPEATS, 2)
+    # Not closed in between, but killed.
+    assert kind(closed_at=9 * SECOND) == (Kind.KEEPS, 0)
+
+
 def test_a_member_that_does_not_reach_the_log_end_stands_still(make_trace: TraceMaker) -> None:
     stalled = changed("stalled", life=2, at=7 * SECOND, position=2)
     assert kind_of(found(make_trace, [REOPENED, stalled], []))[0] is Kind.STANDS_STILL
