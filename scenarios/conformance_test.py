@@ -26,7 +26,8 @@ Fault:   one of these, the same for all:
          At the end each group reads to the log end; a member whose poll failed polls on.
 Expect:  the cells say what comes (docs/conformance.md). The group `java` has to keep its place,
          or no other cell of the story counts.
-Source:  KIP-320, KIP-516, KIP-429, KIP-62; docs/guests.md; runs and predictions: docs/conformance.md.
+Source:  KIP-320, KIP-516, KIP-429, KIP-62; docs/guests.md; runs and
+         predictions: docs/conformance.md.
 """
 
 from collections.abc import Callable
