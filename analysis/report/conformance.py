@@ -12,6 +12,7 @@ from contract.expected import FAILING, Job, Result, Standing
 from contract.markdown import plain, table
 from contract.regular_files import replace_file, replace_text
 from contract.terminal import shown
+from contract.uris import as_word
 
 PAGE_FILE, JUNIT_FILE, BADGE_FILE = "index.html", "junit.xml", "badge.json"
 MARKDOWN_FILE = "conform.md"
@@ -32,7 +33,9 @@ def page(job: Job) -> str:
     return (
         environment()
         .get_template("conform.html.j2")
-        .render(job=job, duration=duration, failing=[str(one) for one in FAILING])
+        .render(
+            job=job, duration=duration, as_word=as_word, failing=[str(one) for one in FAILING]
+        )
     )
 
 

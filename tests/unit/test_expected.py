@@ -333,6 +333,7 @@ def test_the_page_and_the_files_for_machines_are_written(job: Job, tmp_path: Pat
     page = (tmp_path / "index.html").read_text()
     assert "2 of 3 cells kept" in page
     assert re.search(r"<strong>unexpected</strong>", page)
+    assert "<code>fencepost explain " in page
     assert json.loads((tmp_path / "badge.json").read_text())["label"] == "keeps its place"
     assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
 
