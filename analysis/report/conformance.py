@@ -33,9 +33,7 @@ def page(job: Job) -> str:
     return (
         environment()
         .get_template("conform.html.j2")
-        .render(
-            job=job, duration=duration, as_word=as_word, failing=[str(one) for one in FAILING]
-        )
+        .render(job=job, duration=duration, as_word=as_word, failing=[str(one) for one in FAILING])
     )
 
 
