@@ -306,7 +306,10 @@ def test_an_expected_cell_that_no_story_can_show_is_refused() -> None:
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
     odd = msgspec.structs.replace(SKIPS, error="\x00<b>")
-    stories = [STORIES[0], told(Hazard.TRUNCATION_ABOVE, [cell(meets="live"), odd])]
+    ran = msgspec.structs.replace(STORIES[0], folder="a run")
+    (tmp_path / "a run" / "report").mkdir(parents=True)
+    (tmp_path / "a run" / "report" / "index.html").touch()
+    stories = [ran, told(Hazard.TRUNCATION_ABOVE, [cell(meets="live"), odd])]
     return work().job(stories, [], home=tmp_path, seed=3, kafka="4.4.0")
 
 
@@ -333,7 +336,8 @@ def test_the_page_and_the_files_for_machines_are_written(job: Job, tmp_path: Pat
     page = (tmp_path / "index.html").read_text()
     assert "2 of 3 cells kept" in page
     assert re.search(r"<strong>unexpected</strong>", page)
-    assert "<code>fencepost explain " in page
+    run = "&#39;a run/report/index.html&#39;"
+    assert f"<code>fencepost explain {run}</code>" in page
     assert json.loads((tmp_path / "badge.json").read_text())["label"] == "keeps its place"
     assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
 
