@@ -1,4 +1,4 @@
-"""What clients in other languages are built and run with: Go, and Node with npm."""
+"""What clients in other languages are built and run with: Go with gcc, and Node with npm."""
 
 import re
 import shutil
@@ -30,9 +30,10 @@ class Tool:
 
 
 GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
+GCC = Tool("gcc", ("--version",), "Go with parts in C", "9.0.0", "gcc")
 NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
 NPM = Tool("npm", ("--version",), "JavaScript", "9.0.0", "npm")
-TOOLS = (GO, NODE, NPM)
+TOOLS = (GO, GCC, NODE, NPM)
 
 
 @cache

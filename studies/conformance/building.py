@@ -2,7 +2,9 @@
 
 A guest is one source for each client, and a lock for each release: a `go.mod` with its `go.sum`, a
 `package.json` with its lock, or a list of Python packages with their hashes. None names a registry.
-What is built is a folder in the cache, where Kafka's jars are, too.
+What is built is a folder in the cache, where Kafka's jars are, too. A client with a
+`features-consumer.yml` is another one, too, of the same source and locks: `franz-go-consumer`, whose
+groups use KIP-848's protocol.
 
 `python -m studies.conformance.building [RELEASE...]` builds them and prints the command of each, or
 why it can't be built. `... --lock RELEASE...` makes locks.
@@ -24,7 +26,7 @@ from typing import Literal
 from packaging.version import Version
 
 from cluster.made import made_once
-from cluster.toolchains import GO, NODE, NPM, Tool, problem_of
+from cluster.toolchains import GCC, GO, NODE, NPM, Tool, problem_of
 from contract.cache import cache_folder
 from contract.errors import DistributionError, FencepostError, PrerequisiteError, UsageError
 from contract.nearest import lacking
@@ -44,6 +46,8 @@ _TOOLS: Mapping[Language, tuple[Tool, ...]] = {
     "javascript": (NODE, NPM),
     "python": (),
 }
+_TOOLS_OF: Mapping[str, tuple[Tool, ...]] = {"confluent-kafka-go": (GCC,)}
+"""What single clients need beside these."""
 _MODULES = {
     "franz-go": "github.com/twmb/franz-go",
     "sarama": "github.com/IBM/sarama",
@@ -51,11 +55,17 @@ _MODULES = {
     "kafkajs": "kafkajs",
     "platformatic-kafka": "@platformatic/kafka",
     "aiokafka": "aiokafka",
+    "confluent-kafka": "confluent-kafka",
+    "confluent-kafka-go": "github.com/confluentinc/confluent-kafka-go/v2",
 }
 """What a client's folder is called in its registry."""
 _NODE_OF_NPM = ("linux-x64", "linux-arm64")
 _RUNS_ON_NODE = {"platformatic-kafka": "24.21.0"}
 """Clients that need a newer Node than others, and the one that is locked with them."""
+_CONSUMER = "consumer"
+"""The argument, or the tag of Go's build, of a guest whose group uses KIP-848's protocol."""
+_CONSUMER_SINCE = {"franz-go": "1.22.0"}
+"""Clients with earlier locked releases that can't be built so: the first that can."""
 _BUILD_SECONDS = 900
 _SAID_CHARACTERS = 2000
 _MADE = "made.json"
@@ -76,14 +86,29 @@ class Release:
         return f"{self.client}@{self.version}"
 
     @property
+    def has_consumer_protocol(self) -> bool:
+        """Whether its groups use KIP-848's protocol."""
+        return self.client.endswith(f"-{_CONSUMER}")
+
+    @property
     def source(self) -> Path:
         """The folder of its client."""
-        return GUESTS / self.language / self.client
+        return GUESTS / self.language / self.client.removesuffix(f"-{_CONSUMER}")
 
     @property
     def features(self) -> Path:
         """The client's features file."""
-        return self.source / "features.yml"
+        return self.source / f"features{self.client.removeprefix(self.source.name)}.yml"
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What it is built and run with."""
+        return (*_TOOLS[self.language], *_TOOLS_OF.get(self.source.name, ()))
+
+    @property
+    def module(self) -> str:
+        """What its client is called in its registry."""
+        return _MODULES[self.source.name]
 
     @property
     def locks(self) -> list[Path]:
@@ -116,8 +141,8 @@ def releases() -> list[Release]:
 
 def clients() -> list[str]:
     """Return the names of all clients that have a guest."""
-    folders = [path for language in _LOCKS for path in (GUESTS / language).iterdir()]
-    return sorted(folder.name for folder in folders if (folder / _VERSIONS).is_dir())
+    files = [path for one in _LOCKS for path in (GUESTS / one).glob("*/features*.yml")]
+    return sorted(path.parent.name + path.stem.removeprefix("features") for path in files)
 
 
 def releases_of(client: str) -> list[Release]:
@@ -127,12 +152,15 @@ def releases_of(client: str) -> list[Release]:
         UsageError: there is no such client.
     """
     for language, pattern in _LOCKS.items():
-        folder = GUESTS / language / client / _VERSIONS
-        if folder.is_dir():
+        of_client = Release(language, client, "")
+        if of_client.features.is_file():
             names = [
                 path.name if language == "javascript" else path.stem
-                for path in folder.glob(pattern)
+                for path in (of_client.source / _VERSIONS).glob(pattern)
             ]
+            if of_client.has_consumer_protocol:
+                since = Version(_CONSUMER_SINCE.get(of_client.source.name, "0"))
+                names = [name for name in names if Version(name) >= since]
             newest = sorted(names, key=Version, reverse=True)
             return [Release(language, client, version) for version in newest]
     raise UsageError(lacking("client", client, clients()))
@@ -159,7 +187,7 @@ def problem(release: Release) -> str | None:
     A build may fail all the same: `ensure` raises then.
     """
     needs = {GO: _go_of(release)} if release.language == "go" else {}
-    for tool in _TOOLS[release.language]:
+    for tool in release.tools:
         if (found := problem_of(tool, needs.get(tool))) is not None:
             return f"{release.named}: {found}"
     return None
@@ -178,13 +206,14 @@ def ensure(release: Release) -> list[str]:
         raise PrerequisiteError(lack)
     folder = _folder(release)
     made_once(folder, is_whole=lambda: _is_whole(folder), make=lambda made: _build(release, made))
+    arguments = [_CONSUMER] if release.has_consumer_protocol else []
     match release.language:
         case "go":
             return [str(folder / _GUEST)]
         case "javascript":
-            return [_node(folder), str(folder / "guest.mjs")]
+            return [_node(folder), str(folder / "guest.mjs"), *arguments]
         case "python":
-            return [sys.executable, "-E", str(folder / "guest.py")]
+            return [sys.executable, "-E", str(folder / "guest.py"), *arguments]
 
 
 def make_locks(release: Release) -> None:
@@ -194,12 +223,12 @@ def make_locks(release: Release) -> None:
         PrerequisiteError: its toolchain is missing.
         DistributionError: it does not exist, or its resolver failed; shows its output.
     """
-    for tool in _TOOLS[release.language]:
+    for tool in release.tools:
         if (lack := problem_of(tool)) is not None:
             raise PrerequisiteError(lack)
     first = release.locks[0]
     first.parent.mkdir(parents=True, exist_ok=True)
-    module = _MODULES[release.client]
+    module = release.module
     match release.language:
         case "go":
             first.write_text(f"module guests\n\ngo 1.24\n\nrequire {module} v{release.version}\n")
@@ -245,7 +274,8 @@ def _folder(release: Release) -> Path:
         digest.update(str(sys.implementation.cache_tag).encode())
     for path in [*release.sources, *release.locks]:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    name = f"{release.client}-{release.version}-{digest.hexdigest()[:12]}"
+    built = release.client if release.language == "go" else release.source.name
+    name = f"{built}-{release.version}-{digest.hexdigest()[:12]}"
     return cache_folder() / "guests" / name
 
 
@@ -253,7 +283,8 @@ def _build(release: Release, made: Path) -> None:
     made.mkdir()
     match release.language:
         case "go":
-            _go(release, "build", "-trimpath", "-o", str(made / _GUEST))
+            tags = [f"-tags={_CONSUMER}"] if release.has_consumer_protocol else []
+            _go(release, "build", "-trimpath", *tags, "-o", str(made / _GUEST))
         case "javascript":
             for path in [*release.sources, *release.locks]:
                 shutil.copy(path, made)
@@ -271,12 +302,12 @@ def _build(release: Release, made: Path) -> None:
 
 
 def _go(release: Release, command: str, *arguments: str) -> None:
-    package = [] if command == "get" else [f"./{release.client}"]
+    package = [] if command == "get" else [f"./{release.source.name}"]
     _said(
         ["go", command, f"-modfile={release.locks[0]}", *arguments, *package],
         release,
         cwd=GUESTS / release.language,
-        extra={"CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
+        extra={"CGO_ENABLED": str(int(GCC in release.tools)), "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
     )
 
 

@@ -34,6 +34,9 @@ var (
 	}
 )
 
+// ofProtocol has what is set for the protocol of the group: consumer.go for KIP-848's.
+var ofProtocol []kgo.Opt
+
 var refusals = []error{
 	kerr.IllegalGeneration, kerr.UnknownMemberID, kerr.RebalanceInProgress, kerr.FencedInstanceID,
 	kerr.StaleMemberEpoch,
@@ -69,6 +72,7 @@ func open(asked lines.Open) (lines.Guest, error) {
 		kgo.OnPartitionsAssigned(g.onAssigned),
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, now)),
 	}
+	options = append(options, ofProtocol...)
 	if asked.IsExplicit() {
 		options = append(options, kgo.DisableAutoCommit(), kgo.OnPartitionsRevoked(g.onRevoked))
 	}

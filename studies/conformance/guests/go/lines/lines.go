@@ -109,7 +109,8 @@ type response struct {
 
 // Serve responds to requests until close, or until the end of the input.
 //
-// The module is the client's, whose version is that of which this program was built.
+// The module is the client's, whose version is that of which this program was built. The major version
+// at the end of its path is no part of the client's name.
 func Serve(module string, open func(Open) (Guest, error)) {
 	input, output := bufio.NewReader(os.Stdin), json.NewEncoder(os.Stdout)
 	output.SetEscapeHTML(false)
@@ -129,7 +130,7 @@ func Serve(module string, open func(Open) (Guest, error)) {
 		said := response{ID: asked.ID}
 		switch {
 		case asked.Do == "open":
-			said.Client, said.Version = path.Base(module), version(module)
+			said.Client, said.Version = path.Base(strings.TrimSuffix(module, "/v2")), version(module)
 			guest, err = open(asked.Open)
 		case guest == nil:
 			err = &Error{Name: "NotOpen", Message: asked.Do}

@@ -5,14 +5,17 @@
 // A message has the leader epoch of its batch; what is committed has that of the metadata, which the
 // stream's event of commits shows. Automatic commits are those of `autocommit: true`, its default:
 // after each fetch, of what the application has yet to read, too.
+// With the argument `consumer` its group uses KIP-848's protocol: an assignment is then no event, and
+// is compared with the one of the poll before.
 
 import { Consumer, FetchIsolationLevels } from '@platformatic/kafka'
 import { Failure, RECORDS_MAX, log, requireKnown, serve } from './lines.mjs'
 
 const SETTINGS = [
   'sessionTimeout', 'rebalanceTimeout', 'heartbeatInterval', 'autocommit', 'maxWaitTime',
-  'metadataMaxAge', 'groupProtocol',
+  'metadataMaxAge',
 ]
+const isConsumerProtocol = process.argv[2] === 'consumer'
 const FALLBACKS = { earliest: 'earliest', latest: 'latest', none: 'fail' }
 const REFUSALS = [
   'ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'REBALANCE_IN_PROGRESS', 'FENCED_INSTANCE_ID',
@@ -24,6 +27,7 @@ class Guest {
   #stream
   #options
   #rebalanced = false
+  #assigned = []
   #failures = []
   #last = new Map()
   #done = new WeakSet()
@@ -36,6 +40,7 @@ class Guest {
       groupId: group,
       clientId: member,
       bootstrapBrokers: bootstrap.split(','),
+      groupProtocol: isConsumerProtocol ? 'consumer' : 'classic',
       ...settings,
     })
     this.#consumer.on('consumer:group:join', () => {
@@ -109,10 +114,17 @@ class Guest {
       return { partition, offset, epoch: leaderEpoch, value: value?.toString() ?? '' }
     })
     const [mine] = this.#consumer.assignments ?? []
-    const rebalanced = this.#rebalanced
-    this.#rebalanced = false
     const assigned = mine?.partitions ?? []
+    const rebalanced = isConsumerProtocol ? this.#assignedAnew(assigned) : this.#rebalanced
+    this.#rebalanced = false
     return { records, assigned, positions: this.#positions(stream, assigned), rebalanced }
+  }
+
+  #assignedAnew(assigned) {
+    const before = this.#assigned
+    this.#assigned = [...assigned]
+    for (const one of before) if (!assigned.includes(one)) this.#last.delete(one)
+    return assigned.filter(one => !before.includes(one))
   }
 
   #positions(stream, assigned) {

@@ -1,4 +1,7 @@
-"""A guest of librdkafka through confluent-kafka, which needs nothing else (docs/guests.md)."""
+"""A guest of librdkafka through confluent-kafka, which needs nothing else (docs/guests.md).
+
+With the argument `consumer` its group uses KIP-848's protocol.
+"""
 
 import json
 import sys
@@ -6,6 +9,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition, libversion
 
+PROTOCOL = "consumer" if sys.argv[1:] == ["consumer"] else "classic"
 RECORDS_MAX = 500
 AT_END = KafkaError._PARTITION_EOF
 HANDLED = (
@@ -21,6 +25,7 @@ HANDLED = (
 REFUSED = (
     KafkaError.ILLEGAL_GENERATION,
     KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.STALE_MEMBER_EPOCH,
     KafkaError.UNKNOWN_MEMBER_ID,
 )
 """By the group: the commit surely was not stored."""
@@ -35,6 +40,7 @@ class Guest:
         settings = {
             "bootstrap.servers": request["bootstrap"],
             "group.id": request["group"],
+            "group.protocol": PROTOCOL,
             "client.id": request["member"],
             "auto.offset.reset": request["reset"].replace("none", "error"),
             "isolation.level": request["isolation"],
