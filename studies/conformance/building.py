@@ -2,9 +2,10 @@
 
 A guest is one source for each client, and a lock for each release: a `go.mod` with its `go.sum`, a
 `package.json` with its lock, or a list of Python packages with their hashes. None names a registry.
-What is built is a folder in the cache, where Kafka's jars are, too. A client with a
-`features-consumer.yml` is another one, too, of the same source and locks: `franz-go-consumer`, whose
-groups use KIP-848's protocol.
+What is built is a folder in the cache, where Kafka's jars are, too.
+
+A client that has a `features-consumer.yml` is also built as another one, `franz-go-consumer`, from
+the same source and locks: its groups use KIP-848's protocol.
 
 `python -m studies.conformance.building [RELEASE...]` builds them and prints the command of each, or
 why it can't be built. `... --lock RELEASE...` makes locks.
@@ -307,7 +308,11 @@ def _go(release: Release, command: str, *arguments: str) -> None:
         ["go", command, f"-modfile={release.locks[0]}", *arguments, *package],
         release,
         cwd=GUESTS / release.language,
-        extra={"CGO_ENABLED": str(int(GCC in release.tools)), "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
+        extra={
+            "CGO_ENABLED": str(int(GCC in release.tools)),
+            "GOTOOLCHAIN": "local",
+            "GOFLAGS": "-buildvcs=false",
+        },
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cluster import toolchains
-from cluster.toolchains import GO, problem_of
+from cluster.toolchains import GCC, GO, problem_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError
 from studies.conformance import building
 from studies.conformance.building import (
@@ -17,6 +17,7 @@ from studies.conformance.building import (
     Release,
     clients,
     ensure,
+    problem,
     release_of,
     releases,
     releases_of,
@@ -63,7 +64,9 @@ def test_a_features_file_says_what_its_guest_does(client: str) -> None:
     assert all(claim["document"] for claim in features.get("claims", {}).values())
     source = next(path for path in release.sources if path.parent == release.source).read_text()
     assert ("none" in features["resets"]) == ("Unsupported" not in source)
-    assert (features["level"] == "positions") == bool(re.search(r"positions\W*(: |= )", source.lower()))
+    assert (features["level"] == "positions") == bool(
+        re.search(r"positions\W*(: |= )", source.lower())
+    )
 
 
 def test_a_release_is_named_with_its_version_or_is_the_newest() -> None:
@@ -83,6 +86,20 @@ def test_a_missing_toolchain_is_named_with_what_it_costs(monkeypatch: pytest.Mon
     assert problem_of(GO, "1.10.0") is not None
     monkeypatch.setattr(toolchains, "version_of", lambda _: "1.10.0")
     assert problem_of(GO, "1.9.7") is None
+
+
+def test_librdkafka_in_go_needs_gcc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toolchains, "version_of", lambda tool: None if tool is GCC else "99.0")
+    with pytest.raises(PrerequisiteError, match=r"confluent-kafka-go@.*: gcc is not .* not eval"):
+        ensure(release_of("confluent-kafka-go"))
+    assert problem(release_of("franz-go")) is None
+
+
+def test_groups_of_kip_848_have_the_source_and_locks_of_their_client() -> None:
+    consumer, classic = release_of("franz-go-consumer"), release_of("franz-go")
+    assert (consumer.sources, consumer.locks) == (classic.sources, classic.locks)
+    assert consumer.features != classic.features
+    assert "1.21.7" not in {one.version for one in releases_of("franz-go-consumer")}
 
 
 @pytest.fixture
