@@ -1,4 +1,4 @@
-"""What clients in other languages are built and run with: Go with gcc, and Node with npm."""
+"""What clients in other languages are built and run with: Go, Node with npm, and compilers."""
 
 import re
 import shutil
@@ -20,6 +20,7 @@ class Tool:
         language: in which the clients are that need it.
         minimum: the oldest version that all of them can be built and run with.
         package: that has it, on Debian.
+        part: of the program, that it prints its version with; empty: the program itself.
     """
 
     program: str
@@ -27,13 +28,30 @@ class Tool:
     language: str
     minimum: str
     package: str
+    part: str = ""
+
+    @property
+    def named(self) -> str:
+        """What it is called in messages."""
+        return self.part or self.program
 
 
 GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
 GCC = Tool("gcc", ("--version",), "Go with parts in C", "9.0.0", "gcc")
+GXX = Tool("g++", ("--version",), "JavaScript with parts in C++", "10.0.0", "g++")
+MAKE = Tool("make", ("--version",), GXX.language, "4.0", "make")
 NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
 NPM = Tool("npm", ("--version",), "JavaScript", "9.0.0", "npm")
-TOOLS = (GO, GCC, NODE, NPM)
+_HEADER = "require('path').resolve(process.execPath, '../../include/node/node.h')"
+NODE_HEADERS = Tool(
+    "node",
+    ("-p", f"require('fs').readFileSync({_HEADER}) && process.version"),
+    GXX.language,
+    NODE.minimum,
+    "libnode-dev",
+    "headers of node",
+)
+TOOLS = (GO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
 
 
 @cache
@@ -67,7 +85,7 @@ def problem_of(tool: Tool, minimum: str | None = None) -> str | None:
         return None
     lacking = "is not on this machine" if found is None else f"is {found} here"
     return (
-        f"{tool.program} {lacking}: install {tool.program} {needed} or newer (Debian: apt-get "
+        f"{tool.named} {lacking}: install {tool.named} {needed} or newer (Debian: apt-get "
         f"install {tool.package}, if that is new enough), or clients in {tool.language} are not "
         "evaluable"
     )

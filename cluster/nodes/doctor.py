@@ -128,7 +128,7 @@ def _toolchains() -> list[Finding]:
     problems = {tool: problem_of(tool) for tool in TOOLS}
     return [
         Finding(
-            tool.program,
+            tool.named,
             is_good=problem is None,
             detail=f"{version_of(tool) or 'none'}, for clients in {tool.language}",
             fix=problem or "",

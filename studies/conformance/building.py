@@ -27,7 +27,17 @@ from typing import Literal
 from packaging.version import Version
 
 from cluster.made import made_once
-from cluster.toolchains import GCC, GO, NODE, NPM, Tool, problem_of
+from cluster.toolchains import (
+    GCC,
+    GO,
+    GXX,
+    MAKE,
+    NODE,
+    NODE_HEADERS,
+    NPM,
+    Tool,
+    problem_of,
+)
 from contract.cache import cache_folder
 from contract.errors import DistributionError, FencepostError, PrerequisiteError, UsageError
 from contract.nearest import lacking
@@ -47,7 +57,10 @@ _TOOLS: Mapping[Language, tuple[Tool, ...]] = {
     "javascript": (NODE, NPM),
     "python": (),
 }
-_TOOLS_OF: Mapping[str, tuple[Tool, ...]] = {"confluent-kafka-go": (GCC,)}
+_TOOLS_OF: Mapping[str, tuple[Tool, ...]] = {
+    "confluent-kafka-go": (GCC,),
+    "confluentinc-kafka-javascript": (NODE_HEADERS, GXX, MAKE),
+}
 """What single clients need beside these."""
 _MODULES = {
     "franz-go": "github.com/twmb/franz-go",
@@ -58,6 +71,7 @@ _MODULES = {
     "aiokafka": "aiokafka",
     "confluent-kafka": "confluent-kafka",
     "confluent-kafka-go": "github.com/confluentinc/confluent-kafka-go/v2",
+    "confluentinc-kafka-javascript": "@confluentinc/kafka-javascript",
 }
 """What a client's folder is called in its registry."""
 _NODE_OF_NPM = ("linux-x64", "linux-arm64")
@@ -292,6 +306,8 @@ def _build(release: Release, made: Path) -> None:
             command = ["npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
             command += ["--loglevel=error"]
             _said(command, release, cwd=made)
+            if GXX in release.tools:
+                _compile(release, made)
         case "python":
             command = python("pip", "install", "--quiet", "--disable-pip-version-check")
             command += ["--no-deps", "--require-hashes", "--only-binary=:all:"]
@@ -300,6 +316,25 @@ def _build(release: Release, made: Path) -> None:
             for path in release.sources:
                 shutil.copy(path, made)
     (made / _MADE).write_text(json.dumps(dict(_hashes(made))))
+
+
+def _compile(release: Release, made: Path) -> None:
+    """Compile the C++ part of a package by its own script, and remove what the guest does not load.
+
+    The script would load the part from another host than the registry, or the sources of OpenSSL
+    and others, which its `CKJS_LINKING` replaces by the machine's.
+    """
+    node = Path(shutil.which(NODE.program) or NODE.program).resolve()
+    extra = {
+        "CKJS_LINKING": "dynamic",
+        "MAKEFLAGS": f"--max-load={os.cpu_count()}",
+        "npm_config_build_from_source": "true",
+        "npm_config_nodedir": str(node.parents[1]),
+    }
+    _said(["npm", "rebuild", release.module], release, cwd=made, extra=extra)
+    package = made / "node_modules" / release.module
+    shutil.rmtree(package / "deps")
+    shutil.rmtree(package / "build" / "Release" / "obj.target")
 
 
 def _go(release: Release, command: str, *arguments: str) -> None:
