@@ -14,6 +14,7 @@ from tests.exam.history import (
     VIOLATION,
     History,
     asks,
+    asks_each,
 )
 from tests.exam.scenes import NEW, killed, returned, started, written
 
@@ -296,6 +297,27 @@ def other_branch_is_truncated(h: History) -> None:
 )
 def offsets_are_taken_a_third_time(h: History) -> None:
     _parted(h, reached=120)
+
+
+@asks_each(
+    "A member reads 100 to 149 of epoch 1. Epoch 3 has those of epoch 0 again. 150 is committed with"
+    " epoch 0",
+    source="OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record before; docs/findings.md, "
+    "clock bound",
+    check="committed_epoch_stale",
+    cases={
+        "before the election: the log has a record of epoch 1 there.": (VIOLATION, {"at": 36}),
+        "two seconds after it: clients may not have heard of it.": (UNDECIDED, {"at": 45}),
+        "ten seconds after it: the log has a record of epoch 0 there.": (NONE, {"at": 53}),
+    },
+)
+def epoch_of_what_came_back_is_committed(h: History, *, at: float) -> None:
+    _parted(h)
+    h.group()
+    started(h, 0, at=31, fresh=True)
+    h.polled(0, 99, at=32)
+    h.polled(100, 149, at=32.5, epoch=1, sequence=100 + NEW)
+    h.commit(150, 0, at=at, record_epoch=1)
 
 
 def _reads_first(h: History) -> None:
