@@ -6,13 +6,13 @@ explanation: An epoch is over when the controller elects a leader under a newer 
   end of its epoch in the surviving log.
 permitted: >-
   the record was acknowledged with acks=0 or acks=1, or the new leader has it: a leader learns of
-  the election only later; or the record was served, and the election permits the loss.
+  the election only later; or the election permits the loss: all in sync were the old leader's.
 undecided: >-
   the record was acknowledged with acks=all and is lost, and: it was acknowledged no more than the
   clock bound after the end of its epoch, or its offset is below the log start, or no source
   reports its epoch; or the record was served, and an election is not known.
 evaluates: every acknowledged record.
-source: AlterPartition needs the controller, so a deposed leader can't commit alone.
+source: AlterPartition needs the controller, so a deposed leader can't commit without those in sync.
 needs: [sends, leaderships, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from acknowledged_sends
 exercised: leader_changes
@@ -32,6 +32,11 @@ cases:
   cause: >-
     {records} records were acknowledged (acks={acks}) by broker {broker} under epoch {epoch}, up to
     {seconds_after:.3f} s after epoch {newer_epoch} began; {proof}
+- permitted: accepted_by_zombie
+  when: reason = 'election'
+  cause: >-
+    {records} records were acknowledged (acks={acks}) by broker {broker} under epoch {epoch}, up to
+    {seconds_after:.3f} s after epoch {newer_epoch} began; {proof}; {permits}
 - violation: accepted_by_zombie
   undecided_if: reason = 'unsure'
   cause: >-
@@ -67,24 +72,35 @@ lost as (
   from lost_acknowledged
   where answered_micros is not null
 ),
+succeeded as (
+  select topic, partition, acknowledged_epoch, min_by(permits, epoch) as permits
+  from (select distinct topic, partition, acknowledged_epoch from lost)
+  join present_elections using (topic, partition)
+  where epoch > acknowledged_epoch
+  group by all
+),
 accepted as (
   select topic, partition, offset, last_offset, acks, producer, answered_micros, known_by,
-    truncated_to, acknowledged_epoch as epoch, acknowledged_by as broker, newer_epoch, until_micros,
+    truncated_to, permits, acknowledged_epoch as epoch, acknowledged_by as broker, newer_epoch,
+    until_micros,
     case
       when coalesce(known_by, 'guess') = 'guess' then if(acks = 'all' and not is_below_log_start
         and first_end <= answered_micros + :clock_micros, 'unknown epoch', null)
       when acks != 'all' then if(is_after and not is_close, 'acks', null)
+      when is_after and permits is not null and not is_close then 'election'
       when is_after then if(is_close or is_below_log_start, 'unsure', 'lost')
     end as reason
   from lost join first_ends using (topic, partition)
+  left join succeeded using (topic, partition, acknowledged_epoch)
   union all
   select topic, partition, offset, last_offset, acks, producer, answered_micros, 'survived', null,
-    epoch, broker, newer_epoch, until_micros, 'survived'
+    null, epoch, broker, newer_epoch, until_micros, 'survived'
   from survived_late
 ),
 judged as (
   select topic, partition, offset, last_offset, acks, producer, answered_micros, known_by,
-    truncated_to, reason, 'accepted_by_zombie' as kind,
+    truncated_to, reason, if(reason = 'election', permits, null) as permits,
+    'accepted_by_zombie' as kind,
     if(known_by = 'guess', null, epoch) as epoch,
     if(known_by = 'guess', null, broker) as broker,
     if(known_by = 'guess', null, newer_epoch) as newer_epoch,
@@ -99,7 +115,7 @@ accepted_by_zombies as (
       else 'they are not in the surviving log'
     end as proof
   from {{ spans("judged",
-    "topic, partition, kind, reason, acks, epoch, broker, newer_epoch, known_by, truncated_to",
+    "topic, partition, kind, reason, permits, acks, epoch, broker, newer_epoch, known_by, truncated_to",
     "min(answered_micros) as at, max(micros_after) / " ~ micros_per_second ~ " as seconds_after,
     min(producer) as producer,") }}
 ),

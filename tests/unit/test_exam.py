@@ -33,13 +33,13 @@ from tests.exam.agreement import judge as judge_all
 from tests.exam.exam import Exam, Said, is_right, questions, said_alone, written
 from tests.exam.history import NONE, NOT_EVALUABLE, Question, expectations
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
 ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.extended)]
-"""Spark compiles each statement for itself: three minutes of CPU time, whatever the rows."""
+"""Spark compiles each statement for itself: six minutes of CPU time, whatever the rows."""
 
 OfExam = Callable[[str], dict[str, Judged]]
 Outcome = tuple[str, str, str]

@@ -300,10 +300,10 @@ def offsets_are_taken_a_third_time(h: History) -> None:
 
 
 @asks_each(
-    "A member reads 100 to 149 of epoch 1. Epoch 3 has those of epoch 0 again. 150 is committed with"
-    " epoch 0",
-    source="OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record before; docs/findings.md, "
-    "clock bound",
+    "A member reads 100 to 149 of epoch 1. Epoch 3 has those of epoch 0 again. 150 is committed "
+    "with epoch 0",
+    source="OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record before; KIP-320: a "
+    "client hears of an election later",
     check="committed_epoch_stale",
     cases={
         "before the election: the log has a record of epoch 1 there.": (VIOLATION, {"at": 36}),

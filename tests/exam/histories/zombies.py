@@ -1,5 +1,7 @@
 """Histories about a leader that was cut off and goes on acknowledging."""
 
+from typing import Any
+
 from tests.exam.histories.late_commits import NOT_REPORTED
 from tests.exam.history import (
     NONE,
@@ -46,9 +48,37 @@ def zombie_acknowledges_with_acks_all(h: History) -> None:
     zombie(h, acks="all")
 
 
-def zombie(h: History, *, acks: str) -> None:
-    """Broker 1 is cut from its peers at 10 s, acknowledges 110 to 159, and heals at 30 s."""
-    written(h, 110, min_insync=1)
+@asks_each(
+    "Broker 1 was alone in sync when it was cut off, and acknowledges acks=all records after the "
+    "unclean election of broker 2,",
+    source="Kafka's documentation, min.insync.replicas, unclean.leader.election.enable: a leader "
+    "that is alone in sync acknowledges by itself, and the election may lose what it has",
+    check="served_under_fenced_epoch",
+    cases={
+        "which the topic allows.": (f"{PERMITTED}: accepted_by_zombie", {}),
+        "which the topic allows; nobody leads for a second.": (
+            f"{PERMITTED}: accepted_by_zombie",
+            {"waits": True},
+        ),
+        "which the topic does not allow.": (VIOLATION, {"configured": False}),
+    },
+)
+def zombie_that_is_alone_in_sync(
+    h: History, *, waits: bool = False, configured: bool = True
+) -> None:
+    zombie(h, acks="all", alone=True, waits=waits, unclean_election=configured)
+
+
+def zombie(
+    h: History, *, acks: str, alone: bool = False, waits: bool = False, **topic: Any
+) -> None:
+    """Broker 1 is cut from its peers at 10 s, acknowledges 110 to 159, and heals at 30 s.
+
+    alone: broker 2 has left the replicas in sync before. waits: there is no leader for a second.
+    """
+    written(h, 110, min_insync=1, **topic)
+    if alone:
+        h.led(1, 0, at=5, isr=[1])
     h.fault(
         "cut",
         h.on_broker(1),
@@ -58,17 +88,21 @@ def zombie(h: History, *, acks: str) -> None:
         healed=30,
     )
     h.registered(1, at=12.9, is_fenced=True)
-    h.led(2, 1, at=13, isr=[2], starts=110)
-    h.sampled(2, at=15, end=110, epoch=1, isr=[2])
+    if waits:
+        h.led(-1, 1, at=12.9, isr=[1])
+    epoch = 2 if waits else 1
+    h.led(2, epoch, at=13, isr=[2], starts=110)
+    h.sampled(2, at=15, end=110, epoch=epoch, isr=[2])
     h.sent(110, 159, at=16, acks=acks)
     h.sent(110, 179, at=20, sequence=110 + NEW)
-    h.sampled(2, at=21, end=180, epoch=1, isr=[2])
+    h.sampled(2, at=21, end=180, epoch=epoch, isr=[2])
     h.cut(1, 110, 159, 0, at=29)
     h.registered(1, at=30, is_fenced=False, broker_epoch=2)
     h.truncated(1, 110, at=31)
-    h.led(2, 1, at=35, isr=[2, 1])
-    h.sampled(2, at=40, end=180, epoch=1, isr=[2, 1])
-    copies(h, (1, 2), (0, 109, 0), (110, 179, 1), sequences={110: 110 + NEW}, high_watermark=180)
+    h.led(2, epoch, at=35, isr=[2, 1])
+    h.sampled(2, at=40, end=180, epoch=epoch, isr=[2, 1])
+    spans = [(0, 109, 0), (110, 179, epoch)]
+    copies(h, (1, 2), *spans, sequences={110: 110 + NEW}, high_watermark=180)
 
 
 @asks_each(
