@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 import pyarrow as pa
@@ -33,6 +34,8 @@ from contract.uris import place
 from contract.verdicts import CheckVerdict
 
 _KEYS = ("night", "scenario", "run")
+_KEY_BYTES_MAX = 200
+"""A key is the name of a folder, of which a file system takes 255 bytes, the key's name among them."""
 _PLAN, _PLAN_FILE = "plan", "random.json"
 """The parameter that names the file of a plan, and the plan in the run's folder."""
 _CAME_TO = (CheckVerdict.HOLDS, CheckVerdict.PERMITTED, CheckVerdict.VIOLATED)
@@ -233,7 +236,21 @@ def _planned(where: str) -> tuple[str, str] | None:
     return next(((night.suite, str(run.expect)) for run in mine), None)
 
 
-def _keys(scenario: str, where: str) -> tuple[str, str, str]:
+def _keys(scenario: str, where: str) -> tuple[str, ...]:
+    """Night, scenario and run, each as the name of a folder can have it."""
+    return tuple(_shortened(key) for key in _place_of(scenario, where))
+
+
+def _shortened(key: str) -> str:
+    """Spark escapes a key in the name of its folder (`ExternalCatalogUtils.escapePathName`)."""
+    escaped = quote(key, safe=" ,@")
+    if len(escaped) <= _KEY_BYTES_MAX:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    return f"{escaped[: _KEY_BYTES_MAX // 2].replace('%', '-')}-{digest[:12]}"
+
+
+def _place_of(scenario: str, where: str) -> tuple[str, str, str]:
     """Night, scenario and run: by the night, else the session, else the folder above."""
     path = place(where)
     if isinstance(path, Path):

@@ -119,8 +119,11 @@ def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) 
     assert "Traceback" not in ended.stderr
 
 
-def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(tmp_path: Path) -> None:
-    folder = history(tmp_path / "night 1" / "run", 1)
+@pytest.mark.parametrize("name", ["run", "run " + "[ü]" * 50], ids=["short", "long"])
+def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(
+    name: str, tmp_path: Path
+) -> None:
+    folder = history(tmp_path / "night 1" / name, 1)
     (tmp_path / STORE_FOLDER).mkdir()
     command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
     for engine in ("duckdb", "auto"):
