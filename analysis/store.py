@@ -35,7 +35,7 @@ from contract.verdicts import CheckVerdict
 
 _KEYS = ("night", "scenario", "run")
 _KEY_BYTES_MAX = 200
-"""A key is the name of a folder, of which a file system takes 255 bytes, the key's name among them."""
+"""A key and its value are the name of a folder, of which a file system takes 255 bytes."""
 _PLAN, _PLAN_FILE = "plan", "random.json"
 """The parameter that names the file of a plan, and the plan in the run's folder."""
 _CAME_TO = (CheckVerdict.HOLDS, CheckVerdict.PERMITTED, CheckVerdict.VIOLATED)
