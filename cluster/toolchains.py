@@ -40,6 +40,7 @@ GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
 GCC = Tool("gcc", ("--version",), "Go with parts in C", "9.0.0", "gcc")
 GXX = Tool("g++", ("--version",), "JavaScript with parts in C++", "10.0.0", "g++")
 MAKE = Tool("make", ("--version",), GXX.language, "4.0", "make")
+JAVAC = Tool("javac", ("-version",), "Java", "17.0.0", "openjdk-17-jdk-headless")
 NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
 NPM = Tool("npm", ("--version",), "JavaScript", "9.0.0", "npm")
 _HEADER = "require('path').resolve(process.execPath, '../../include/node/node.h')"
@@ -51,7 +52,7 @@ NODE_HEADERS = Tool(
     "libnode-dev",
     "headers of node",
 )
-TOOLS = (GO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
+TOOLS = (GO, GCC, JAVAC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
 
 
 @cache

@@ -51,6 +51,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     resets: its reset policies, the default first.
     isolations: its isolation levels, the default first; empty: read_uncommitted.
     shares: the library that it has in common with other rows; empty: none.
+    framework: whether it reads and commits by its own manner; its row is in a table of these.
     claims: by name of CLAIMS.
     """
 
@@ -61,6 +62,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     resets: Annotated[list[ResetPolicy], msgspec.Meta(min_length=1)]
     isolations: list[Isolation] = []
     shares: str = ""
+    framework: bool = False
     claims: dict[str, Claim] = {}
 
     def readers(self, client: str, *, is_plainest: bool = False) -> list[Reader]:

@@ -11,6 +11,9 @@ about: |
   between, or a member that had been delivered it was asked to commit and was closed after the
   hazard; and the surviving log has it.
 
+  A group of the level `delivers` stores no commits. It is prepared without one, and a record that it
+  was delivered before the final read is repeated by a delivery in it.
+
   Some clients have no position until a record comes: of a member that was opened at the log end
   none is known. It was at the log end if its group had committed all that was written by then.
 subject: conformance
@@ -22,7 +25,10 @@ columns: |
   skipped bigint: records of the log that its position passed, and that it was never delivered
   repeated bigint: records that it was delivered again
 */
-with final_reads as (
+with without_commits as (
+  select group from planned_groups where level = 'delivers'
+),
+final_reads as (
   select min(began_micros) as resumed_micros from phases where stage = 'final read'
 ),
 moments as (
@@ -111,7 +117,8 @@ at_rest as (
 ),
 lacking as (
   select distinct group, true as is_lacking
-  from reached left join stored using (group, topic, partition)
+  from reached left anti join without_commits using (group)
+  left join stored using (group, topic, partition)
   where coalesce(committed < position, true)
 ),
 -- Who shows no position may show no leader epochs either, so `never_delivered` can't place it.
@@ -148,6 +155,10 @@ again as (
   select group, topic, partition, offset, records, value
   from repeated_slices join closings using (group)
   where first_micros < closed_micros and last_micros > closed_micros
+  union
+  select group, topic, partition, offset, records, value
+  from repeated_slices left semi join without_commits using (group) cross join final_reads
+  where first_micros < resumed_micros and last_micros >= resumed_micros
 ),
 returned as (
   select group, sum(records) as repeated

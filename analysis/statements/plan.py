@@ -25,7 +25,15 @@ PLANNED = {
         {
             **{
                 name: pa.string()
-                for name in ("group", "client", "commit_epoch", "reset", "isolation", "manner")
+                for name in (
+                    "group",
+                    "client",
+                    "commit_epoch",
+                    "reset",
+                    "isolation",
+                    "manner",
+                    "level",
+                )
             },
             "is_by_client": pa.bool_(),
             "is_static": pa.bool_(),

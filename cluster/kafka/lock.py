@@ -102,17 +102,25 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
         DistributionError: there is none, or a line of it is invalid.
     """
     path = path_of_lock(f"kafka-{version}", folder)
-    try:
-        lines = path.read_text().splitlines()
-    except FileNotFoundError:
+    if not path.exists():
         raise DistributionError(
             f"Kafka {version} has no lock file; there are {', '.join(locked_versions(folder))}. "
             f"Make one with: fencepost kafka lock {version}"
-        ) from None
+        )
+    return Lock(version, tuple(artifacts_of(path)))
+
+
+def artifacts_of(path: Path) -> list[Artifact]:
+    """The jars of a lock file.
+
+    Raises:
+        DistributionError: it can't be read, or a line of it is invalid.
+    """
+    try:
+        lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DistributionError(f"{path} can't be read: {error}") from error
-    entries = [line for line in lines if line and not line.startswith("#")]
-    return Lock(version, tuple(_artifact(line, path) for line in entries))
+    return [_artifact(line, path) for line in lines if line and not line.startswith("#")]
 
 
 def _artifact(line: str, path: Path) -> Artifact:

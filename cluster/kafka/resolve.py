@@ -3,6 +3,7 @@
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -58,8 +59,8 @@ def make_lock(version: str) -> Lock:
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as name:
         work = Path(name)
         broker = ("org.apache.kafka", _BROKER, version)
-        binding = _log_binding(_resolved([broker], work / "bare"))
-        artifacts = _resolved([broker, binding], work / "logging")
+        binding = _log_binding(resolved([broker], work / "bare"))
+        artifacts = resolved([broker, binding], work / "logging")
     return Lock(version, tuple(artifacts))
 
 
@@ -74,7 +75,16 @@ def _log_binding(artifacts: list[Artifact]) -> Module:
     )
 
 
-def _resolved(modules: list[Module], work: Path) -> list[Artifact]:
+def resolved(modules: Sequence[Module], work: Path) -> list[Artifact]:
+    """Return the jars of modules and of what they need at run time, downloaded and hashed.
+
+    Args:
+        modules: group, name and version of each.
+        work: a folder that does not exist; the cache of the resolver is beside it.
+
+    Raises:
+        DistributionError: a module does not exist, or the resolver failed; shows its output.
+    """
     jars = work / "jars"
     said = _resolve(modules, work, jars)
     artifacts = [_artifact(path, jars) for path in sorted(jars.rglob("*.jar"))]
@@ -86,7 +96,7 @@ def _resolved(modules: list[Module], work: Path) -> list[Artifact]:
     return artifacts
 
 
-def _resolve(modules: list[Module], work: Path, jars: Path) -> str:
+def _resolve(modules: Sequence[Module], work: Path, jars: Path) -> str:
     work.mkdir()
     module = work / "ivy.xml"
     module.write_text(

@@ -149,6 +149,7 @@ class Plays:
         self._killed_seconds = killed_seconds
         self._shows_all = False
         self._commits = False
+        self._commit_way = "explicit"
         self._opened: Counter[str] = Counter()
 
     def carry_out(self, names: Collection[str] = PLAYS) -> None:
@@ -206,7 +207,8 @@ class Plays:
         self._close(second)
         found = self._stored(second.group)
         why = f"was not asked to commit, and the coordinator has {found}, before {stored or {}}"
-        self._trial.judges("explicit", "" if found == (stored or {}) else why)
+        if self._commit_way == "explicit":
+            self._trial.judges("explicit", "" if found == (stored or {}) else why)
 
     def _shares(self) -> None:
         """A second member joins the group, and leaves it."""
@@ -337,13 +339,13 @@ class Plays:
             "topic": TOPIC,
             "reset": "earliest",
             "isolation": "read_uncommitted",
-            "commit": "explicit",
+            "commit": self._commit_way,
             "settings": {},
             **others,
         }
 
     def _open(self, name: str, *, feature: str = "", rule: str = "", **others: Any) -> Reader:
-        """Start a guest and open its consumer.
+        """Start a guest and open its consumer; one without explicit commits gets automatic ones.
 
         Args:
             name: of the member.
@@ -354,11 +356,13 @@ class Plays:
         Raises:
             PlayEndedError: it did not open.
         """
-        self._worker.call(GuestRole.start_guest(name, self._arguments))
-        fields = self._opening(name, **others)
-        response = self._ask([name], "open", rule=rule, **fields)[name].response
-        if response is None:
-            raise PlayEndedError
+        response = self._opened_by(name, rule, others)
+        if response.error is not None and not feature and self._commit_way == "explicit":
+            explicit, self._commit_way = response.error, "automatic"
+            self._worker.call(GuestRole.kill_guest(name))
+            response = self._opened_by(name, rule, others)
+            if response.error is None:
+                self._trial.lacks["explicit commits"] = f"{explicit.name}: {explicit.message}"
         if (error := response.error) is not None:
             said = f"{error.name}: {error.message}"
             if feature:
@@ -372,6 +376,14 @@ class Plays:
         reader = Reader(name)
         self._opened[reader.group] += 1
         return reader
+
+    def _opened_by(self, name: str, rule: str, others: dict[str, Any]) -> Response:
+        self._worker.call(GuestRole.start_guest(name, self._arguments))
+        fields = self._opening(name, **others)
+        response = self._ask([name], "open", rule=rule, **fields)[name].response
+        if response is None:
+            raise PlayEndedError
+        return response
 
     def _ask(
         self, names: Sequence[str], do: str, *, rule: str = "", **fields: Any

@@ -19,12 +19,17 @@ from studies.conformance import page, rows
 from studies.conformance.rows import Row
 from studies.conformance.suite import Wanted, carry_out
 
+FRAMEWORKS = "frameworks"
+"""The newest release of each, as `--rows`."""
+
 
 def main() -> None:
     """Run what is due, and keep the cells."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", type=Path, default=Path("results"))
-    parser.add_argument("--rows", default="", help="by default the newest release of each client")
+    parser.add_argument(
+        "--rows", default="", help="by default the newest release of each client; `frameworks`"
+    )
     parser.add_argument("--hazards", default=",".join(QUICK))
     parser.add_argument("--stories", type=int, default=1, help="of each client and hazard")
     parser.add_argument("--kafka", default=DEFAULT_KAFKA)
@@ -52,11 +57,15 @@ def main() -> None:
 def chosen(names: str) -> list[Row]:
     """Return the rows of names that are joined by commas; without one the newest of each client.
 
+    `frameworks` are those of the second table.
+
     Raises:
         UsageError: there is none of a name.
     """
     if not names:
         return rows.newest()
+    if names == FRAMEWORKS:
+        return rows.frameworks()
     known = {row.name: row for row in rows.every()}
     for name in names.split(","):
         if name not in known:

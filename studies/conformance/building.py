@@ -1,7 +1,8 @@
 """Guests of released clients (studies/conformance/guests): their locks, and how they are built.
 
 A guest is one source for each client, and a lock for each release: a `go.mod` with its `go.sum`, a
-`package.json` with its lock, or a list of Python packages with their hashes. None names a registry.
+`package.json` with its lock, or a list of Python packages or of jars with their hashes. None names
+a registry.
 What is built is a folder in the cache, where Kafka's jars are, too.
 
 A client that has a `features-consumer.yml` is also built as another one, `franz-go-consumer`, from
@@ -19,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,11 +28,16 @@ from typing import Literal
 
 from packaging.version import Version
 
+from cluster.java import java_command
+from cluster.kafka.download import download_all, repository_root
+from cluster.kafka.lock import artifacts_of
+from cluster.kafka.resolve import Module, resolved
 from cluster.made import made_once
 from cluster.toolchains import (
     GCC,
     GO,
     GXX,
+    JAVAC,
     MAKE,
     NODE,
     NODE_HEADERS,
@@ -44,16 +51,23 @@ from contract.nearest import lacking
 from contract.python import python
 
 GUESTS = Path(__file__).resolve().parent / "guests"
-Language = Literal["go", "javascript", "python"]
+Language = Literal["go", "java", "javascript", "python"]
 _VERSIONS = "versions"
-_LOCKS: Mapping[Language, str] = {"go": "*.mod", "javascript": "*", "python": "*.lock"}
+_LOCKS: Mapping[Language, str] = {
+    "go": "*.mod",
+    "java": "*.lock",
+    "javascript": "*",
+    "python": "*.lock",
+}
 _LINES: Mapping[Language, str] = {
     "go": "lines/lines.go",
+    "java": "Lines.java",
     "javascript": "lines.mjs",
     "python": "lines.py",
 }
 _TOOLS: Mapping[Language, tuple[Tool, ...]] = {
     "go": (GO,),
+    "java": (JAVAC,),
     "javascript": (NODE, NPM),
     "python": (),
 }
@@ -72,6 +86,10 @@ _MODULES = {
     "confluent-kafka": "confluent-kafka",
     "confluent-kafka-go": "github.com/confluentinc/confluent-kafka-go/v2",
     "confluentinc-kafka-javascript": "@confluentinc/kafka-javascript",
+    "kafka-streams": "org.apache.kafka:kafka-streams",
+    "kafka-connect": "org.apache.kafka:connect-runtime",
+    "spring-kafka": "org.springframework.kafka:spring-kafka",
+    "spark": "org.apache.spark:spark-sql-kafka-0-10_2.13",
 }
 """What a client's folder is called in its registry."""
 _NODE_OF_NPM = ("linux-x64", "linux-arm64")
@@ -81,6 +99,25 @@ _CONSUMER = "consumer"
 """The argument, or the tag of Go's build, of a guest whose group uses KIP-848's protocol."""
 _CONSUMER_SINCE = {"franz-go": "1.22.0"}
 """Clients with earlier locked releases that can't be built so: the first that can."""
+_BESIDE: Mapping[str, tuple[Module, ...]] = {
+    "kafka-streams": (("org.slf4j", "slf4j-simple", "1.7.36"),),
+    "spring-kafka": (
+        ("com.fasterxml.jackson.core", "jackson-databind", "2.21.2"),
+        ("org.slf4j", "slf4j-simple", "1.7.36"),
+    ),
+    "spark": (("org.apache.spark", "spark-sql_2.13", ""),),
+}
+"""Jars that a guest needs and its client does not bring; without a version, that of the client."""
+_JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.nio",
+    "java.util",
+    "sun.nio.ch",
+    "sun.util.calendar",
+)
+"""Packages of Java that Spark needs opened (its `JavaModuleOptions`)."""
 _BUILD_SECONDS = 900
 _SAID_CHARACTERS = 2000
 _MADE = "made.json"
@@ -135,7 +172,7 @@ class Release:
             case "javascript":
                 below = folder / self.version
                 return [below / "package.json", below / "package-lock.json"]
-            case "python":
+            case "java" | "python":
                 return [folder / f"{self.version}.lock"]
 
     @property
@@ -225,6 +262,9 @@ def ensure(release: Release) -> list[str]:
     match release.language:
         case "go":
             return [str(folder / _GUEST)]
+        case "java":
+            opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+            return [java_command(), *_JAVA, *opened, "-cp", f"{folder}/*:{folder}", "Guest"]
         case "javascript":
             return [_node(folder), str(folder / "guest.mjs"), *arguments]
         case "python":
@@ -249,6 +289,13 @@ def make_locks(release: Release) -> None:
             first.write_text(f"module guests\n\ngo 1.24\n\nrequire {module} v{release.version}\n")
             _go(release, "get", f"{module}@v{release.version}")
             _go(release, "build", "-mod=mod", "-o", os.devnull)
+        case "java":
+            group, name = module.split(":")
+            modules = [(group, name, ""), *_BESIDE.get(release.client, ())]
+            modules = [(*module[:2], module[2] or release.version) for module in modules]
+            with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as work:
+                artifacts = resolved(modules, Path(work) / "guest")
+            first.write_text("".join(f"{one}\n" for one in sorted(artifacts)))
         case "javascript":
             first.write_text(_package(release, module))
             _said(
@@ -300,6 +347,15 @@ def _build(release: Release, made: Path) -> None:
         case "go":
             tags = [f"-tags={_CONSUMER}"] if release.has_consumer_protocol else []
             _go(release, "build", "-trimpath", *tags, "-o", str(made / _GUEST))
+        case "java":
+            download_all(
+                artifacts_of(release.locks[0]),
+                repository=repository_root(),
+                folder=made,
+                advance=lambda _: None,
+            )
+            command = ["javac", "--release", "17", "-cp", f"{made}/*", "-d", str(made)]
+            _said([*command, *map(str, release.sources)], release)
         case "javascript":
             for path in [*release.sources, *release.locks]:
                 shutil.copy(path, made)

@@ -1,4 +1,4 @@
-"""The table of docs/conformance.md, from the cells that are kept."""
+"""The tables of docs/conformance.md, from the cells that are kept."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +33,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
     row: the client, as `make conformance` names it.
     version: as the client reported it.
+    framework: whether it is in the table of these.
     broken: the document of a claim that it breaks; empty: it breaks none.
     seeds: of the stories.
     rerun: the command of a further story; a story of several clients has its own in its folder.
@@ -50,6 +51,7 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     rerun: str
     prediction: str = ""
     why: str = ""
+    framework: bool = False
 
     @property
     def agrees(self) -> bool | None:
@@ -97,6 +99,7 @@ def _shown(row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Predic
         rerun=f"make conformance ROWS={row.name} HAZARDS={one.hazard}",
         prediction=fitting[0].outcome if fitting else "",
         why=" ".join(fitting[0].why.split()) if fitting else "",
+        framework=row.features.framework,
     )
 
 
@@ -169,12 +172,14 @@ def commands(cells: Iterable[Shown]) -> Iterator[dict[str, str]]:
 def part(cells: Sequence[Shown] | None = None) -> str:
     """The part of docs/conformance.md that is made, by default of the cells that are kept."""
     every = figures.kept(NAME, list[Shown]) if cells is None else list(cells)
+    clients = [one for one in every if not one.framework]
     others = [hazard for hazard in Hazard if hazard not in QUICK]
     compared = [one for one in every if one.agrees is not None]
     return rendered(
         _TEMPLATE,
-        quick=table(every, QUICK),
-        others=table(every, others),
+        quick=table(clients, QUICK),
+        others=table(clients, others),
+        frameworks=table([one for one in every if one.framework], list(Hazard)),
         failing=list(commands(every)),
         cells=len([one for one in every if one.cell.of]),
         not_evaluable=[one for one in every if not one.cell.of],

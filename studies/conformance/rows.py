@@ -76,12 +76,18 @@ def every() -> list[Row]:
 
 
 def newest() -> list[Row]:
-    """Return the newest release of each client."""
-    guests = [building.releases_of(client)[0] for client in building.clients()]
-    return [
-        *(one for one in _built_in() if one.name in NEWEST),
-        *map(_of_release, guests),
-    ]
+    """Return the newest release of each client that is no framework."""
+    built_in = [one for one in _built_in() if one.name in NEWEST]
+    return [*built_in, *(one for one in _of_guests() if not one.features.framework)]
+
+
+def frameworks() -> list[Row]:
+    """Return the newest release of each framework."""
+    return [one for one in _of_guests() if one.features.framework]
+
+
+def _of_guests() -> list[Row]:
+    return [_of_release(building.releases_of(client)[0]) for client in building.clients()]
 
 
 def _built_in() -> Iterator[Row]:

@@ -62,6 +62,7 @@ def make_trace(database: Database) -> TraceMaker:
         commit_epoch: str = "record",
         reset: str = "earliest",
         isolation: str = "read_uncommitted",
+        level: str = "positions",
         unclean_election: bool = True,
         min_insync: int = 1,
         retention_ms: int | None = None,
@@ -105,6 +106,7 @@ def make_trace(database: Database) -> TraceMaker:
                     commit_epoch=commit_epoch,
                     reset=reset,
                     isolation=isolation,
+                    level=level,
                     settings=settings or {},
                 )
                 for name in (groups if groups is not None else (group,))

@@ -47,7 +47,12 @@ REOPENED = changed("opened", life=2, at=5 * SECOND)
 
 
 def found(
-    make_trace: TraceMaker, events: list[Row], polls: list[Row], **tables: list[Row]
+    make_trace: TraceMaker,
+    events: list[Row],
+    polls: list[Row],
+    *,
+    level: str = "positions",
+    **tables: list[Row],
 ) -> GroupOutcome:
     rows: dict[str, Any] = {
         **TRUNCATED,
@@ -56,7 +61,7 @@ def found(
         "polls": [*READ_FIRST, *polls],
         **tables,
     }
-    (row,) = make_trace(rows).ask("select * from cells")
+    (row,) = make_trace(rows, level=level).ask("select * from cells")
     return msgspec.convert(row, GroupOutcome)
 
 
@@ -162,10 +167,16 @@ def test_a_member_that_has_no_position_at_the_log_end_was_there(make_trace: Trac
 
 
 def without_positions(
-    make_trace: TraceMaker, polls: list[Row], events: list[Row], **tables: list[Row]
+    make_trace: TraceMaker,
+    polls: list[Row],
+    events: list[Row],
+    *,
+    level: str = "commits",
+    **tables: list[Row],
 ) -> Kind:
     opened = [changed("opened", at=100), REOPENED, *events]
-    return kind_of(found(make_trace, [], polls, group_events=opened, **tables))[0]
+    one = found(make_trace, [], polls, level=level, group_events=opened, **tables)
+    return kind_of(one)[0]
 
 
 def test_a_guest_that_shows_no_position_is_judged_by_what_it_was_delivered(
@@ -183,6 +194,17 @@ def test_a_guest_that_shows_no_position_is_judged_by_what_it_was_delivered(
     assert without_positions(make_trace, [], []) is Kind.STANDS_STILL
     assert without_positions(make_trace, [], [failed(6 * SECOND)]) is Kind.RAISES
     assert without_positions(make_trace, whole, [], committed_offsets=[]) is Kind.NOT_EVALUABLE
+
+
+def test_a_group_that_only_delivers_needs_no_commit(make_trace: TraceMaker) -> None:
+    def kind(*polls: Row) -> Kind:
+        return without_positions(make_trace, [*polls], [], level="delivers", committed_offsets=[])
+
+    assert kind(*read_again(2, 3, 4, 5)) is Kind.KEEPS
+    assert kind(*read_again(4, 5)) is Kind.SKIPS
+    assert kind(*polled(0, 1, life=2, at=6 * SECOND - 1), *read_again(2, 3, 4, 5)) is Kind.REPEATS
+    twice_before = polled(0, 1, at=2 * SECOND)
+    assert kind(*twice_before, *read_again(2, 3, 4, 5)) is Kind.KEEPS
 
 
 def test_records_that_were_deleted_before_the_member_resumed_are_not_skipped(
