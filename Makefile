@@ -45,7 +45,7 @@ arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (
 	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
 	.venv/bin/python -m studies.arbiter keep --results $(call quoted,$(RESULTS)/arbiter)
 
-conformance: $(READY) ## What released clients do under each hazard (at most 45 minutes, resumable): [ROWS=] [HAZARDS=] [STORIES=1] [KAFKA=]; keeps the figures of docs/conformance.md
+conformance: $(READY) ## What released clients do under each hazard (at most 45 minutes, resumable): [ROWS=, or ROWS=frameworks] [HAZARDS=] [STORIES=1] [KAFKA=]; keeps the figures of docs/conformance.md
 	.venv/bin/python -m studies.conformance --results $(call quoted,$(RESULTS)) --kafka $(KAFKA) $(if $(ROWS),--rows $(call quoted,$(ROWS))) $(if $(HAZARDS),--hazards $(call quoted,$(HAZARDS))) $(if $(STORIES),--stories $(STORIES))
 
 handover: $(READY) ## What a coordinator returns that has just taken over (at most 20 minutes): [ENDS=1]; keeps the figures of docs/handover.md

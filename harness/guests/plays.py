@@ -197,6 +197,8 @@ class Plays:
             why = "" if error is None else f"responded with the error {error.name}"
             self._trial.judges("nothing", why)
         self._close(first)
+        if self._commit_way == "automatic":
+            stored = self._stored(first.group)
         self._written.write(_MORE)
         second = self._open(f"{self._prefix}reading#2")
         begins = stored or dict.fromkeys(PARTITIONS, 0)

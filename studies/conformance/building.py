@@ -108,6 +108,8 @@ _BESIDE: Mapping[str, tuple[Module, ...]] = {
     "spark": (("org.apache.spark", "spark-sql_2.13", ""),),
 }
 """Jars that a guest needs and its client does not bring; without a version, that of the client."""
+_BELOW_TMPDIR = 'exec "$0" -Djava.io.tmpdir="${TMPDIR:-/tmp}" "$@"'
+"""Java does not read TMPDIR itself."""
 _JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _OPENED = (
     "java.lang",
@@ -264,7 +266,8 @@ def ensure(release: Release) -> list[str]:
             return [str(folder / _GUEST)]
         case "java":
             opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
-            return [java_command(), *_JAVA, *opened, "-cp", f"{folder}/*:{folder}", "Guest"]
+            java = [java_command(), *_JAVA, *opened]
+            return ["sh", "-c", _BELOW_TMPDIR, *java, "-cp", f"{folder}/*:{folder}", "Guest"]
         case "javascript":
             return [_node(folder), str(folder / "guest.mjs"), *arguments]
         case "python":

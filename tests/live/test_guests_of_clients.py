@@ -1,4 +1,4 @@
-"""A guest in Go and one in JavaScript are built, and keep the rules of docs/guests.md."""
+"""A guest in Go, Java and JavaScript each is built, and keeps the rules of docs/guests.md."""
 
 import re
 
@@ -11,7 +11,7 @@ from studies.conformance.building import ensure, problem, release_of
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 
 
-@pytest.mark.parametrize("client", ["kafka-go", "kafkajs"])
+@pytest.mark.parametrize("client", ["kafka-go", "kafka-streams", "kafkajs"])
 def test_a_guest_of_a_released_client_breaks_no_rule(client: str) -> None:
     release = release_of(client)
     if (lack := problem(release)) is not None:

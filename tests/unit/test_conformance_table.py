@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from contract.clients import Level
 from contract.conformance import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
@@ -134,7 +135,19 @@ def test_every_built_in_client_has_a_features_file_of_its_own() -> None:
         assert set(row.features.commits) <= set(COMMITS)
 
 
+def test_a_framework_is_in_a_table_of_its_own() -> None:
+    framework = Row("kafka-python", "kafka-python", replace(HAS, framework=True))
+    made = part(shown([SKIPS, *others()], [ROW, framework]))
+    clients, frameworks = made.split("Frameworks, by their own manner:")
+    assert ("librdkafka<br>" in clients, "kafka-python<br>" in clients) == (True, False)
+    assert "kafka-python<br>" in frameworks
+    assert "Frameworks" not in part(shown([SKIPS], [ROW]))
+
+
 def test_rows_are_named() -> None:
+    of_frameworks = {row.features.client for row in chosen("frameworks")}
+    assert of_frameworks == {"kafka-streams", "kafka-connect", "spring-kafka", "spark"}
+    assert not of_frameworks & {row.features.client for row in chosen("")}
     assert [row.name for row in chosen("java,kafka-python@3.0.5")] == ["java", "kafka-python@3.0.5"]
     with pytest.raises(UsageError, match="nearest is kafka-python"):
         chosen("kafka-pythn")

@@ -131,9 +131,6 @@ abstract class Lines {
     void serve(String client, String commit, String version) throws IOException {
         PrintStream responses = System.out;
         System.setOut(System.err);
-        if (System.getenv("TMPDIR") != null) {
-            System.setProperty("java.io.tmpdir", System.getenv("TMPDIR"));
-        }
         ObjectMapper mapper =
                 new ObjectMapper().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES);
         BufferedReader input =

@@ -10,6 +10,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.CloseOptions;
+import org.apache.kafka.streams.CloseOptions.GroupMembershipOperation;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
@@ -38,6 +40,8 @@ public class Guest extends Lines {
 
     @Override
     void open(Opening opening) throws Exception {
+        // Behind an error the client shuts down, and its members stay in the group.
+        if (opening.reset().equals("none")) throw new Unsupported("it does not leave the group then");
         Properties settings = new Properties();
         settings.put(StreamsConfig.APPLICATION_ID_CONFIG, opening.group());
         settings.put(StreamsConfig.STATE_DIR_CONFIG, Files.createTempDirectory("streams").toString());
@@ -59,9 +63,10 @@ public class Guest extends Lines {
         streams.start();
     }
 
+    /** By default a member stays in its group until its session is over. */
     @Override
     void close() {
-        streams.close();
+        streams.close(CloseOptions.groupMembershipOperation(GroupMembershipOperation.LEAVE_GROUP));
     }
 
     /** Notes the last offset of each partition that a poll of the consumer returned. */
