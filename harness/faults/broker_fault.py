@@ -164,20 +164,21 @@ def await_fenced(field: Field, broker: int, *, among: Sequence[int]) -> list[int
     """Wait until all brokers that can report it see a broker as fenced; returns these.
 
     A fenced broker is no longer in the Metadata responses of others (KIP-631). One that does not
-    respond reports nothing.
+    respond reports nothing; which these are may change meanwhile, as further faults take effect.
 
     Raises:
         WaitTimeoutError: some still list it, or do not respond.
     """
-    others = witnesses(field, among)
+    others: list[int] = []
 
     def is_fenced() -> bool:
+        others[:] = witnesses(field, among)
         views = [field.observer.brokers_seen_by(i) for i in others]
         return all(view and broker not in view for view in views)
 
     field.observer.await_that(
         is_fenced,
-        what=f"broker {broker} to be fenced according to {others}",
+        what=f"broker {broker} to be fenced according to all others that respond",
         timeout_seconds=_NOTICED_SECONDS,
     )
     return others

@@ -22,12 +22,13 @@ from contract.faults import FaultTarget, TargetKind, Verb
 from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 from contract.terminal import Terminal
+from contract.waiting import wait_until
 from harness.clients.admin import ListedOffset, MemberView
 from harness.clients.broker_view import BrokerView, GroupState
 from harness.clients.member_role import Progress
 from harness.clients.views import PartitionState
 from harness.commands.status import shown_status
-from harness.faults.broker_fault import witnesses
+from harness.faults.broker_fault import await_fenced, witnesses
 from harness.faults.fault import Fault, Field, HeldFault
 from harness.faults.language import parse_fault
 from harness.faults.overlap import names_of, require_compatible
@@ -161,6 +162,23 @@ def test_a_broker_that_another_fault_cuts_off_reports_nothing(
     rules.block(on_field.kafka.host(1), rule, by="fault")
     assert witnesses(on_field, among) == reporting
     assert witnesses(field(Rules(), down=(3,)), [2]) == []
+
+
+def test_a_broker_that_ends_meanwhile_is_no_longer_asked() -> None:
+    ended: list[int] = []
+
+    def seen_by(broker: int) -> list[int]:
+        """Broker 1 was killed, too: it runs when it is first asked, and does not respond."""
+        ended.extend([1] if broker == 1 else [])
+        return [] if broker == 1 else [3]
+
+    made_field = field(Rules())
+    topology = SimpleNamespace(controller_ids=[3], broker_ids=[1, 2, 3])
+    own = {"topology": topology, "is_running": lambda i: i not in ended}
+    kafka = SimpleNamespace(**vars(made_field.kafka) | own)
+    observer = SimpleNamespace(await_that=wait_until, brokers_seen_by=seen_by)
+    on_field = SimpleNamespace(kafka=kafka, rules=made_field.rules, observer=observer)
+    assert await_fenced(cast("Field", on_field), 2, among=[2]) == [3]
 
 
 # Load in the background.
