@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -213,30 +214,37 @@ def read_scenario(path: Path, test: str = "") -> ScenarioFile:
         path: of the file.
         test: the only one of its tests that is meant; empty: all.
     """
-    name = path.stem.removesuffix(_SUFFIX)
     try:
-        tree = ast.parse(read_file(path))
-        tests = [one for one in _tests(tree) if test in ("", one.name)]
-        return ScenarioFile(
-            name,
-            path,
-            question=(ast.get_docstring(tree) or "").partition("\n")[0],
-            parameters=_parameters(tree, tests),
-            starts_on=_starts_on(tree),
-            optional=_optional(tests),
-            cuts=_cuts(tree),
-            clients=_clients(tree),
-            named=name,
-            tests=tuple(dict.fromkeys(one.name for one in tests)),
-            test=test,
-        )
+        return _read(path, read_file(path), test)
     except SyntaxError as error:
         problem = f"{path}:{error.lineno or 1}: {error.msg}"
     except OSError as error:
         problem = f"{path} can't be read: {error.strerror or error}"
     except (ValueError, RecursionError, MemoryError) as error:
         problem = f"{path} can't be read: {str(error) or type(error).__name__}"
+    name = path.stem.removesuffix(_SUFFIX)
     return ScenarioFile(name, path, "", problem=problem, named=name)
+
+
+@cache
+def _read(path: Path, content: bytes, test: str) -> ScenarioFile:
+    """The scenario of a file's content, once: a suite names each many times."""
+    name = path.stem.removesuffix(_SUFFIX)
+    tree = ast.parse(content)
+    tests = [one for one in _tests(tree) if test in ("", one.name)]
+    return ScenarioFile(
+        name,
+        path,
+        question=(ast.get_docstring(tree) or "").partition("\n")[0],
+        parameters=_parameters(tree, tests),
+        starts_on=_starts_on(tree),
+        optional=_optional(tests),
+        cuts=_cuts(tree),
+        clients=_clients(tree),
+        named=name,
+        tests=tuple(dict.fromkeys(one.name for one in tests)),
+        test=test,
+    )
 
 
 def _tests(tree: ast.Module) -> list[ast.FunctionDef]:
