@@ -27,7 +27,7 @@ from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.ranges import RECORDS, records_of
 from contract.run_folder import RunFolder
-from contract.verdicts import FindingVerdict
+from contract.verdicts import FindingVerdict, Verdict
 from tests.exam.agreement import Judged, differing
 from tests.exam.agreement import judge as judge_all
 from tests.exam.exam import Exam, Said, is_right, questions, said_alone, written
@@ -42,6 +42,7 @@ ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.extended)]
 """Spark compiles each statement for itself: six minutes of CPU time, whatever the rows."""
 
 OfExam = Callable[[str], dict[str, Judged]]
+OfAlone = Callable[[str, str], Verdict]
 Outcome = tuple[str, str, str]
 """A check, and kind and verdict of a finding."""
 UNREACHED = {
@@ -71,6 +72,17 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
 def of_exam(exam: Exam, readers: dict[str, TraceReader]) -> OfExam:
     """The judging of the exam by an engine, once."""
     return cache(lambda engine: judged(readers[engine], exam.folder))
+
+
+@pytest.fixture(scope="module")
+def of_alone(readers: dict[str, TraceReader], tmp_path_factory: pytest.TempPathFactory) -> OfAlone:
+    """The verdict of an engine on a history of a run of its own, once."""
+
+    def judged_alone(engine: str, name: str) -> Verdict:
+        (question,) = [one for one in ALONE if one.name == name]
+        return judge(readers[engine](alone(question, tmp_path_factory.mktemp("alone") / name)))
+
+    return cache(judged_alone)
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -124,10 +136,8 @@ def by_engine() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("engine_name", "question"), list(by_engine()), indirect=["engine_name"])
-def test_history_alone(
-    question: Question, engine_name: str, readers: dict[str, TraceReader], tmp_path: Path
-) -> None:
-    reported = said_alone(judge(readers[engine_name](alone(question, tmp_path))))
+def test_history_alone(question: Question, engine_name: str, of_alone: OfAlone) -> None:
+    reported = said_alone(of_alone(engine_name, question.name))
     assert _wrong(question, reported) == {}, question.question
 
 
@@ -198,9 +208,7 @@ def one_range_a_record(ranges: pa.Table) -> pa.Table:
     return single
 
 
-def test_the_exam_reaches_each_outcome(
-    of_exam: OfExam, read_run: TraceReader, tmp_path: Path
-) -> None:
+def test_the_exam_reaches_each_outcome(of_exam: OfExam, of_alone: OfAlone) -> None:
     """Each check, kind and verdict that a case declares, or there is a reason why it does not."""
     found = {
         (check, row["kind"], row["verdict"])
@@ -208,10 +216,9 @@ def test_the_exam_reaches_each_outcome(
         for row in one.findings
     }
     for question in ALONE:
-        verdict = judge(read_run(alone(question, tmp_path / question.name)))
         found |= {
             (one.check, one.kind, str(one.verdict))
-            for result in verdict.checks.values()
+            for result in of_alone("duckdb", question.name).checks.values()
             for one in result.examples
         }
     assert {one for one in outcomes() if not is_among(one, found)} == UNREACHED.keys()

@@ -11,7 +11,7 @@ from analysis.engine import spark as spark_engine
 from analysis.engine.scratch import Scratch
 from analysis.engine.spark import SparkEngine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 NAMES = ("a*", "a1", "a[1]", "q?", "{a1,b}", "it's", "per%20cent", "a#b", "back\\slash", "ä ö")
 
 

@@ -17,6 +17,8 @@ from analysis.runs.load import load_trace
 from contract.run_folder import RunFolder
 from simulator.history import Request, description, universes_of, write_history
 
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
+
 
 def test_rows_are_kept_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.sql("select id, if(id = 1, null, array('a', 'b')) as names from range(3)")

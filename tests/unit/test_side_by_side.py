@@ -13,6 +13,8 @@ from analysis.engine.spark import SparkEngine
 
 ENDLESS = f"select count(*) as rows from range({1 << 20}) cross join range({1 << 40})"
 
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
+
 
 @pytest.fixture
 def engine(spark: SparkSession, tmp_path: Path) -> SparkEngine:

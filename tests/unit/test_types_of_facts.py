@@ -15,7 +15,7 @@ from analysis.statements.registry import CHECKS
 from tests.unit.every_statement import declared_schemas, statements
 from tests.unit.test_facts import differences
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 NUMBERS = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
 
 
