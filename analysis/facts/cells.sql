@@ -7,7 +7,8 @@ about: |
 
   The final read begins when the hazard is over. A group was prepared if it had read to the log end
   before, and, where a member was opened again after the hazard, had stored a commit of that
-  position. Of a record that was delivered again, the group had stored a commit above it in
+  position. A member that was first assigned its partitions at the log end had read to it, also if a
+  poll of it failed later. Of a record that was delivered again, the group had stored a commit above it in
   between, or a member that had been delivered it was asked to commit and was closed after the
   hazard; and the surviving log has it.
 
@@ -80,6 +81,24 @@ before as (
     max_by(member, struct(at_micros, seq)) as member
   from moments
   where not is_after and change in ('caught_up', 'stalled', 'failed')
+  group by group
+),
+first_assigned as (
+  select group, member, topic, partition, min_by(position, struct(at_micros, seq)) as position,
+    min(at_micros) as at_micros
+  from moments join before using (group, member)
+  where not is_after and change = 'assigned'
+  group by all
+),
+written_by_then as (
+  select group, member, topic, partition, max(last_offset + 1) as log_end
+  from first_assigned join acknowledged_sends using (topic, partition)
+  where answered_micros <= at_micros
+  group by all
+),
+arrived as (
+  select group, bool_and(coalesce(position >= log_end, false)) as has_arrived
+  from first_assigned left join written_by_then using (group, member, topic, partition)
   group by group
 ),
 reached as (
@@ -166,7 +185,8 @@ returned as (
   group by group
 )
 select group, ended, exception,
-  if(coalesce(is_shown, false), coalesce(last_change = 'caught_up' or is_at_rest, false),
+  if(coalesce(is_shown, false), coalesce(last_change = 'caught_up' or is_at_rest, false)
+        or coalesce(last_change = 'failed' and has_arrived, false),
       coalesce(is_before, false))
     and not (coalesce(is_reopened, false) and coalesce(is_lacking, false)) as is_prepared,
   cast(coalesce(skipped, 0) as bigint) as skipped,
@@ -177,6 +197,7 @@ left join positions_shown using (group)
 left join inferred using (group)
 left join reopened using (group)
 left join before using (group)
+left join arrived using (group)
 left join at_rest using (group)
 left join lacking using (group)
 left join passed using (group)

@@ -136,6 +136,23 @@ def test_an_error_is_an_outcome_if_the_log_end_is_not_reached(make_trace: TraceM
     assert kind_of(one)[0] is Kind.KEEPS
 
 
+@pytest.mark.parametrize(
+    ("position", "kind"),
+    [(4, Kind.KEEPS), (2, Kind.NOT_EVALUABLE), (None, Kind.NOT_EVALUABLE)],
+)
+def test_a_member_that_begins_at_the_log_end_may_fail_before_the_final_read(
+    make_trace: TraceMaker, position: int | None, kind: Kind
+) -> None:
+    at = 2 * SECOND - 100_000
+    begun = [
+        changed("opened", life=2, at=at),
+        changed("assigned", life=2, at=at + 1, position=position),
+        failed(at + 2),
+    ]
+    one = found(make_trace, [*begun, ENDED], read_again(2, 3, 4, 5))
+    assert kind_of(one)[0] is kind
+
+
 def test_a_group_that_was_not_prepared_shows_nothing(make_trace: TraceMaker) -> None:
     behind = [committed(3, 0, at=SECOND + 100_000)]
     late = [committed(4, 0, at=8 * SECOND)]
