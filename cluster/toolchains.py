@@ -52,7 +52,8 @@ NODE_HEADERS = Tool(
     "libnode-dev",
     "headers of node",
 )
-TOOLS = (GO, GCC, JAVAC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
+TOOLS = (GO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
+"""What `fencepost doctor` names for guests alone; javac has a line of its own there."""
 
 
 @cache

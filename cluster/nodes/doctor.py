@@ -52,7 +52,8 @@ def _java() -> Finding:
 
 def _javac() -> Finding:
     try:
-        return Finding("javac", is_good=True, detail=f"{javac_command()}, for `fencepost patch`")
+        use = "for `fencepost patch` and guests of Java"
+        return Finding("javac", is_good=True, detail=f"{javac_command()}, {use}")
     except PrerequisiteError as error:
         return Finding("javac", is_good=False, detail="none", fix=str(error))
 
