@@ -2,8 +2,8 @@
 id: E3
 definition: The committed epoch is below the epoch of the previous record, which may be a control
   record.
-explanation: The previous record is the one that the group was delivered last, unless an election has
-  brought an older one back by then, whose epoch the commit has.
+explanation: The previous record is the one that the group was delivered last, unless an election
+  has brought an older one back by then, whose epoch the commit has.
 permitted: the group does not commit the epochs of its records; or the log has another record
   there since, by an election that permits the loss.
 undecided: as clocks were apart, the record may have been delivered before the commit or after, or

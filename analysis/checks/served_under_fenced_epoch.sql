@@ -115,7 +115,8 @@ accepted_by_zombies as (
       else 'they are not in the surviving log'
     end as proof
   from {{ spans("judged",
-    "topic, partition, kind, reason, permits, acks, epoch, broker, newer_epoch, known_by, truncated_to",
+    "topic, partition, kind, reason, permits, acks, epoch, broker, newer_epoch, known_by,"
+      ~ " truncated_to",
     "min(answered_micros) as at, max(micros_after) / " ~ micros_per_second ~ " as seconds_after,
     min(producer) as producer,") }}
 ),

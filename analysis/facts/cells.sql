@@ -8,12 +8,12 @@ about: |
   The final read begins when the hazard is over. A group was prepared if it had read to the log end
   before, and, where a member was opened again after the hazard, had stored a commit of that
   position. A member that was first assigned its partitions at the log end had read to it, also if a
-  poll of it failed later. Of a record that was delivered again, the group had stored a commit above it in
-  between, or a member that had been delivered it was asked to commit and was closed after the
+  poll of it failed later. Of a record that was delivered again, the group had stored a commit above
+  it in between, or a member that had been delivered it was asked to commit and was closed after the
   hazard; and the surviving log has it.
 
-  A group of the level `delivers` stores no commits. It is prepared without one, and a record that it
-  was delivered before the final read is repeated by a delivery in it.
+  A group of the level `delivers` stores no commits. It is prepared without one, and a record that
+  it was delivered before the final read is repeated by a delivery in it.
 
   Some clients have no position until a record comes: of a member that was opened at the log end
   none is known. It was at the log end if its group had committed all that was written by then.

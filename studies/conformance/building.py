@@ -28,7 +28,7 @@ from typing import Literal
 
 from packaging.version import Version
 
-from cluster.java import java_command
+from cluster.java import java_command, javac_command
 from cluster.kafka.download import download_all, repository_root
 from cluster.kafka.lock import artifacts_of
 from cluster.kafka.resolve import Module, resolved
@@ -357,7 +357,7 @@ def _build(release: Release, made: Path) -> None:
                 folder=made,
                 advance=lambda _: None,
             )
-            command = ["javac", "--release", "17", "-cp", f"{made}/*", "-d", str(made)]
+            command = [javac_command(), "--release", "17", "-cp", f"{made}/*", "-d", str(made)]
             _said([*command, *map(str, release.sources)], release)
         case "javascript":
             for path in [*release.sources, *release.locks]:
