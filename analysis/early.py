@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from analysis.engine.session import end_programs
 from analysis.opening import open_session
 from analysis.tasks import ROWS_OF_A_TASK, rows_of, warm_up
 from contract.errors import RunFolderError
@@ -55,6 +56,7 @@ def _is_small(folder: Path) -> bool:
 def _read(folder: "Future[Path]", restore_priority: Callable[[], None]) -> None:
     line = sys.stdin.readline()
     if not line.endswith("\n"):
+        end_programs()
         os._exit(0)
     restore_priority()
     folder.set_result(Path(json.loads(line)))

@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, redirect_stderr
 from types import FrameType, MappingProxyType
 
 import psutil
@@ -89,10 +89,7 @@ def _limited(seconds: float) -> Iterator[None]:
     try:
         yield
     except _TooLateError:
-        for child in psutil.Process().children(recursive=True):
-            if child.pid not in before:
-                with suppress(psutil.NoSuchProcess):
-                    child.kill()
+        session.end_programs(kept=before)
         raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -4,14 +4,16 @@ import logging
 import os
 import shlex
 import signal
+import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 
+import psutil
 from py4j.protocol import Py4JError
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.errors import PySparkException
@@ -21,7 +23,7 @@ from analysis.engine import jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
-from contract.locks import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, is_held, remove_unheld
 from contract.spark import require_spark_home
 from contract.verdicts import Engine
 
@@ -31,6 +33,7 @@ _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_ur
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PYTHON = "PYSPARK_PYTHON"
 _TEMPORARY = "fencepost-spark-"
+_FILES_OF_JVM = "-Djava.io.tmpdir="
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
 _MEMORY = {Engine.DUCKDB: "1g", Engine.SPARK_SQL: "4g"}
@@ -110,6 +113,7 @@ _held: list[HeldFolder] = []
 def folder_of_temporary_files() -> Path:
     """The folder of Spark's temporary files; what killed ones left is removed."""
     if not _held:
+        _end_orphans()
         remove_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
         _held.append(HeldFolder(Path(tempfile.gettempdir()), _TEMPORARY))
         is_main = threading.current_thread() is threading.main_thread()
@@ -120,10 +124,39 @@ def folder_of_temporary_files() -> Path:
 
 def _end_without_files(number: int, _frame: object) -> None:
     """End by the signal, as Ctrl-C ends an analysis, after the temporary files are removed."""
+    end_programs()
     for held in _held:
         held.remove()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
+
+
+def end_programs(kept: Collection[int] = ()) -> None:
+    """End all programs that this process started, such as Spark's JVM while it starts.
+
+    A JVM ends with its standard input only once it has written where it listens.
+
+    Args:
+        kept: the ids of processes that go on.
+    """
+    for child in psutil.Process().children(recursive=True):
+        if child.pid not in kept:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+
+
+def _end_orphans() -> None:
+    """End the JVMs of analyses that were killed while these started.
+
+    Such a JVM can't write where it listens once its folder is removed, and would stay.
+    """
+    for process in psutil.process_iter(["cmdline"]):
+        for option in process.info["cmdline"] or ():
+            folder = Path(option.removeprefix(_FILES_OF_JVM))
+            is_own = option.startswith(_FILES_OF_JVM) and folder.name.startswith(_TEMPORARY)
+            if is_own and folder.name.endswith(f"@{socket.gethostname()}") and not is_held(folder):
+                with suppress(psutil.Error):
+                    process.kill()
 
 
 @contextmanager
@@ -143,7 +176,7 @@ def _options_of_jvms(engine: Engine, temporary: Path) -> dict[str, str]:
     Executors are JVMs of their own on a cluster only, where they have long to run.
     """
     log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
-    files = shlex.quote(f"-Djava.io.tmpdir={temporary}")
+    files = shlex.quote(f"{_FILES_OF_JVM}{temporary}")
     of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2} {files}"
     return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
 

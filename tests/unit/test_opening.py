@@ -228,6 +228,27 @@ def test_temporary_files_of_a_killed_analysis_are_removed_by_the_next(
     assert list(tmp_path.iterdir()) == [own]
 
 
+def test_the_jvm_of_a_killed_analysis_is_ended_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has not yet read its standard input, and would stay without its folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(session, "_held", [])
+    killed, other = (HeldFolder(tmp_path, "fencepost-spark-") for _ in range(2))
+    programs = []
+    for held in (killed, other):
+        option = f"-Djava.io.tmpdir={held.path}"
+        programs.append(
+            subprocess.Popen([sys.executable, "-c", "input()", option], stdin=subprocess.PIPE)
+        )
+    killed.remove()
+    session.folder_of_temporary_files()
+    ended, running = programs
+    assert ended.wait(60) == -signal.SIGKILL
+    assert running.poll() is None
+    running.communicate()
+
+
 def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: Path) -> None:
     program = (
         "import signal; from analysis.engine import session\n"
