@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster.toolchains import JAVAC, path_of
 from contract.errors import PrerequisiteError
 
 CLASS_DATA_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -53,13 +54,11 @@ def javac_command() -> str:
     Raises:
         PrerequisiteError: there is none: a JRE has no compiler.
     """
-    home = os.environ.get("JAVA_HOME")
-    beside = shutil.which(str(Path(home) / "bin" / "javac")) if home else None
-    found = beside or shutil.which("javac")
+    found = path_of(JAVAC)
     if found is None:
         raise PrerequisiteError(
             "no javac in JAVA_HOME or on PATH: patches of the client can't be compiled; Debian: "
-            "apt-get install openjdk-17-jdk-headless"
+            f"apt-get install {JAVAC.package}"
         )
     return found
 

@@ -1,10 +1,12 @@
 """What clients in other languages are built and run with: Go, Node with npm, and compilers."""
 
+import os
 import re
 import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 _SECONDS = 60
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
@@ -21,6 +23,7 @@ class Tool:
         minimum: the oldest version that all of them can be built and run with.
         package: that has it, on Debian.
         part: of the program, that it prints its version with; empty: the program itself.
+        home: the variable of the environment that names its folder, which goes before the PATH.
     """
 
     program: str
@@ -29,6 +32,7 @@ class Tool:
     minimum: str
     package: str
     part: str = ""
+    home: str = ""
 
     @property
     def named(self) -> str:
@@ -40,7 +44,7 @@ GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
 GCC = Tool("gcc", ("--version",), "Go with parts in C", "9.0.0", "gcc")
 GXX = Tool("g++", ("--version",), "JavaScript with parts in C++", "10.0.0", "g++")
 MAKE = Tool("make", ("--version",), GXX.language, "4.0", "make")
-JAVAC = Tool("javac", ("-version",), "Java", "17.0.0", "openjdk-17-jdk-headless")
+JAVAC = Tool("javac", ("-version",), "Java", "17.0.0", "openjdk-17-jdk-headless", home="JAVA_HOME")
 NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
 NPM = Tool("npm", ("--version",), "JavaScript", "9.0.0", "npm")
 _HEADER = "require('path').resolve(process.execPath, '../../include/node/node.h')"
@@ -56,14 +60,22 @@ TOOLS = (GO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
 """What `fencepost doctor` names for guests alone; javac has a line of its own there."""
 
 
+def path_of(tool: Tool) -> str | None:
+    """Return the path of a tool's program; None if it is not on this machine."""
+    home = os.environ.get(tool.home)
+    inside = shutil.which(tool.program, path=str(Path(home) / "bin")) if home else None
+    return inside or shutil.which(tool.program)
+
+
 @cache
 def version_of(tool: Tool) -> str | None:
     """Return the version of a tool on this machine, as `1.26.0`; None if it is not there."""
-    if shutil.which(tool.program) is None:
+    program = path_of(tool)
+    if program is None:
         return None
     try:
         ended = subprocess.run(
-            [tool.program, *tool.arguments],
+            [program, *tool.arguments],
             capture_output=True,
             text=True,
             check=False,

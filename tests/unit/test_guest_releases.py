@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from cluster import toolchains
-from cluster.toolchains import GCC, GO, problem_of
+from cluster.java import javac_command
+from cluster.toolchains import GCC, GO, JAVAC, problem_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError
 from studies.conformance import building
 from studies.conformance.building import (
@@ -145,3 +146,17 @@ def test_a_build_that_fails_shows_why_and_leaves_nothing(
         ensure(guest_of_nothing)
     folders = list((guest_of_nothing.source.parents[2] / "cache" / "guests").glob("*"))
     assert folders == []
+
+
+def test_a_compiler_in_java_home_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "bin" / "javac"
+    compiler.parent.mkdir()
+    compiler.write_text("#!/bin/sh\necho javac 17.0.15\n")
+    compiler.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    toolchains.version_of.cache_clear()
+    try:
+        assert javac_command() == str(compiler)
+        assert toolchains.version_of(JAVAC) == "17.0.15"
+    finally:
+        toolchains.version_of.cache_clear()
