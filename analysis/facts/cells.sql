@@ -26,6 +26,12 @@ columns: |
   skipped bigint: records of the log that its position passed, and that it was never delivered
   repeated bigint: records that it was delivered again
 */
+{% macro written_before(assigned) %}
+  select group, member, topic, partition, max(last_offset + 1) as log_end
+  from {{ assigned }} join acknowledged_sends using (topic, partition)
+  where answered_micros <= at_micros
+  group by all
+{% endmacro %}
 with without_commits as (
   select group from planned_groups where level = 'delivers'
 ),
@@ -90,12 +96,7 @@ first_assigned as (
   where not is_after and change = 'assigned'
   group by all
 ),
-written_by_then as (
-  select group, member, topic, partition, max(last_offset + 1) as log_end
-  from first_assigned join acknowledged_sends using (topic, partition)
-  where answered_micros <= at_micros
-  group by all
-),
+written_by_then as ({{ written_before("first_assigned") }}),
 arrived as (
   select group, bool_and(coalesce(position >= log_end, false)) as has_arrived
   from first_assigned left join written_by_then using (group, member, topic, partition)
@@ -118,19 +119,14 @@ stored as (
   group by all
 ),
 waiting as (
-  select group, topic, partition, position, at_micros
+  select group, member, topic, partition, position, at_micros
   from moments join before using (group, member)
   where change = 'stalled' and last_change = 'stalled' and not is_after
 ),
-written as (
-  select group, topic, partition, max(last_offset + 1) as log_end
-  from waiting join acknowledged_sends using (topic, partition)
-  where answered_micros <= at_micros
-  group by all
-),
+written_by_rest as ({{ written_before("waiting") }}),
 at_rest as (
   select group, bool_and(position is null and coalesce(committed >= log_end, false)) as is_at_rest
-  from waiting left join written using (group, topic, partition)
+  from waiting left join written_by_rest using (group, member, topic, partition)
   left join stored using (group, topic, partition)
   group by group
 ),
