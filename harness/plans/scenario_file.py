@@ -195,12 +195,13 @@ class _Writer:
             yield from self._taken(step, self._epochs_after(at))
         yield f"run.settle(internal_topics={_quoted(internal_topics(plan))})"
         yield "load.stop_producers()"
-        yield "for group in self.groups:"
         if any(step.do is Do.CLOSE for step in plan.steps):
+            yield "for group in self.groups:"
             yield "    if group.group not in self.members:"
             yield "        self.open(run, group)"
-        yield "    number = self.incarnations[group.group]"
-        yield f"    run.read_to_end([group], incarnation=number, timeout_seconds={READ_SECONDS})"
+        yield "for number in sorted(set(self.incarnations.values())):"
+        yield "    groups = [one for one in self.groups if self.incarnations[one.group] == number]"
+        yield f"    run.read_to_end(groups, incarnation=number, timeout_seconds={READ_SECONDS})"
 
     def _epochs_after(self, at: int) -> list[int]:
         """The partitions whose epoch is awaited before the next fault is injected."""

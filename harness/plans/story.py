@@ -56,9 +56,10 @@ class Story:
         for group in plan.groups:
             if group.group not in self._open_groups:
                 self._open(group)
+        for incarnation in sorted(set(self._incarnations.values())):
             run.read_to_end(
-                [group],
-                incarnation=self._incarnations[group.group],
+                [one for one in plan.groups if self._incarnations[one.group] == incarnation],
+                incarnation=incarnation,
                 timeout_seconds=READ_SECONDS,
             )
 
