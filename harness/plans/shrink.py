@@ -1,7 +1,7 @@
 """The search for the smallest plan that still shows a finding, apart from how plans are tried.
 
-Delta debugging (Zeller and Hildebrandt, 2002, ddmin) over the faults and reopenings of a plan, and
-over its groups; then what is left becomes simpler, one thing at a time. All is repeated until
+Delta debugging (Zeller and Hildebrandt, 2002, ddmin) over the groups of a plan, and over its faults
+and reopenings; then what is left becomes simpler, one thing at a time. All is repeated until
 nothing more can be left out, so that the result is 1-minimal: no single part of it can be removed.
 """
 
@@ -75,7 +75,8 @@ def smallest(plan: RandomPlan, fails: Callable[[RandomPlan], bool]) -> RandomPla
         return asked[key]
 
     while True:
-        smaller = _of_fewer_groups(_of_fewer_steps(plan, has_failed), has_failed)
+        # A plan of fewer groups takes less time, as do all plans that are made of it.
+        smaller = _of_fewer_steps(_of_fewer_groups(plan, has_failed), has_failed)
         while (simpler := next(filter(has_failed, _simpler(smaller)), None)) is not None:
             smaller = simpler
         if smaller == plan:
