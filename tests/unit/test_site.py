@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,11 +20,14 @@ from website.declared import parameters_in_words, scenario_rows
 from website.pages import ROOT, Page, read, write
 from website.parts import parts
 
-PAGES = read(parts())
+
+@cache
+def site() -> Mapping[PurePosixPath, Page]:
+    return read(parts())
 
 
 def text_of(name: str) -> str:
-    return PAGES[PurePosixPath("docs") / name].text
+    return site()[PurePosixPath("docs") / name].text
 
 
 def page_of(text: str) -> Mapping[PurePosixPath, Page]:
@@ -32,9 +36,9 @@ def page_of(text: str) -> Mapping[PurePosixPath, Page]:
 
 
 def test_every_part_is_made_and_every_link_leads_somewhere(tmp_path: Path) -> None:
-    write(tmp_path, PAGES)
+    write(tmp_path, site())
     assert (tmp_path / "index.md").is_file()
-    assert not re.search("<!-- made: [a-z]", "".join(page.text for page in PAGES.values()))
+    assert not re.search("<!-- made: [a-z]", "".join(page.text for page in site().values()))
     for target in re.findall(r"\]\(([^():#]+\.png)\)", (tmp_path / "timeline.md").read_text()):
         assert (tmp_path / target).is_file()
 
@@ -50,7 +54,7 @@ def test_a_folder_of_something_else_is_not_replaced(folder: Path) -> None:
 def test_every_page_has_its_place_in_the_navigation() -> None:
     config = tomllib.loads((ROOT / "website" / "zensical.toml").read_text())
     named = re.findall(r"'([^']+\.md)'", str(config["project"]["nav"]))
-    pages = {str(page.place) for page in PAGES.values()}
+    pages = {str(page.place) for page in site().values()}
     assert len(named) == len(set(named))
     assert {one for one in pages if not re.match(r"decisions/\d", one)} == set(named)
     assert text_of("decisions/index.md").count("\n- ") == len(pages) - len(named)

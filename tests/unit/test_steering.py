@@ -1,6 +1,7 @@
 """Plans are drawn towards what no run reached, by the seed, the release and the snapshot alone."""
 
 import logging
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from scenarios import random_test
 from tests.states import STATE
 
 CLIENTS = list(INSTALLED)
-SEEDS = range(300)
+SEEDS = range(150)
 PARENTS = [draw(seed, CLIENTS) for seed in range(1000, 1010)]
 
 
@@ -40,8 +41,16 @@ def snapshot(*states: State, parents: list[RandomPlan] = PARENTS) -> Coverage:
 
 
 SNAPSHOT = snapshot(STATE, msgspec.structs.replace(STATE, members="more"))
-STEERED = [steered(seed, CLIENTS, SNAPSHOT) for seed in SEEDS]
-MUTATED = [plan for plan in STEERED if plan.origin is not None]
+
+
+@cache
+def drawn() -> list[RandomPlan]:
+    """The plans of all seeds, drawn once, by the process whose tests read them."""
+    return [steered(seed, CLIENTS, SNAPSHOT) for seed in SEEDS]
+
+
+def mutated() -> list[RandomPlan]:
+    return [plan for plan in drawn() if plan.origin is not None]
 
 
 def test_without_a_snapshot_a_plan_is_drawn_as_ever() -> None:
@@ -51,20 +60,20 @@ def test_without_a_snapshot_a_plan_is_drawn_as_ever() -> None:
 
 def test_the_same_seed_and_snapshot_give_the_same_bytes() -> None:
     again = msgspec.json.decode(msgspec.json.encode(SNAPSHOT), type=Coverage)
-    for seed, plan in zip(SEEDS, STEERED, strict=True):
+    for seed, plan in zip(SEEDS, drawn(), strict=True):
         assert written(steered(seed, CLIENTS[::-1], again)) == written(plan)
 
 
 def test_a_part_is_drawn_as_without_a_snapshot() -> None:
-    uniform = [plan for plan in STEERED if plan.origin is None]
-    assert abs(len(uniform) / len(STEERED) - UNIFORM) < 0.1
+    uniform = [plan for plan in drawn() if plan.origin is None]
+    assert abs(len(uniform) / len(drawn()) - UNIFORM) < 0.1
     for plan in uniform:
         assert plan == draw(plan.seed, CLIENTS)
 
 
 def test_a_mutation_names_its_parent_and_is_drawn_again_from_its_origin() -> None:
-    assert len(MUTATED) > 100
-    for plan in MUTATED:
+    assert len(mutated()) > 50
+    for plan in mutated():
         assert plan.origin is not None
         assert plan.origin.parent in SNAPSHOT.plans
         assert draw(plan.seed, CLIENTS, origin=plan.origin) == plan
@@ -74,16 +83,16 @@ def test_a_mutation_names_its_parent_and_is_drawn_again_from_its_origin() -> Non
 def test_a_mutation_has_much_of_its_parent_and_differs_from_it() -> None:
     by_hash = {hash_of(written(plan)): plan for plan in PARENTS}
     same_topic = 0
-    for plan in MUTATED:
+    for plan in mutated():
         assert plan.origin is not None
         parent = by_hash[plan.origin.parent]
         assert (plan.topic, plan.groups, plan.steps) != (parent.topic, parent.groups, parent.steps)
         same_topic += plan.topic == parent.topic
-    assert same_topic > len(MUTATED) / 2
+    assert same_topic > len(mutated()) / 2
 
 
 def test_a_mutated_plan_may_be_a_parent() -> None:
-    children = snapshot(STATE, parents=MUTATED[:5])
+    children = snapshot(STATE, parents=mutated()[:5])
     plans = [steered(seed, CLIENTS, children) for seed in range(30)]
     grandchildren = [plan.origin for plan in plans if plan.origin is not None]
     assert {len(origin.seeds) for origin in grandchildren} == {3}
@@ -138,11 +147,11 @@ def test_what_is_missing_is_drawn_more_often() -> None:
 
 @pytest.mark.parametrize("value", ["lower", "higher"])
 def test_what_no_plan_has_is_never_wanted(value: str) -> None:
-    assert not any(may_reach(plan, "record", value) for plan in STEERED)
+    assert not any(may_reach(plan, "record", value) for plan in drawn())
 
 
 def test_the_bytes_of_steered_plans_are_kept() -> None:
-    text = b"".join(written(plan) for plan in STEERED[:20])
+    text = b"".join(written(plan) for plan in drawn()[:20])
     assert sha256(text).hexdigest()[:16] == "378b19cf9d742625"
 
 
