@@ -83,11 +83,11 @@ def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
     [
         (1_000, "clean"),
         (10_000, "clean"),
-        (600_000, "clean"),
+        (150_000, "clean"),
         (2_000, "unhealthy"),
-        (300_000, "unhealthy"),
+        (100_000, "unhealthy"),
         (12_000, "fragmented"),
-        (300_000, "fragmented"),
+        (100_000, "fragmented"),
     ],
 )
 def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int, kind: str) -> None:
