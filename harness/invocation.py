@@ -28,6 +28,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     kafka: the version of the servers.
     build: what runs; None: the release of that version.
     named: how commands name each scenario.
+    is_endless: a phase may take any time, as one of a playground does; none is taken for hung.
     """
 
     seed: int
@@ -39,6 +40,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     results: str = ""
     build: Build | None = None
     named: dict[str, str] = {}
+    is_endless: bool = False
 
     @property
     def builds(self) -> Build:

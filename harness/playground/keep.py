@@ -32,6 +32,7 @@ def main() -> None:
         git_head=git_head(),
         versions=versions(),
         results=folder,
+        is_endless=True,
     )
     (results / FOLDER).mkdir(parents=True, exist_ok=True)
     try:

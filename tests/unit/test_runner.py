@@ -20,7 +20,7 @@ from contract.errors import NodeError, UsageError
 from contract.nights import SESSION_FILE
 from contract.run_folder import find_runs
 from harness.invocation import Session
-from harness.session import ducktape_session
+from harness.session import ducktape_session, hang
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import DucktapeSession, run_ducktape
 from harness.session.node_root import node_root
@@ -167,13 +167,21 @@ def test_a_stranger_does_not_keep_the_runner_from_its_own(receiver: LocalReceive
         one.close()
 
 
-def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> DucktapeSession:
+def ran(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_endless: bool = False, **files: str
+) -> DucktapeSession:
     monkeypatch.setattr(ducktape_session, "_record_class_data", lambda *_: None)
     for name, text in files.items():
         (tmp_path / f"{name}_test.py").write_text(text)
     chosen = [read_scenario(tmp_path / f"{name}_test.py") for name in files]
     session = Session(
-        seed=1, kafka="4.4.0", cluster="loopback", command="", git_head="", versions={}
+        seed=1,
+        kafka="4.4.0",
+        cluster="loopback",
+        command="",
+        git_head="",
+        versions={},
+        is_endless=is_endless,
     )
     results = tmp_path / "results"
     with node_root(results) as root:
@@ -191,6 +199,15 @@ def test_a_session_listens_on_no_other_address(
     assert (ended.exit_code, ended.dropped) == (0, ())
     (run,) = find_runs(ended.folder)
     assert (run.path / "listening").read_text() == '["127.0.0.1"]'
+
+
+def test_a_session_without_an_end_is_not_taken_for_hung(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a playground is, which stays in one phase until it is asked to end."""
+    monkeypatch.setattr(hang, "HUNG_AFTER", 0)
+    ended = ran(tmp_path, monkeypatch, own=with_ways("whole"), is_endless=True)
+    assert (ended.exit_code, ended.dropped) == (0, ())
 
 
 def test_what_came_to_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
