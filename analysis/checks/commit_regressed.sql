@@ -3,20 +3,27 @@ id: D1
 definition: A group's committed offset went back on a partition, though nothing had reset its
   position.
 permitted: since the previous commit, a reset or a reported truncation of the partition led to
-  the offset or below it.
-undecided: a guest may have been reset unseen; a commit of unknown outcome, which this group had begun by then on this partition, has
-  one of the two offsets; or the group's client commits by itself, so that no outcome is known.
+  the offset or below it. Or the application chose the offset and not the client (all styles but
+  `record`, `position`, `metadata` and `max`), as the one behind a record that the group had been
+  delivered; from there to the previous offset it was delivered none.
+undecided: a guest may have been reset unseen; a commit of unknown outcome, which this group had
+  begun by then on this partition, has one of the two offsets; or the group's client commits by itself, so that no outcome is known.
 evaluates: every commit that has a predecessor, except those of transactions, which may have been
   aborted.
 source: >-
   `OffsetMetadataManager` stores the commits of the current generation; `ConsumerCoordinator`: only
-  a seek or a reset moves a position back (KIP-320).
+  a seek or a reset moves a position back (KIP-320); `KafkaConsumer.commitSync`: an application
+  commits the offset of the last record plus one. A position may lie above, behind control records.
 needs: [committed_offsets, commits]
 evaluated: select count(*) as evaluated from pairs
 cases:
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the committed offset went back from {previous_offset} to {offset} after a reset
+- permitted: over no record
+  when: is_behind_last
+  cause: the committed offset went back from {previous_offset} to {offset}, behind the last record
+    of the application; none lay between
 - undecided: silent
   when: is_unknown
   cause: the committed offset went back from {previous_offset} to {offset}; the outcome of a
@@ -48,6 +55,8 @@ unknown as (
 ),
 back as (
   select {{ commit_key }}, offset, committed_epoch, committed_micros, previous_offset,
+    polled_micros is not null and commit_epoch in ('application', 'forced', 'none', 'stale')
+      as is_chosen,
     max_by(cause, at_micros) filter (where to_offset <= offset
       and at_micros >= previous_micros - {{ commit_clock_micros }} - :skew_micros
       and at_micros <= committed_micros + {{ commit_clock_micros }} + :skew_micros) as reset_cause
@@ -60,9 +69,16 @@ may_be as (
   from back join unknown using (group, topic, partition)
   where unknown_offset in (offset, previous_offset)
     and begun_micros <= committed_micros + {{ commit_clock_micros }}
+),
+again as (
+  select distinct {{ commit_key }}, true as is_delivered
+  from back join sliced_polls as p using (group, topic, partition)
+  where p.offset between back.offset and previous_offset - 1
 )
 select *, previous_offset - offset as records,
-  coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown
+  coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown,
+  is_chosen and is_delivered is null as is_behind_last
 from back
 left join may_be using ({{ commit_key }})
+left join again using ({{ commit_key }})
 left join planned_groups using (group)

@@ -1,8 +1,8 @@
 """Commits: what a group may commit, and when its committed offset may go back."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import copies
-from tests.exam.transaction_verbs import Batch, replicas
+from tests.exam.transaction_verbs import Batch, first_transaction, replicas, step, written
 from tests.exam.verbs import (
     begun,
     cluster,
@@ -52,6 +52,79 @@ def commit_goes_back_in_another_member(h: History) -> None:
     h.polled(60, 89, at=32.0, member="2")
     h.commit(40, 0, at=40.0, member="2", brokers=(1, 2), generation=3)
     left(h, 90, at=80.0, member="2", generation=3)
+
+
+CHOSEN = f"{PERMITTED}: over no record"
+BACK = f"{VIOLATION}: silent"
+
+
+@asks_each(
+    "After a position behind a marker, the offset behind the last record is committed.",
+    source="`KafkaConsumer.commitSync`: an application commits the offset of the last record plus "
+    "one; " + MARKERS,
+    check="commit_regressed",
+    cases={
+        "The application chooses the offset, and commits no epoch.": (CHOSEN, {"style": "none"}),
+        "It commits the epoch before.": (CHOSEN, {"style": "stale"}),
+        "It commits the partition's epoch.": (CHOSEN, {"style": "forced"}),
+        "It commits the epoch of the record.": (CHOSEN, {"style": "application"}),
+        "The offset is that of the client.": (BACK, {"style": "record"}),
+        "The offset is that of the client, and the epoch of its metadata.": (
+            BACK,
+            {"style": "metadata"},
+        ),
+        "The offset is that of the client, and the epoch of its position.": (
+            BACK,
+            {"style": "position"},
+        ),
+        "The offset is that of the client, and the epoch the larger one.": (BACK, {"style": "max"}),
+        "An aborted transaction lies between, which the group is not given.": (
+            CHOSEN,
+            {"style": "none", "to": 12},
+        ),
+        "An aborted transaction lies between, which the group was given.": (
+            BACK,
+            {"style": "none", "to": 12, "isolation": "read_uncommitted"},
+        ),
+        "One more record, the last one, is before the offset as it was.": (
+            BACK,
+            {"style": "none", "back": 4},
+        ),
+        "The group had not been given the record before it.": (
+            BACK,
+            {"style": "none", "first": 5},
+        ),
+    },
+)
+def commit_behind_the_last_record(
+    h: History,
+    *,
+    style: str,
+    to: int = 6,
+    back: int = 5,
+    first: int = 0,
+    isolation: str = "read_committed",
+) -> None:
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 10, pid=1, base_sequence=5, sequence=5),
+        Batch(11, 11, pid=1, control="abort"),
+        isolation=isolation,
+    )
+    first_transaction(h)
+    step(h, "begin", "begun", at=11.0, transaction=1)
+    h.sent(6, 10, at=12.0, sequence=5, transaction=1)
+    step(h, "abort", "aborted", at=13.0, transaction=1)
+    joined(h, first, at=20.0)
+    if first < 5:
+        h.polled(0, 4, at=22.0)
+    if isolation == "read_uncommitted":
+        h.polled(6, 10, at=23.0, sequence=5)
+    h.commit(to, 0, at=25.0, brokers=(1, 2))
+    h.commit(back, 0, at=30.0, style=style, brokers=(1, 2))
+    left(h, 12, at=80.0)
 
 
 @asks(
