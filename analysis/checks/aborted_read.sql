@@ -1,6 +1,7 @@
 /*
 id: A8
-definition: A read_committed group was delivered a value that no committed transaction wrote.
+definition: >-
+  A read_committed member was delivered a value that no committed transaction wrote.
 explanation: That is a value of a failed send, of a transaction that an abort marker ends in the
   log, or of one that its client aborted, also if a marker of another transaction commits some of
   it.
@@ -8,8 +9,8 @@ permitted: by an election that permits the loss of its commit marker, as in `mis
 undecided: >-
   no marker ends the transaction, and its client was refused or got no answer: an earlier attempt
   may have committed it.
-evaluates: every write of a transaction that is not known as committed, for each read_committed
-  group.
+evaluates: every write of a transaction that is not known as committed, for each group
+  with a read_committed member.
 source: '`isolation.level`; KIP-98.'
 needs: [transactions, sends, polls]
 evaluated: select coalesce(sum(records), 0) as evaluated from required
@@ -31,7 +32,9 @@ with required as (
 ),
 delivered as (
   select required.* except (offset, last_offset, records), p.offset, p.last_offset, polled_micros
-  from required join sliced_polls as p using (group, topic, partition, value)
+  from required
+  join sliced_polls as p using (group, topic, partition, value)
+  left semi join committed_members using (group, member)
 )
 select *
 from {{ spans("delivered",

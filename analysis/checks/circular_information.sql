@@ -3,7 +3,7 @@ id: C2
 definition: Two committed transactions depend on each other, at least one by reading (Adya's G1c).
 explanation: Or a transaction read its own write. A transaction reads what lies between the
   offsets that its group had committed before and those that it commits itself.
-permitted: one of the groups reads uncommitted values; or one of both dependencies is a write.
+permitted: a member of one of the groups reads uncommitted values; or one of both dependencies is a write.
 evaluates: pairs of a transaction that wrote and one that read it.
 source: '`isolation.level`; KIP-98; Adya, Generalized Isolation Level Definitions.'
 needs: [transactions, sends, committed_offsets]
@@ -55,10 +55,13 @@ read as (
   where writer is not null and next_reader is not null
   group by all
 ),
+isolations as (
+  select group, max(isolation) as isolation from planned_members group by all
+),
 reads as (
   select first, second, group, place.topic as topic, place.partition as partition,
     place.offset as offset, isolation
-  from read join planned_readers using (group)
+  from read join isolations using (group)
 )
 select one.*, if(one.first = one.second, 'read itself', 'read each other') as kind,
   greatest(one.isolation, back.isolation) != 'read_committed' as is_uncommitted

@@ -2,7 +2,7 @@
 id: B5
 definition: Two groups went past one offset and were not delivered the same record there.
 explanation: Either both were delivered a record, and some value by one group only. Or within a
-  session a group went past a record that another group of the same isolation level was delivered,
+  session a member went past a record that one of another group was delivered at the same isolation,
   in an epoch between those around it.
 permitted: different values, as in `inconsistent_offset`.
 undecided: different values, as in `inconsistent_offset`.
@@ -68,9 +68,9 @@ others as (
   from passed_slices as s
   join sliced_polls as d
     on (d.topic, d.partition, d.offset) = (s.topic, s.partition, s.offset)
-  join planned_groups as own on own.group = s.group
-  join planned_groups as its on its.group = d.group and its.isolation = own.isolation
-  where {{ is_on_branch() }}
+  left join committed_members as own on (own.group, own.member) = (s.group, s.member)
+  left join committed_members as its on (its.group, its.member) = (d.group, d.member)
+  where (own.member is null) = (its.member is null) and {{ is_on_branch() }}
 ),
 -- What came later in the same poll, in the wrong order, was given to both.
 given_to_one as (

@@ -4,7 +4,7 @@ definition: Within a session, a record between two deliveries in turn was not de
 explanation: Within a poll or between polls. A record counts if the surviving log had it at that
   time (some were deleted later and are still in a segment) and its epoch lies between those of the
   deliveries. Control records, aborted batches and records of another branch are not expected. A
-  group that reads committed values is to get a transaction's records only if it was committed.
+  member that reads committed values is to get a transaction's records only if it was committed.
 undecided: it is not known how the record's transaction ended.
 evaluates: every delivery.
 source: '`KafkaConsumer`: records of a partition are returned in order.'
@@ -34,9 +34,9 @@ skipped as (
   where offset >= start_high
 ),
 judged as (
-  select skipped.*, if(c.group is null, 'required', coalesce(ended_as, 'required')) as ended_as
+  select skipped.*, if(c.member is null, 'required', coalesce(ended_as, 'required')) as ended_as
   from skipped
-  left join committed_readers as c using (group, topic)
+  left join committed_members as c using (group, member)
   left join transactional_writes using (topic, partition, value)
   where {{ is_on_branch() }}
 ),

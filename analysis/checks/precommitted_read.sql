@@ -1,6 +1,6 @@
 /*
 id: C3
-definition: A read_committed group was delivered a value before its producer began to commit it.
+definition: A read_committed member was delivered a value before its producer began to commit it.
 undecided: another worker wrote the value, and the delivery was before the commit by no more than
   the clock bound; or the clock of the worker was set by as much.
 evaluates: deliveries of values whose transaction the client began to commit; `aborted_read`

@@ -1,5 +1,5 @@
 /*
-about: The plan's groups that read committed values only.
+about: The plan's groups of which a member reads committed values only.
 subject: transactions
 kept: false
 columns: |

@@ -4,8 +4,8 @@ about: |
 
   The log held them at that time: some were deleted later. A record counts as delivered if its
   value was, at whatever offset: a truncation gives an offset to another record. What a transaction
-  wrote is left out for groups that read committed values: whether they should have it is for
-  `torn_transaction` to judge.
+  wrote is left out for groups of which a member reads committed values only: whether they should
+  have it is for `torn_transaction` to judge.
 subject: progress
 columns: |
   group string

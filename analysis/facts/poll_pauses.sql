@@ -2,7 +2,7 @@
 about: |
   Pauses between two polls of a member that returned records of a partition.
 
-  Of groups that read uncommitted values too; others wait for transactions.
+  Of members that read uncommitted values too; others wait for transactions.
 subject: deliveries
 columns: |
   group string
@@ -15,12 +15,11 @@ columns: |
   seq_before bigint: of the poll before
   seq bigint: of the poll after
 */
-with readers as (
-  select group from planned_groups where isolation != 'read_committed'
-),
-returned as (
+with returned as (
   select group, member, topic, partition, seq, min(at_micros) as ended, min(first_offset) as offset
-  from deliveries left semi join readers using (group)
+  from deliveries
+  left semi join planned_groups using (group)
+  left anti join committed_members using (group, member)
   group by all
 ),
 followed as (

@@ -1,5 +1,5 @@
 /*
-about: What read_committed groups were delivered of transactions that a client began to commit.
+about: What read_committed members were delivered of transactions that a client began to commit.
 subject: transactions
 columns: |
   group string
@@ -24,4 +24,4 @@ select group, worker, topic, partition, p.offset, p.last_offset, p.records, poll
   w.producer, transaction, commit_micros, committed_by
 from sliced_polls as p
 join written as w using (topic, partition, value)
-left semi join committed_readers using (group, topic)
+left semi join committed_members using (group, member)

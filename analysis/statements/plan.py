@@ -8,7 +8,8 @@ import msgspec
 import pyarrow as pa
 
 from contract.clients import without_version
-from contract.run_folder import Plan, RunDescription
+from contract.outcomes import Isolation
+from contract.run_folder import GroupPlan, Plan, RunDescription
 
 PLANNED = {
     "planned_topics": pa.schema(
@@ -44,6 +45,9 @@ PLANNED = {
         }
     ),
     "planned_readers": pa.schema({name: pa.string() for name in ("group", "topic", "isolation")}),
+    "planned_members": pa.schema(
+        {"group": pa.string(), "number": pa.int32(), "isolation": pa.string()}
+    ),
     "run_conditions": pa.schema(
         {
             "release": pa.int32(),
@@ -58,8 +62,9 @@ PLANNED = {
 
 Of `planned_topics`, `subscribed` counts the groups that read the topic.
 
-Of `planned_groups`, `client`: without a version; it and `isolation` are those of the members in
-question, where members have several clients. `is_by_client`: whether the group's client commits by
+Of `planned_groups`, `client`: without a version; where members have several clients, it is that of
+the members in question. `isolation`: read_committed if a member reads committed values only; of
+`planned_members` it is that of one member. `is_by_client`: whether the group's client commits by
 itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
 whether a member that is started again keeps its partitions (KIP-345). `has_rack`: whether it has a
 `client.rack`, and so may read from a follower. `request_ms`: how long a member waits for the
@@ -83,6 +88,8 @@ def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
         rows = _topics(plan)
     elif name in ("planned_groups", "planned_readers"):
         rows = _groups(plan)
+    elif name == "planned_members":
+        rows = _members(plan)
     else:
         rows = [_conditions(run)]
     return pa.Table.from_pylist(list(rows), schema=PLANNED[name])
@@ -101,7 +108,11 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
     for group in plan.groups:
         yield msgspec.structs.asdict(group) | {
             "client": without_version(group.client),
-            "isolation": group.isolation_level,
+            "isolation": (
+                Isolation.READ_COMMITTED
+                if Isolation.READ_COMMITTED in _isolations(group)
+                else Isolation.READ_UNCOMMITTED
+            ),
             "is_by_client": group.commits_by_itself or not group.shows_all,
             "is_static": group.is_static,
             "has_rack": "client.rack" in group.settings,
@@ -109,6 +120,16 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
             "hidden_reset": group.hidden_reset,
             "hash": abs_java_hash(group.group),
         }
+
+
+def _members(plan: Plan) -> Iterable[dict[str, Any]]:
+    for group in plan.groups:
+        for number, isolation in enumerate(_isolations(group), 1):
+            yield {"group": group.group, "number": number, "isolation": isolation}
+
+
+def _isolations(group: GroupPlan) -> list[str]:
+    return [group.member(number).isolation_level for number in range(1, group.members + 1)]
 
 
 def _conditions(run: RunDescription) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Cycles: in which order transactions stand, and what they take in of each other."""
 
+from msgspec.structs import replace
+
+from contract.run_folder import MemberPlan
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
 from tests.exam.verbs import cluster, joined, watched
@@ -60,6 +63,15 @@ def each_reads_the_other(h: History) -> None:
 )
 def each_reads_the_other_uncommitted(h: History) -> None:
     _circle(h, "read_uncommitted")
+
+
+@asks(
+    "Two pipelines do, and each has a member of Java, which may read uncommitted values.",
+    source="isolation.level: read_committed is librdkafka's default, read_uncommitted Java's",
+    expects={"circular_information": f"{PERMITTED}: read each other"},
+)
+def members_of_two_isolations_read_each_other(h: History) -> None:
+    _circle(h, None)
 
 
 @asks(
@@ -152,8 +164,11 @@ def _two_transactions(h: History, *, second_first: str, end_of_b: str = "commit"
                 )
 
 
-def _circle(h: History, isolation: str) -> None:
-    """`a` writes to t and takes in u, `b` writes to u and takes in t, both still open."""
+def _circle(h: History, isolation: str | None) -> None:
+    """`a` writes to t and takes in u, `b` writes to u and takes in t, both still open.
+
+    Without an isolation, their groups have members of librdkafka and of Java.
+    """
     h.topic("t")
     h.topic("u")
     for topic, pid, producer in (("t", 1, "a"), ("u", 2, "b")):
@@ -162,8 +177,14 @@ def _circle(h: History, isolation: str) -> None:
         watched(h, 1, 2, times=(25.0, 45.0, 65.0, 85.0), topic=topic)
         data = Batch(0, 0, pid=pid, base_sequence=0, producer=producer)
         replicas(h, data, Batch(1, 1, pid=pid, control="commit"), topic=topic)
-    h.group("ga", "u", isolation=isolation)
-    h.group("gb", "t", isolation=isolation)
+    h.group("ga", "u", isolation=isolation or "read_committed")
+    h.group("gb", "t", isolation=isolation or "read_committed")
+    if isolation is None:
+        others = {2: MemberPlan(client="java")}
+        h.groups[-2:] = [
+            replace(one, client="librdkafka", isolation=None, members=2, others=others)
+            for one in h.groups[-2:]
+        ]
     a, b = {"pid": 1, "producer": "a"}, {"pid": 2, "producer": "b", "transactional_id": "y"}
     started(h, at=5.0, **a)
     started(h, at=6.0, **b)
