@@ -5,8 +5,11 @@ about: |
 
   Waits in which the member was asked to stop, or had reached the log ends, are left out. A member
   that loses or pauses the partition meanwhile has two waits: one until then, one from when it has
-  the partition again.
+  the partition again. So has one that waits while other groups read to the log end: the first
+  final read ends what all members read by themselves, and the last one that began is its own. One
+  that commits in between had read on.
 subject: deliveries
+optional: [phases, commits]
 columns: |
   group string
   member string
@@ -32,15 +35,36 @@ halted as (
   from long join stops using (member)
   where stopped between seq_before and seq
 ),
+final_reads as (
+  select began_micros from phases where stage = 'final read'
+),
+reads_of_others as (
+  select member, topic, partition, seq, min(began_micros) as lost_micros,
+    max(began_micros) as back_micros
+  from long join final_reads on began_micros between since and ended
+  group by all
+),
+read_on as (
+  select distinct r.member, r.seq
+  from reads_of_others as r join commits as c on c.member = r.member
+  where coalesce(c.began_micros, committed_micros)
+    between lost_micros + {{ 2 * micros_per_second }} and back_micros
+),
+changes as (
+  select member, topic, partition, seq, at_micros, change in ('assigned', 'resumed') as is_back
+  from group_events
+  where change in ('revoked', 'lost', 'paused', 'assigned', 'resumed')
+),
 held as (
-  select p.*,
-    min(at_micros) filter (where change in ('revoked', 'lost', 'paused')) as lost_micros,
-    max(at_micros) filter (where change in ('assigned', 'resumed')) as back_micros
+  select p.*, least(min(at_micros) filter (where not is_back), max(r.lost_micros)) as lost_micros,
+    greatest(max(at_micros) filter (where is_back), max(r.back_micros)) as back_micros
   from long as p
   left anti join halted on halted.member = p.member and halted.seq = p.seq
-  left join group_events as e
+  left join changes as e
     on e.member = p.member and e.topic = p.topic and e.partition = p.partition
       and e.seq between p.seq_before and p.seq
+  left join (select * from reads_of_others left anti join read_on using (member, seq)) as r
+    on (r.member, r.topic, r.partition, r.seq) = (p.member, p.topic, p.partition, p.seq)
   group by all
 ),
 owned as (

@@ -1,6 +1,6 @@
 """Waits for records: only who owns a partition can wait for it."""
 
-from tests.exam.history import NONE, VIOLATION, History, asks
+from tests.exam.history import NONE, VIOLATION, History, asks, asks_each
 from tests.exam.verbs import joined, left, plain
 
 OWNED = (
@@ -90,3 +90,54 @@ def partition_is_kept_over_a_rebalance(h: History) -> None:
     h.changed("assigned", at=30.0, position=50, generation=4)
     h.polled(50, 99, at=56.0)
     left(h, 100, at=85.0, generation=4, caught_up=True)
+
+
+@asks_each(
+    "A member is given 0 to 49 at 6, and the rest at 66, when groups read to the log end in turn.",
+    source="Run.read_to_end: the first call ends what all members read by themselves; each is the "
+    "read of the groups that it names; decision 8",
+    check="fetch_unavailable",
+    cases={
+        "Other groups' reads begin at 15 and 40, its own at 65.": (NONE, {"reads": (15, 40, 65)}),
+        "Others' begin at 50, and its own at 65.": (VIOLATION, {"reads": (50, 65)}),
+        "Others' begin at 10, and its own at 25.": (VIOLATION, {"reads": (10, 25)}),
+        "All begin at 15.": (VIOLATION, {"reads": (15,)}),
+        "Its own begins at 15, and others' at 70.": (VIOLATION, {"reads": (15, 70)}),
+        "Other groups' had begun at 3, its own begins at 65.": (VIOLATION, {"reads": (3, 65)}),
+        "Others' begin at 15, its own at 65; it commits at 30, and so had read on.": (
+            VIOLATION,
+            {"reads": (15, 65), "commit": 30.0},
+        ),
+        "Others' begin at 15, its own at 65; a commit that began at 14 is stored at 30.": (
+            NONE,
+            {"reads": (15, 65), "commit": 30.0, "took": 16.0},
+        ),
+        "It loses the partition at 12, has it again at 20, and its own read begins at 65.": (
+            NONE,
+            {"reads": (15, 65), "away": (12.0, 20.0)},
+        ),
+    },
+)
+def other_groups_read_to_the_end(
+    h: History,
+    *,
+    reads: tuple[float, ...],
+    commit: float | None = None,
+    took: float = 0.01,
+    away: tuple[float, float] | None = None,
+) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    for began in reads:
+        h.phase("final read", began=began, ended=began + 1)
+    joined(h, 0, at=4.0, generation=3)
+    h.polled(0, 49, at=6.0)
+    if away is not None:
+        h.changed("revoked", at=away[0], position=50, generation=3)
+        h.changed("assigned", at=away[1], position=50, generation=4)
+    if commit is not None:
+        h.commit(50, 0, at=commit, brokers=(1, 2), generation=3)
+        h.rows["commits"][-1]["began_micros"] = h.at(commit - took)
+    h.polled(50, 99, at=66.0)
+    left(h, 100, at=85.0, generation=4 if away else 3, caught_up=True)
