@@ -3,7 +3,8 @@ id: C2
 definition: Two committed transactions depend on each other, at least one by reading (Adya's G1c).
 explanation: Or a transaction read its own write. A transaction reads what lies between the
   offsets that its group had committed before and those that it commits itself.
-permitted: a member of one of the groups reads uncommitted values; or one of both dependencies is a write.
+permitted: a member of one of the groups reads uncommitted values; or one of both dependencies is
+  a write.
 evaluates: pairs of a transaction that wrote and one that read it.
 source: '`isolation.level`; KIP-98; Adya, Generalized Isolation Level Definitions.'
 needs: [transactions, sends, committed_offsets]
