@@ -2,7 +2,7 @@
 
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from contract.nearest import lacking
 from contract.outcomes import Isolation
@@ -61,6 +61,12 @@ REQUEST_TIMEOUTS = {
 """A consumer's setting of how long it waits for the response to one request, and the milliseconds
 without it: of Java's as the harness sets it, of the others as they document it (librdkafka's
 CONFIGURATION.md; kafka-python's `KafkaConsumer`)."""
+PRODUCER_REQUEST_MS = 10_000
+DELIVERY_MS, PATIENT_DELIVERY_MS = 20_000, 30_000
+"""As the harness sets them: until a producer's request, and its value, without a response ends with
+an error. A producer whose caller waits for the end is patient."""
+_MESSAGE_TIMEOUTS = ("delivery.timeout.ms", "message.timeout.ms")
+"""librdkafka's setting and its alias, which replaces what the harness sets."""
 _GUEST_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
 
 
@@ -117,8 +123,35 @@ def request_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | 
     if (name := without_version(client)) not in INSTALLED:
         return None
     setting, otherwise = REQUEST_TIMEOUTS[Client(name)]
-    given = str(settings.get(setting, otherwise))
-    return int(given) if given.isdecimal() else None
+    return _milliseconds(settings.get(setting, otherwise))
+
+
+def produce_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | None:
+    """How long a producer waits for the response to one request at most, likewise.
+
+    librdkafka waits until the first value of the request times out, but no longer than for any
+    request (`rd_kafka_ProduceRequest`); 0: a value does not time out.
+    """
+    if (name := without_version(client)) not in INSTALLED:
+        return None
+    if name != Client.LIBRDKAFKA:
+        setting, _ = REQUEST_TIMEOUTS[Client(name)]
+        return _milliseconds(settings.get(setting, PRODUCER_REQUEST_MS))
+    given = (settings[one] for one in _MESSAGE_TIMEOUTS if one in settings)
+    value_ms = _milliseconds(next(given, PATIENT_DELIVERY_MS))
+    request_ms = request_timeout_ms(client, settings)
+    if value_ms is None or request_ms is None:
+        return None
+    return min(value_ms or request_ms, request_ms)
+
+
+def longest_ms(timeouts: Collection[int | None]) -> int | None:
+    """The longest of some times; None: one of them is not known."""
+    return None if None in timeouts else max(filter(None, timeouts), default=0)
+
+
+def _milliseconds(given: str | int) -> int | None:
+    return int(given) if str(given).isdecimal() else None
 
 
 def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:

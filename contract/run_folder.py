@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 
 from contract.builds import Build, with_note
-from contract.clients import Client, Level, default_isolation, is_guest, request_timeout_ms
+from contract.clients import (
+    Client,
+    Level,
+    default_isolation,
+    is_guest,
+    longest_ms,
+    produce_timeout_ms,
+    request_timeout_ms,
+)
 from contract.consequence import Consequence
 from contract.described import read_described
 from contract.encodable import as_json
@@ -94,6 +102,11 @@ class ProducerPlan(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str | int] = {}
     transactions: TransactionPlan | None = None
 
+    @property
+    def request_timeout_ms(self) -> int | None:
+        """The longest time that it waits for the response to a request; None: it is not known."""
+        return produce_timeout_ms(self.client, self.settings)
+
 
 class MemberPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A member that differs from the others of its group, as one in another language does.
@@ -148,8 +161,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def request_timeout_ms(self) -> int | None:
         """The longest time that a member waits for a response; None: that of one is not known."""
         members = [self.member(number) for number in range(1, self.members + 1)]
-        known = [request_timeout_ms(one.client, one.settings) for one in members]
-        return None if None in known else max(filter(None, known), default=0)
+        return longest_ms([request_timeout_ms(one.client, one.settings) for one in members])
 
     def member(self, number: int) -> "GroupPlan":
         """Return the plan of one member, as of a group whose members are all like it."""

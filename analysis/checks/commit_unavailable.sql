@@ -58,9 +58,9 @@ placed as (
   cross join partitions
 ),
 outages as (
-  select * from {{ with_timeouts("placed") }}
+  select * from {{ with_timeouts("placed", "planned_groups", "group") }}
 ),
 excuses as (
   select * from {{ with_excuses("outages") }}
 )
-select * from {{ with_service("outages", "excuses", "group, member", required_of_member) }}
+select * from {{ with_service("outages", "excuses", "group, member") }}

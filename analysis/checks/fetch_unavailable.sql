@@ -48,7 +48,7 @@ paused as (
   select * from {{ outages_of("waits", "group, member, topic, partition, needs_insync") }}
 ),
 outages as (
-  select * from {{ with_timeouts("paused") }}
+  select * from {{ with_timeouts("paused", "planned_groups", "group") }}
 ),
 -- After an election the new leader's high watermark may be lower, until it is proved beyond. The
 -- leader reports none until it has reached the start of its epoch (KIP-207): then only a small ISR
@@ -75,5 +75,4 @@ excuses as (
   where not needs_insync
 )
 select *
-from {{ with_service("outages", "excuses", "group, member, topic, partition, needs_insync",
-  required_of_member) }}
+from {{ with_service("outages", "excuses", "group, member, topic, partition, needs_insync") }}

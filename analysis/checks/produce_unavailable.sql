@@ -7,7 +7,12 @@ explanation: >-
   the run ended, or until the last report of its worker if that was killed. A violation if the
   partition could serve for more than 30 s of an outage: it had a leader, faults held no majority
   of the brokers, clients could reach a broker and, with acks=all, enough replicas were in sync.
-permitted: it could serve for 30 s or less.
+  If a fault was in force meanwhile, for more than three times the longest request timeout of the
+  topic's producers (`request.timeout.ms`, `request_timeout_ms`; of librdkafka the shorter of
+  `message.timeout.ms` and `socket.timeout.ms`), where that is longer.
+permitted: it could serve for so long or less.
+undecided: it could for more than 30 s, a fault was in force, and the request timeout of one of
+  the topic's producers is not known.
 evaluates: every send.
 source: '`min.insync.replicas`; decision 8.'
 needs: [sends, leaderships]
@@ -19,8 +24,10 @@ cases:
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
   permitted_if: seconds - unservable_seconds <= required_seconds
+  undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
-evidence: records, unanswered, seconds, unservable_seconds, recovery_seconds, needs_insync
+evidence: >-
+  records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds, needs_insync
 */
 with intended as (
   select *, {{ is_for_all }} as needs_insync from counted_sends where intended_micros is not null
@@ -46,8 +53,11 @@ answers as (
     answered_micros
   from acknowledged_sends
 ),
-outages as (
+waited as (
   select * from {{ outages_of("waits", "topic, partition, needs_insync", answers="answers") }}
+),
+outages as (
+  select * from {{ with_timeouts("waited", "planned_topics", "topic") }}
 ),
 excuses as (
   select * from {{ with_excuses("outages") }}

@@ -15,7 +15,7 @@
 {# So long after a partition could be served it has to be: 30 s, and by how much a clock was set
    that may have measured the time. #}
 {% set required_seconds = "30 + :jump_micros / " ~ micros_per_second %}
-{# The same of a member, which waits at a silent broker for its own request timeout: then it looks
+{# The same of a client, which waits at a silent broker for its own request timeout: then it looks
    for another broker, which may be silent too, and asks that one. #}
-{% set required_of_member = "if(may_be_silent and 3 * request_ms > 30000, 3 * request_ms / 1000, 30)
+{% set required_of_client = "if(may_be_silent and 3 * request_ms > 30000, 3 * request_ms / 1000, 30)
     + :jump_micros / " ~ micros_per_second %}

@@ -49,28 +49,29 @@
     select _outage.*, since, until from {{ outages }} as _outage cross join service_gaps)
 {%- endmacro %}
 
-{# Outages of members with request_ms, as of `planned_groups`, and may_be_silent: whether a fault was
-   in force meanwhile, so that a broker may have kept a request without a response.
-   outages: a step with group, at and ended. #}
-{% macro with_timeouts(outages) -%}
+{# Outages with request_ms, as it is planned, and may_be_silent: whether a fault was in force
+   meanwhile, so that a broker may have kept a request without a response.
+   outages: a step with the key, at and ended.
+   planned: `planned_groups` or `planned_topics`.
+   key: its first column. #}
+{% macro with_timeouts(outages, planned, key) -%}
 (with faulty as (
-      select distinct group, at, ended, true as is_faulty
+      select distinct at, ended, true as is_faulty
       from {{ outages }} join held_faults
         on injected_micros <= ended and coalesce(ended_micros >= at, true)
     )
     select _outage.*, request_ms, coalesce(is_faulty, false) as may_be_silent
     from {{ outages }} as _outage
-    left join (select distinct group, request_ms from planned_groups) using (group)
-    left join faulty using (group, at, ended))
+    left join (select distinct {{ key }}, request_ms from {{ planned }}) using ({{ key }})
+    left join faulty using (at, ended))
 {%- endmacro %}
 
 {# Outages with seconds, unservable_seconds (of it, in which no service was possible),
    recovery_seconds (from when it was possible until there was one), required_seconds.
-   outages: a step with the keys, at and ended.
+   outages: a step with the keys, at and ended, request_ms and may_be_silent.
    excuses: a step with these and since and until; they may overlap.
-   keys: separated by commas.
-   required: the last one, of the outages' columns. #}
-{% macro with_service(outages, excuses, keys, required=required_seconds) -%}
+   keys: separated by commas. #}
+{% macro with_service(outages, excuses, keys) -%}
 (with excused as (
       select {{ keys }}, at, ended, greatest(at, since) as first, least(ended, until) as last
       from {{ excuses }}
@@ -91,7 +92,7 @@
     select *, (ended - at) / {{ micros_per_second }} as seconds,
       coalesce(excused_micros, 0) / {{ micros_per_second }} as unservable_seconds,
       (ended - coalesce(servable_micros, at)) / {{ micros_per_second }} as recovery_seconds,
-      {{ required }} as required_seconds
+      {{ required_of_client }} as required_seconds
     from {{ outages }} left join summed using ({{ keys }}, at, ended))
 {%- endmacro %}
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from contract.clients import without_version
+from contract.clients import longest_ms, without_version
 from contract.outcomes import Isolation
-from contract.run_folder import GroupPlan, Plan, RunDescription
+from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunDescription
 
 PLANNED = {
     "planned_topics": pa.schema(
@@ -20,6 +20,7 @@ PLANNED = {
             "retention_ms": pa.int64(),
             "deletes": pa.bool_(),
             "subscribed": pa.int32(),
+            "request_ms": pa.int64(),
         }
     ),
     "planned_groups": pa.schema(
@@ -60,7 +61,8 @@ PLANNED = {
 }
 """The schema of each, by its name.
 
-Of `planned_topics`, `subscribed` counts the groups that read the topic.
+Of `planned_topics`, `subscribed` counts the groups that read the topic. `request_ms`: how long a
+producer waits for the response to one request to it, at most; null: not known.
 
 Of `planned_groups`, `client`: without a version; where members have several clients, it is that of
 the members in question. `isolation`: read_committed if a member reads committed values only; of
@@ -101,7 +103,15 @@ def _topics(plan: Plan) -> Iterable[dict[str, Any]]:
         yield msgspec.structs.asdict(topic) | {
             "deletes": topic.deletes or _BY_SIZE in topic.settings,
             "subscribed": readers[topic.topic],
+            "request_ms": _produce_ms(topic.topic, plan.producers),
         }
+
+
+def _produce_ms(topic: str, producers: Iterable[ProducerPlan]) -> int | None:
+    """Of producers of a topic. The harness opens one that is not planned without settings."""
+    planned = [one for one in producers if one.topic == topic]
+    not_planned = ProducerPlan(producer="", topic=topic)
+    return longest_ms([one.request_timeout_ms for one in (not_planned, *planned)])
 
 
 def _groups(plan: Plan) -> Iterable[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from contract.clients import Client
+from contract.clients import PATIENT_DELIVERY_MS, Client
 from contract.errors import WorkerError
 from contract.outcomes import Outcome
 from contract.run_folder import ProducerPlan
@@ -33,7 +33,7 @@ from harness.clients.worker import WorkerPlan, run_worker
 
 ASK_SETTINGS = "settings"
 """The argument of a worker's program with which it says what its client refuses of a member."""
-_PATIENT = {"delivery_ms": 30_000, "block_ms": 60_000}
+_PATIENT = {"delivery_ms": PATIENT_DELIVERY_MS, "block_ms": 60_000}
 """Of a producer whose caller waits for the end."""
 
 

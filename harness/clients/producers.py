@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from contract.clients import Client
+from contract.clients import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
 from contract.events import INTENDED_MAX, SendsIntended, Sent, TransactionChanged
 from contract.outcomes import (
     Outcome,
@@ -72,8 +72,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     client: str = Client.JAVA
     acks: str = "all"
     settings: dict[str, str | int] = {}
-    delivery_ms: int = 20_000
-    request_ms: int = 10_000
+    delivery_ms: int = DELIVERY_MS
+    request_ms: int = PRODUCER_REQUEST_MS
     block_ms: int = 10_000
     transactional_id: str = ""
     transaction_timeout_ms: int = 60_000

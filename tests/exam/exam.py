@@ -152,6 +152,7 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
             parameters={},
             topics=[topic for history in histories for topic in history.topics],
             groups=[group for history in histories for group in history.groups],
+            producers=[producer for history in histories for producer in history.producers],
             must_judge=checks,
             expects=[],
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from contract.ranges import row_schema
-from contract.run_folder import GroupPlan, TopicPlan
+from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
 from tests.exam.world import Place, Row
 
@@ -32,6 +32,7 @@ class HistoryRows:
     seconds: float = 100.0
     topics: list[TopicPlan] = field(default_factory=list)
     groups: list[GroupPlan] = field(default_factory=list)
+    producers: list[ProducerPlan] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     missing: set[str] = field(default_factory=set)
     error: str | None = None
@@ -128,6 +129,24 @@ class HistoryRows:
                 manner=manner,
                 settings=settings or {},
                 members=members,
+            )
+        )
+
+    def producer(
+        self,
+        producer: str = "p",
+        topic: str = "t",
+        *,
+        client: str = "java",
+        settings: dict[str, str | int] | None = None,
+    ) -> None:
+        """A producer that is planned; one that is not is Java's, without settings of its own."""
+        self.producers.append(
+            ProducerPlan(
+                producer=self.own(producer),
+                topic=self.own(topic),
+                client=client,
+                settings=settings or {},
             )
         )
 

@@ -250,6 +250,31 @@ def test_java_itself_is_asked_for_contradictions(plan: ProducerPlan, reported: s
     assert reported in " ".join(problems.values())
 
 
+@pytest.mark.parametrize(
+    ("client", "settings", "expected"),
+    [
+        ("java", {}, 10_000),
+        ("java", {"request.timeout.ms": "60000", "delivery.timeout.ms": 90_000}, 60_000),
+        ("kafka-python@3.0.5", {}, 10_000),
+        ("kafka-python", {"request_timeout_ms": 12_000}, 12_000),
+        ("kafka-python", {"request_timeout_ms": "long"}, None),
+        ("librdkafka", {"request.timeout.ms": 60_000}, 30_000),
+        ("librdkafka", {"message.timeout.ms": 45_000}, 45_000),
+        ("librdkafka", {"message.timeout.ms": 5_000, "delivery.timeout.ms": 45_000}, 45_000),
+        ("librdkafka", {"message.timeout.ms": 90_000}, 60_000),
+        ("librdkafka", {"message.timeout.ms": 0, "socket.timeout.ms": 8_000}, 8_000),
+        ("librdkafka", {"message.timeout.ms": 0, "socket.timeout.ms": "long"}, None),
+        ("librdkafka", {"message.timeout.ms": "long"}, None),
+        ("another", {"request.timeout.ms": 1000}, None),
+    ],
+)
+def test_a_producer_waits_for_its_own_request_timeout(
+    client: str, settings: dict[str, str | int], expected: int | None
+) -> None:
+    plan = writer("w", "orders", client=client, settings=settings)
+    assert plan.request_timeout_ms == expected
+
+
 def test_the_settings_in_force_of_librdkafka_are_known() -> None:
     def of(**settings: Any) -> ProducerSettings:
         given = {name.replace("_", "."): value for name, value in settings.items()}

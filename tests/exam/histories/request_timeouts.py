@@ -1,14 +1,20 @@
 """Waits for a broker that is silent: a client gives a request up after its own request timeout."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from contract.run_folder import MemberPlan
 from tests.exam.history import PERMITTED, UNDECIDED, VIOLATION, History, asks_each
-from tests.exam.verbs import joined, left, moved, plain, watched
+from tests.exam.verbs import cluster, joined, left, moved, plain, watched
 
 TIMEOUTS = (
     "request.timeout.ms, here 10 s; librdkafka's CONFIGURATION.md, socket.timeout.ms: 60 s; "
     "kafka-python's KafkaConsumer, request_timeout_ms: 30 s; decision 8"
+)
+OF_PRODUCERS = (
+    "request.timeout.ms, request_timeout_ms, here 10 s; librdkafka's CONFIGURATION.md: the lesser "
+    "of socket.timeout.ms, 60 s, and message.timeout.ms, here 30 s at most; decision 8"
 )
 OFFSETS = "__consumer_offsets"
 _LIBRDKAFKA = {"client": "librdkafka"}
@@ -193,6 +199,101 @@ def member_waits_for_a_silent_leader(
         until += 2
     h.polled(40 if is_taken else 30, 99, at=until)
     left(h, 100, at=85.0, generation=4 if is_taken else 2, caught_up=True)
+
+
+_JAVA_20 = {"settings": {"request.timeout.ms": 20_000, "delivery.timeout.ms": 60_000}}
+_NO_NUMBER = {**_PYTHON, "settings": {"request_timeout_ms": "long"}}
+
+
+def _librdkafka(**settings: int) -> dict[str, Any]:
+    named = {name.replace("_", "."): value for name, value in settings.items()}
+    return {**_LIBRDKAFKA, "settings": named}
+
+
+@asks_each(
+    "The leader is paused, and another broker leads after 4 s. A value",
+    source=OF_PRODUCERS,
+    check="produce_unavailable",
+    cases={
+        "of Java waits 28 s.": (PERMITTED, {"seconds": 28}),
+        "of Java waits 40 s.": (VIOLATION, {}),
+        "of Java's own 20 s waits 40 s.": (PERMITTED, _JAVA_20),
+        "of Java's own 20 s waits 62 s.": (VIOLATION, {**_JAVA_20, "seconds": 62}),
+        "of Java's own 20 s waits 40 s, after the pause.": (
+            VIOLATION,
+            {**_JAVA_20, "paused": (8, 12)},
+        ),
+        "of Java's own 20 s waits 40 s, before the pause.": (
+            VIOLATION,
+            {**_JAVA_20, "paused": (63, 65)},
+        ),
+        "of Java's own 20 s waits 40 s; nothing was paused.": (
+            VIOLATION,
+            {**_JAVA_20, "paused": None},
+        ),
+        "of kafka-python waits 40 s.": (VIOLATION, _PYTHON),
+        "of kafka-python's own 12 s waits 35 s.": (
+            PERMITTED,
+            {**_PYTHON, "settings": {"request_timeout_ms": "12000"}, "seconds": 35},
+        ),
+        "of kafka-python, whose timeout has no number, waits 28 s.": (
+            PERMITTED,
+            {**_NO_NUMBER, "seconds": 28},
+        ),
+        "of kafka-python, whose timeout has no number, waits 40 s.": (UNDECIDED, _NO_NUMBER),
+        "of kafka-python, whose timeout has no number, waits 40 s; nothing was paused.": (
+            VIOLATION,
+            {**_NO_NUMBER, "paused": None},
+        ),
+        "of librdkafka waits 62 s.": (PERMITTED, {**_LIBRDKAFKA, "seconds": 62}),
+        "of librdkafka, which has 12 s for a value, waits 35 s.": (
+            PERMITTED,
+            {**_librdkafka(message_timeout_ms=12_000), "seconds": 35},
+        ),
+        "of librdkafka, which has 12 s for a value, waits 38 s.": (
+            VIOLATION,
+            {**_librdkafka(delivery_timeout_ms=12_000, request_timeout_ms=60_000), "seconds": 38},
+        ),
+        "of librdkafka, which has 12 s for a request, waits 38 s.": (
+            VIOLATION,
+            {**_librdkafka(message_timeout_ms=0, socket_timeout_ms=12_000), "seconds": 38},
+        ),
+        "of a producer that is not planned waits 40 s.": (VIOLATION, {"client": ""}),
+        "of Java waits 40 s; librdkafka writes to the topic, too.": (
+            PERMITTED,
+            {"other": _LIBRDKAFKA},
+        ),
+        "of Java waits 40 s; one whose timeout has no number writes to the topic, too.": (
+            UNDECIDED,
+            {"other": _NO_NUMBER},
+        ),
+        "of Java waits 40 s; librdkafka writes to another topic.": (
+            VIOLATION,
+            {"other": {**_LIBRDKAFKA, "topic": "u"}},
+        ),
+    },
+)
+def value_waits_for_a_silent_leader(
+    h: History,
+    *,
+    client: str = "java",
+    settings: dict[str, str | int] | None = None,
+    other: dict[str, Any] | None = None,
+    paused: tuple[float, float] | None = (20, 84),
+    seconds: float = 40,
+) -> None:
+    h.topic(replication=3)
+    h.topic("u", replication=3)
+    if client:
+        h.producer(client=client, settings=settings)
+    if other is not None:
+        h.producer("q", **other)
+    cluster(h)
+    h.registered(3, at=0.2, is_fenced=False)
+    h.led(2, 1, at=24.0, isr=(2, 3))
+    if paused is not None:
+        h.fault("pause", h.on_broker(1), injected=paused[0], healed=paused[1])
+    h.sent(0, at=21 + seconds, intended_at=21)
 
 
 def _coordinator(
