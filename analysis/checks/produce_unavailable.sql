@@ -2,7 +2,8 @@
 id: H1
 definition: A partition did not respond to producers for 2 s or more.
 explanation: >-
-  Waits that overlap are one outage, and so are those within 10 s of each other between which no
+  A wait ends with the partition's next response to any producer: behind that a value waits for
+  those that its client sends before it. Waits that overlap are one outage, and so are those within 10 s of each other between which no
   producer got a response; those with acks=all are apart. A value without a response waited until
   the run ended, or until the last report of its worker if that was killed. A violation if the
   partition could serve for more than 30 s of an outage: it had a leader, faults held no majority
@@ -40,18 +41,37 @@ last_reports as (
   from intended left semi join killed using (worker)
   group by all
 ),
-waits as (
-  select topic, partition, needs_insync, intended_micros as at,
-    coalesce(answered_micros, reported_micros, run_ended_micros) as ended,
-    records, if(answered_micros is null, records, 0) as unanswered
-  from intended
-  left join last_reports using (worker)
-  cross join run_conditions
-),
 answers as (
   select topic, partition, {{ is_for_all }} as needs_insync, intended_micros as began_micros,
     answered_micros
   from acknowledged_sends
+),
+moments as (
+  select topic, partition, needs_insync, intended_micros as at,
+    coalesce(answered_micros, reported_micros, run_ended_micros) as ended,
+    records, if(answered_micros is null, records, 0) as unanswered,
+    cast(null as bigint) as responded_micros
+  from intended
+  left join last_reports using (worker)
+  cross join run_conditions
+  union all
+  select distinct topic, partition, needs_insync, answered_micros as at,
+    cast(null as bigint) as ended, 0 as records, 0 as unanswered,
+    answered_micros as responded_micros
+  from answers
+),
+responses as (
+  select *, min(responded_micros) over (
+      partition by topic, partition, needs_insync order by at, ended nulls first
+      rows between current row and unbounded following) as next_micros
+  from moments
+),
+-- A value may wait for those before it, though the partition responds.
+waits as (
+  select topic, partition, needs_insync, at, least(ended, coalesce(next_micros, ended)) as ended,
+    records, unanswered
+  from responses
+  where ended is not null
 ),
 waited as (
   select * from {{ outages_of("waits", "topic, partition, needs_insync", answers="answers") }}

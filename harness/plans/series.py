@@ -15,7 +15,13 @@ import msgspec
 from cluster.nodes.tether import tethered
 from contract.child import Child
 from contract.described import read_described
-from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
+from contract.errors import (
+    AnalysisError,
+    FencepostError,
+    InterruptError,
+    RunFolderError,
+    StorageError,
+)
 from contract.findings import read_violations
 from contract.python import python
 from contract.regular_files import replace_file
@@ -136,16 +142,23 @@ class Runs:
     def run(
         self, scenario: str, folder: Path, *, seed: int, parameters: dict[str, str]
     ) -> RunFolder:
-        """Run a scenario once; returns the run, which is not judged yet."""
+        """Run a scenario once; returns the run, which is not judged yet.
+
+        Raises:
+            KeyboardInterrupt: it was interrupted, which ends the series.
+        """
         with node_root(self.results) as root:
-            ended = run_ducktape(
-                find_scenarios([scenario]),
-                msgspec.structs.replace(self.session, seed=seed),
-                results=folder,
-                root=root,
-                on_phase=self.on_phase,
-                parameters=parameters,
-            )
+            try:
+                ended = run_ducktape(
+                    find_scenarios([scenario]),
+                    msgspec.structs.replace(self.session, seed=seed),
+                    results=folder,
+                    root=root,
+                    on_phase=self.on_phase,
+                    parameters=parameters,
+                )
+            except InterruptError:
+                raise KeyboardInterrupt from None
         return find_runs(ended.folder)[0]
 
 

@@ -16,7 +16,7 @@ from contract.builds import released
 from contract.clients import INSTALLED
 from contract.coverage import Coverage, Reached, hash_of
 from contract.described import SCHEMA
-from contract.errors import NodeError, UsageError
+from contract.errors import InterruptError, NodeError, UsageError
 from contract.run_folder import MemberPlan
 from contract.verdicts import RunVerdict
 from harness.commands import plans as commands
@@ -296,6 +296,17 @@ def test_a_plan_whose_run_fails_is_told_and_not_raised(
     run = on.carry_out(plan, "001")
     assert (run.verdict, run.problem) == (RunVerdict.UNDECIDED, "ducktape ran no scenario")
     assert read_plan(tmp_path / "001" / "random.json") == plan
+
+
+def test_an_interrupt_ends_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise InterruptError("the collected files are kept")
+
+    monkeypatch.setattr(series, "run_ducktape", interrupted)
+    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
+    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        on.carry_out(draw(7, CLIENTS), "001")
 
 
 @pytest.mark.parametrize("other", [None, 7, 8])

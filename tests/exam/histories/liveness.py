@@ -380,6 +380,40 @@ def values_wait(
         h.sent(number, at=until, intended_at=20 + number, acks=acks)
 
 
+@asks_each(
+    "Values wait 4.5 s each for those before them, and one is answered every second.",
+    source="docs/findings.md, produce_unavailable: an outage is a time in which nobody was "
+    "answered",
+    check="produce_unavailable",
+    cases={
+        "The partition responds.": (NONE, {}),
+        "Then nothing is answered for 34 s.": (
+            f"{VIOLATION}: unavailable: 25 operations waited for 34.5 s",
+            {"silent": 34},
+        ),
+        "Nothing is answered for 20 s of it.": (
+            f"{PERMITTED}: unavailable: 19 operations waited for 20.5 s",
+            {"silent": 20},
+        ),
+        "Only the leader responds, to others.": (VIOLATION, {"acks": "1", "others": "all"}),
+    },
+)
+def values_wait_behind_others(
+    h: History, *, silent: int = 0, acks: str = "all", others: str = ""
+) -> None:
+    h.topic(replication=3)
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), replicas=(1, 2, 3))
+    for number in range(5):
+        h.sent(number, at=1.2 + number, intended_at=1.0 + number, acks=acks)
+    for number in range(50):
+        later = silent if number > 20 else 0
+        h.sent(5 + number, at=6 + number + later, intended_at=1.5 + number, acks=acks)
+    if others:
+        h.sent(55, at=58, intended_at=20, acks=others)
+
+
 @asks(
     "Two values wait 40 s for their answer; two of three brokers are paused.",
     source="KIP-595: a majority of the controllers elects",
