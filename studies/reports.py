@@ -111,6 +111,11 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     client: str = ""
 
     @property
+    def has_faults(self) -> bool:
+        """Whether a step injects one."""
+        return any(step.fencepost or step.beside for step in self.steps)
+
+    @property
     def programs(self) -> list[str]:
         """Their files, in the order in which they run."""
         return list(dict.fromkeys(step.program.split()[0] for step in self.steps if step.program))

@@ -15,7 +15,7 @@ admin, run = KafkaAdminClient(**CLUSTER), int(time.time())
 
 
 def owned(members, count):
-    """Poll until each member owns some of so many partitions, each once; returns what it owns."""
+    """Poll until each member owns some of `count` partitions, each once; returns what it owns."""
     deadline = time.monotonic() + SECONDS
     while True:
         found = [sorted(one.partition for one in member.assignment()) for member in members]
