@@ -167,6 +167,11 @@ def remove_unheld(parent: Path, prefix: str) -> int:
     return removed
 
 
+def unheld(parent: Path, prefix: str) -> list[Path]:
+    """Return a prefix's folders of this host whose processes have ended."""
+    return [one for one in parent.glob(f"{prefix}*@{socket.gethostname()}") if not is_held(one)]
+
+
 def is_held(path: Path) -> bool:
     """Whether a process holds a folder or file; one that can't be opened counts as held."""
     if not path.exists():

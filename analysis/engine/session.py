@@ -4,7 +4,6 @@ import logging
 import os
 import shlex
 import signal
-import socket
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ from analysis.engine import jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
-from contract.locks import HeldFolder, is_held, remove_unheld
+from contract.locks import HeldFolder, remove_unheld, unheld
 from contract.spark import require_spark_home
 from contract.verdicts import Engine
 
@@ -146,17 +145,17 @@ def end_programs(kept: Collection[int] = ()) -> None:
 
 
 def _end_orphans() -> None:
-    """End the JVMs of analyses that were killed while these started.
+    """End the JVMs of analyses that were killed while these started, before their files go.
 
     Such a JVM can't write where it listens once its folder is removed, and would stay.
     """
-    for process in psutil.process_iter(["cmdline"]):
-        for option in process.info["cmdline"] or ():
-            folder = Path(option.removeprefix(_FILES_OF_JVM))
-            is_own = option.startswith(_FILES_OF_JVM) and folder.name.startswith(_TEMPORARY)
-            if is_own and folder.name.endswith(f"@{socket.gethostname()}") and not is_held(folder):
-                with suppress(psutil.Error):
-                    process.kill()
+    folders = unheld(Path(tempfile.gettempdir()), _TEMPORARY)
+    options = [f"{_FILES_OF_JVM}{folder}" for folder in folders]
+    for process in psutil.process_iter(["cmdline"]) if options else ():
+        words = process.info["cmdline"] or ()
+        if any(option in word for option in options for word in words):
+            with suppress(psutil.Error):
+                process.kill()
 
 
 @contextmanager

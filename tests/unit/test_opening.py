@@ -235,18 +235,21 @@ def test_the_jvm_of_a_killed_analysis_is_ended_by_the_next(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(session, "_held", [])
     killed, other = (HeldFolder(tmp_path, "fencepost-spark-") for _ in range(2))
+    elsewhere = tmp_path / "fencepost-spark-elsewhere"
     programs = []
-    for held in (killed, other):
-        option = f"-Djava.io.tmpdir={held.path}"
-        programs.append(
-            subprocess.Popen([sys.executable, "-c", "input()", option], stdin=subprocess.PIPE)
-        )
+    for folder in (killed.path, other.path, elsewhere):
+        option = f"-Djava.io.tmpdir={folder}"
+        program = [sys.executable, "-c", "input()", option]
+        programs.append(subprocess.Popen(program, stdin=subprocess.PIPE))
+    left = shutil.move(killed.path, tmp_path / "kept")
     killed.remove()
+    shutil.move(left, killed.path)
     session.folder_of_temporary_files()
-    ended, running = programs
+    ended, *running = programs
     assert ended.wait(60) == -signal.SIGKILL
-    assert running.poll() is None
-    running.communicate()
+    for one in running:  # of an analysis that goes on; of one whose folders are not those here
+        assert one.poll() is None
+        one.communicate()
 
 
 def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: Path) -> None:
