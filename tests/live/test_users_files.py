@@ -23,9 +23,12 @@ import pytest
 WRITE = """
 import os
 from kafka import KafkaProducer
-producer = KafkaProducer(bootstrap_servers=os.environ["BOOTSTRAP_SERVERS"].split(","))
+# A deposed leader may be asked first, which does not respond.
+producer = KafkaProducer(
+    bootstrap_servers=os.environ["BOOTSTRAP_SERVERS"].split(","), request_timeout_ms=10_000
+)
 for number in range(10):
-    producer.send("notes", str(number).encode()).get(30)
+    producer.send("notes", str(number).encode()).get(120)
 print("wrote 10")
 """
 
