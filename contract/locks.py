@@ -160,7 +160,7 @@ def _folder_of_locks() -> Path:
 def remove_unheld(parent: Path, prefix: str) -> int:
     """Remove a prefix's folders of this host whose processes have ended; returns their number."""
     removed = 0
-    for folder in parent.glob(f"{prefix}*@{socket.gethostname()}"):
+    for folder in _of_this_host(parent, prefix):
         if (descriptor := _locked(folder)) is not None:
             _remove(folder, descriptor)
             removed += 1
@@ -169,7 +169,11 @@ def remove_unheld(parent: Path, prefix: str) -> int:
 
 def unheld(parent: Path, prefix: str) -> list[Path]:
     """Return a prefix's folders of this host whose processes have ended."""
-    return [one for one in parent.glob(f"{prefix}*@{socket.gethostname()}") if not is_held(one)]
+    return [one for one in _of_this_host(parent, prefix) if not is_held(one)]
+
+
+def _of_this_host(parent: Path, prefix: str) -> Iterator[Path]:
+    return parent.glob(f"{prefix}*@{socket.gethostname()}")
 
 
 def is_held(path: Path) -> bool:

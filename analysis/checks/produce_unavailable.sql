@@ -3,11 +3,12 @@ id: H1
 definition: A partition did not respond to producers for 2 s or more.
 explanation: >-
   A wait ends with the partition's next response to any producer: behind that a value waits for
-  those that its client sends before it. Waits that overlap are one outage, and so are those within 10 s of each other between which no
-  producer got a response; those with acks=all are apart. A value without a response waited until
-  the run ended, or until the last report of its worker if that was killed. A violation if the
-  partition could serve for more than 30 s of an outage: it had a leader, faults held no majority
-  of the brokers, clients could reach a broker and, with acks=all, enough replicas were in sync.
+  those that its client sends before it. Waits that overlap are one outage, and so are those within
+  10 s of each other between which no producer got a response; those with acks=all are apart. A
+  value without a response waited until the run ended, or until the last report of its worker if
+  that was killed. A violation if the partition could serve for more than 30 s of an outage: it had
+  a leader, faults held no majority of the brokers, clients could reach a broker and, with acks=all,
+  enough replicas were in sync.
   If a fault was in force meanwhile, for more than three times the longest request timeout of the
   topic's producers (`request.timeout.ms`, `request_timeout_ms`; of librdkafka the shorter of
   `message.timeout.ms` and `socket.timeout.ms`), where that is longer.
@@ -49,28 +50,25 @@ answers as (
 moments as (
   select topic, partition, needs_insync, intended_micros as at,
     coalesce(answered_micros, reported_micros, run_ended_micros) as ended,
-    records, if(answered_micros is null, records, 0) as unanswered,
-    cast(null as bigint) as responded_micros
+    records, if(answered_micros is null, records, 0) as unanswered
   from intended
   left join last_reports using (worker)
   cross join run_conditions
   union all
   select distinct topic, partition, needs_insync, answered_micros as at,
-    cast(null as bigint) as ended, 0 as records, 0 as unanswered,
-    answered_micros as responded_micros
+    cast(null as bigint) as ended, 0 as records, 0 as unanswered
   from answers
 ),
-responses as (
-  select *, min(responded_micros) over (
+followed as (
+  select *, min(if(ended is null, at, null)) over (
       partition by topic, partition, needs_insync order by at, ended nulls first
       rows between current row and unbounded following) as next_micros
   from moments
 ),
 -- A value may wait for those before it, though the partition responds.
 waits as (
-  select topic, partition, needs_insync, at, least(ended, coalesce(next_micros, ended)) as ended,
-    records, unanswered
-  from responses
+  select topic, partition, needs_insync, at, least(ended, next_micros) as ended, records, unanswered
+  from followed
   where ended is not null
 ),
 waited as (

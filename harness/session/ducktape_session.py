@@ -137,7 +137,7 @@ def run_ducktape(
         watch = HangWatch(
             partial(stacks_of_session, started.pid, root, notes, program), started.kill
         )
-        exit_code, lines = _watch(started, session, on_phase, None if session.is_endless else watch)
+        exit_code, lines = _watch(started, session, on_phase, watch)
         refused = refusal_in(lines)
         if watch.hung is not None:
             watch.hung.write(_hung_run(folder))
@@ -224,13 +224,13 @@ def _watch(
     process: "Sandbox | subprocess.Popen[bytes]",
     session: Session,
     on_phase: Callable[[str], None],
-    watch: HangWatch | None,
+    watch: HangWatch,
 ) -> tuple[int, list[str]]:
     """Follow ducktape to its end, and report its scenarios' phases; returns status and output."""
     lines: list[str] = []
 
     def begin(phase: str) -> None:
-        if watch is not None:
+        if not session.is_endless:
             watch.phase(phase)
         on_phase(phase)
 
@@ -243,8 +243,7 @@ def _watch(
             lines.append(line)
         exit_code = process.wait()
     finally:
-        if watch is not None:
-            watch.end()
+        watch.end()
         process.kill()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
