@@ -1,12 +1,14 @@
 """Micro-histories to judge, by DuckDB; and a Spark session for what only Spark does."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from analysis import judging
 from analysis.engine.duckdb import Database
 from analysis.engine.session import open_session
 from analysis.runs.load import trace_of
@@ -50,6 +52,14 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Database:
 def read_run(database: Database) -> TraceReader:
     """The tables in a run's folder."""
     return lambda folder: trace_of(database.engine(), folder, table_files(folder))
+
+
+@pytest.fixture(scope="module")
+def by_one_check() -> Iterator[None]:
+    """For a file of tests about the folder of a run: judging it by all checks takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judging, "judge", partial(judging.judge, only=[Check.LOST_RECORD]))
+        yield
 
 
 @pytest.fixture

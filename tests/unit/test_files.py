@@ -62,7 +62,7 @@ from tests.unit.test_nights import wanted
 # Files that are no files end in an error, at once; files are replaced as a whole.
 
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timeout(60), pytest.mark.usefixtures("by_one_check")]
 
 
 def _loop(path: Path) -> None:

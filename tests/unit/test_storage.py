@@ -39,6 +39,9 @@ EVENTS = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("by_one_check")
+
+
 def judged(folder: RunFolder) -> Judged:
     return judge_here(Share(at_once=4), folder, "a test")
 
@@ -240,9 +243,11 @@ def test_a_wait_for_another_process_ends_with_its_name(
 def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
     there = content(generated.path)
     program = (
-        "import sys; from pathlib import Path; from analysis import judging\n"
+        "import sys; from functools import partial; from pathlib import Path\n"
+        "from analysis import judging\n"
         "from analysis.tasks import Share, judge_here; from contract.run_folder import RunFolder\n"
         "judging._write = lambda *_: (print('writing', flush=True), sys.stdin.read())\n"
+        "judging.judge = partial(judging.judge, only=[])\n"
         "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])), 'a test')\n"
     )
     process = subprocess.Popen(
