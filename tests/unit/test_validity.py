@@ -102,12 +102,11 @@ def test_what_breaks_its_contract_is_named(
     assert trace.rows[table] == 0
 
 
-@pytest.mark.parametrize("name", ["null broker", "evidence with NaN", "unknown outcome"])
 def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
-    genuine: RunFolder, tmp_path: Path, name: str
+    genuine: RunFolder, tmp_path: Path
 ) -> None:
-    table, _, words = BREAKS[name]
-    folder = changed(genuine, tmp_path, name)
+    table, _, words = BREAKS["unknown outcome"]
+    folder = changed(genuine, tmp_path, "unknown outcome")
     found = judge_here(Share(at_once=1), folder, "a test")
     verdict = found.verdict
     assert verdict is not None, found.error
