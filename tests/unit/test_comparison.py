@@ -486,7 +486,7 @@ def test_cells_of_one_election_count_as_one() -> None:
     assert wrong <= WRONG_MAX
 
 
-@pytest.mark.parametrize("stories", [5, 8])
+@pytest.mark.parametrize("stories", [5, 6])
 def test_the_detectable_difference_is_found_as_often_as_is_said(stories: int) -> None:
     nothing = judge_cells([[[0.0] * 2 * stories]], stories, stories)
     difference = detectable(stories, stories, nothing, [0.0])
