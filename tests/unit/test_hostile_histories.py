@@ -184,7 +184,7 @@ def test_any_field_may_have_any_value(tmp_path: Path, value: bytes) -> None:
 
 
 @given(dice=st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_mangled_history_is_read(tmp_path_factory: pytest.TempPathFactory, dice: Random) -> None:
     folder = tmp_path_factory.mktemp("mangled")
     content = mangled(b"\n".join(LINES) + b"\n", dice)
