@@ -62,6 +62,12 @@ def run_chromium(page: Path, *options: str) -> subprocess.CompletedProcess[str]:
         )
 
 
+def in_turn(*scripts: str) -> str:
+    """A script that returns what each of several returns; a browser's start takes a second."""
+    each = [f"await (async () => {{ {script} }})()" for script in scripts]
+    return f"return [{', '.join(each)}];"
+
+
 def look(page: Path, script: str = "return null;", *, width: int = 1280) -> Seen:
     """Run the body of an async function on a copy of a page, beside the page."""
     copy = page.with_name(f"probed-{page.name}")

@@ -268,12 +268,11 @@ def written(folder: RunFolder, *findings: Finding) -> Path:
 
 
 @needs_chromium
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path, width: int) -> None:
+def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> None:
     both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
     folder = made(tmp_path, polls=both)
     lost = finding("lost_record", group="librdkafka.g", at=13 * SECOND)
-    seen = look(written(folder, lost), DRAWN, width=width)
+    seen = look(written(folder, lost), DRAWN, width=390)
     assert seen.console == []
     assert "error" not in seen.result
     added = [one for one in seen.result["after"] if one not in seen.result["before"]]
