@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import TraceMaker
 from histories import EPOCHLESS, JUMPED, LEFT_BEHIND, WENT_BACK, WENT_ON
 from micro import (
     Row,
@@ -26,27 +27,20 @@ from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import make_value
 from contract.verdicts import Finding, FindingVerdict
-from harness.decode.tables import write_table
-from tests.descriptions import completed, description_of, plan_of
 
 Tell = Callable[..., Story]
 OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
 
 
 @pytest.fixture
-def tell(tmp_path: Path) -> Tell:
-    """Write a history, except for tables that are missing; return the story of a finding in it."""
+def tell(make_trace: TraceMaker, tmp_path: Path) -> Tell:
+    """The story of a finding in a history, of which some tables are missing."""
 
     def reported(
         rows: dict[str, list[Row]], check: str, *, missing: Collection[str] = (), **fields: Any
     ) -> Story:
-        folder = RunFolder(tmp_path)
-        for table in TABLES:
-            write_table(folder.tables, table, completed(table, rows.get(table, [])))
-        for table in missing:
-            (folder.tables / f"{table}.parquet").unlink()
-        folder.write_plan(plan_of())
-        folder.write_run(description_of(started_micros=0))
+        left = {table: some for table, some in rows.items() if table not in missing}
+        trace = make_trace(left, missing=tuple(missing))
         values: dict[str, Any] = {
             "kind": "one",
             "verdict": FindingVerdict.VIOLATION,
@@ -60,7 +54,8 @@ def tell(tmp_path: Path) -> Tell:
             "cause": "a cause",
             "evidence": {},
         }
-        return story(RunFacts(folder), Finding(check=check, **values | fields))
+        finding = Finding(check=check, **values | fields)
+        return story(RunFacts(RunFolder(tmp_path), trace), finding)
 
     return reported
 
