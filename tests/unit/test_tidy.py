@@ -13,6 +13,7 @@ import pytest
 from contract.builds import released
 from harness.session.catalog import scenarios
 from harness.session.ducktape_session import pool_size
+from harness.story import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
@@ -248,7 +249,9 @@ def test_scenarios_that_are_no_story_of_a_suite_name_what_exists(folder: str) ->
         assert pool_size([file], released("4.4.0")) > 0, file
 
 
-def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() -> None:
+def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import logging  # noqa: PLC0415
 
     from ducktape.tests.loader import TestLoader  # noqa: PLC0415 - slow, and only needed here
@@ -259,6 +262,9 @@ def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes() 
     contexts = loader.load([str(ROOT / "scenarios")])
     files = {Path(context.file).stem for context in contexts}
     assert files == {scenario.path.stem for scenario in scenarios()}
+    # Nodes do not depend on what clients say of settings, and to ask Java takes its start.
+    monkeypatch.setattr(settings, "_asked", lambda *_: {})
+    needed = {one.file: 0 for one in contexts}
+    needed |= {file: pool_size([Path(file)], released("4.4.0")) for file in needed}
     for context in contexts:
-        needed = pool_size([Path(context.file)], released("4.4.0"))
-        assert context.expected_num_nodes == needed, context.test_id
+        assert context.expected_num_nodes == needed[context.file], context.test_id
