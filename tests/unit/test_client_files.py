@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 from inspect import signature
 from pathlib import Path
@@ -26,7 +27,7 @@ DRIVER = (
     "harness.playground.playground_test",
     "scenarios.truncation_detection_test",
 )
-PACKAGES = packages_distributions()
+packages = cache(packages_distributions)
 
 LOADED = """
 import importlib, json, sys
@@ -77,7 +78,7 @@ def printed(program: str, *arguments: str) -> str:
 
 def libraries(modules: set[str]) -> set[str]:
     """The clients' libraries among packages of which modules are imported."""
-    return {one for name in modules for one in PACKAGES.get(name, ())} & LIBRARIES
+    return {one for name in modules for one in packages().get(name, ())} & LIBRARIES
 
 
 def loaded(*modules: str) -> set[str]:
@@ -139,7 +140,7 @@ def test_the_driver_loads_no_client() -> None:
 @pytest.mark.parametrize("worker", [*WORKERS, "harness.clients.observer_worker"])
 def test_the_image_has_all_that_a_worker_needs(worker: str) -> None:
     there = {"fencepost", *wheels()}
-    missing = [name for name, packages in PACKAGES.items() if there.isdisjoint(packages)]
+    missing = [name for name, packages in packages().items() if there.isdisjoint(packages)]
     printed(WITHOUT, worker, json.dumps(missing))
 
 

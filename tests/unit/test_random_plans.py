@@ -1,6 +1,7 @@
 """Plans of the scenario random follow from the seed, and ask nothing that can not come."""
 
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import islice, pairwise
 from pathlib import Path
@@ -26,7 +27,6 @@ from harness.plans.plan import (
 )
 
 CLIENTS = list(INSTALLED)
-PLANS = [draw(seed, CLIENTS) for seed in range(1500)]
 FENCING = {"kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers"}
 UNREACHED = {"cut-clients", "cut-replication"}
 """While one of these holds, no value need be acknowledged."""
@@ -38,6 +38,11 @@ KEPT = {
     19902: "6b43f70eac5092da",
     2**31 - 1: "1bc0dfff922c7ab8",
 }
+
+
+@cache
+def plans() -> list[RandomPlan]:
+    return [draw(seed, CLIENTS) for seed in range(1500)]
 
 
 def verb(step: Step) -> str:
@@ -88,7 +93,7 @@ def test_the_order_of_clients_decides_nothing() -> None:
 
 
 def test_all_that_is_injected_is_healed_and_two_hold_at_most() -> None:
-    for plan in PLANS:
+    for plan in plans():
         most = 3 if plan.topic.unclean_election else 2
         assert max(len(held) for _, held in holding(plan)) <= most
         assert 2 <= sum(step.do is Do.INJECT for step in plan.steps) <= 4
@@ -97,7 +102,7 @@ def test_all_that_is_injected_is_healed_and_two_hold_at_most() -> None:
 def test_a_third_fault_is_a_disaster_that_the_topic_declares() -> None:
     third = [
         (plan, step, held)
-        for plan in PLANS
+        for plan in plans()
         for step, held in holding(plan)
         if step.do is Do.INJECT and len(held) == 2
     ]
@@ -108,7 +113,7 @@ def test_a_third_fault_is_a_disaster_that_the_topic_declares() -> None:
 
 
 def test_a_step_waits_for_nothing_that_the_faults_prevent() -> None:
-    for plan in PLANS:
+    for plan in plans():
         for step, held, lost in behind(plan):
             if verbs(held) & UNREACHED:
                 assert step.when is When.PROVED
@@ -121,7 +126,7 @@ def test_a_step_waits_for_nothing_that_the_faults_prevent() -> None:
 
 
 def test_a_state_is_awaited_that_the_last_fault_leads_to() -> None:
-    for plan in PLANS:
+    for plan in plans():
         last = ""
         for step in plan.steps:
             if step.when is When.EPOCH:
@@ -136,7 +141,7 @@ def test_a_state_is_awaited_that_the_last_fault_leads_to() -> None:
 
 def test_a_group_that_is_closed_is_asked_for_nothing() -> None:
     returned = kept = changed = 0
-    for plan in PLANS:
+    for plan in plans():
         closed = set[str]()
         for step, held in holding(plan):
             if step.when is When.ASSIGNED:
@@ -156,7 +161,7 @@ def test_a_group_that_is_closed_is_asked_for_nothing() -> None:
 
 def test_a_held_response_is_released_before_another_fault_begins_or_ends() -> None:
     seen = 0
-    for plan in PLANS:
+    for plan in plans():
         steps = holding(plan)
         for (step, _), (_, held) in pairwise(steps):
             if step.do is Do.INJECT and verb(step) in HOLDS:
@@ -171,35 +176,35 @@ def test_a_held_response_is_released_before_another_fault_begins_or_ends() -> No
 
 
 def test_faults_overlap_and_every_kind_and_state_is_drawn() -> None:
-    steps = [(step, held) for plan in PLANS for step, held in holding(plan)]
+    steps = [(step, held) for plan in plans() for step, held in holding(plan)]
     assert sum(step.do is Do.INJECT and bool(held) for step, held in steps) > 300
     assert {verb(step) for step, _ in steps} - {""} == {*WEIGHTS} - PROPERTIES
     assert {step.when for step, _ in steps} == set(When)
     assert {step.do for step, _ in steps} == set(Do)
-    assert {plan.producer.acks for plan in PLANS} == {"all", "1"}
-    assert {plan.topic.unclean_election for plan in PLANS} == {True, False}
-    assert 0 < sum(plan.producer.transactions is not None for plan in PLANS) < len(PLANS)
-    assert {plan.processing_ms for plan in PLANS} == {0, 200}
+    assert {plan.producer.acks for plan in plans()} == {"all", "1"}
+    assert {plan.topic.unclean_election for plan in plans()} == {True, False}
+    assert 0 < sum(plan.producer.transactions is not None for plan in plans()) < len(plans())
+    assert {plan.processing_ms for plan in plans()} == {0, 200}
     assert {step.is_rolling for step, held in steps if not held} == {True, False}
     assert not any(step.is_rolling for step, held in steps if held)
 
 
 def test_each_seed_leaves_kinds_out() -> None:
-    drawn = [{verb(step) for step in plan.steps} for plan in PLANS]
+    drawn = [{verb(step) for step in plan.steps} for plan in plans()]
     cuts = {"cut-clients"}
     assert not any(cuts & of and {*HOLDS} & of for of in drawn)
     assert sum("kill" in of for of in drawn) < len(drawn) / 2
 
 
 def test_groups_have_what_their_clients_can() -> None:
-    groups = [group for plan in PLANS for group in plan.groups]
+    groups = [group for plan in plans() for group in plan.groups]
     python = [group for group in groups if group.client in ("librdkafka", "kafka-python")]
     assert {group.manner for group in python} == {Manner.SYNC}
     assert CommitEpoch.APPLICATION not in {group.commit_epoch for group in python}
     assert {group.client for group in groups} == {*CLIENTS}
     older = draw(3, [Client(one) for one in clients_of("3.9.2", java="3.9.2")])
     assert Client.JAVA_CONSUMER not in {group.client for group in older.groups}
-    for plan in PLANS:
+    for plan in plans():
         of_java = {group.group for group in plan.groups if group.client.startswith("java")}
         for step in plan.steps:
             if verb(step) == "rebalance":
@@ -208,7 +213,7 @@ def test_groups_have_what_their_clients_can() -> None:
 
 def test_a_kept_plan_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "random.json"
-    for plan in PLANS[:100]:
+    for plan in plans()[:100]:
         file.write_bytes(written(plan))
         assert read_plan(file) == plan
 
@@ -242,7 +247,7 @@ def test_a_plan_that_can_not_be_carried_out_is_refused(
 ) -> None:
     plain = next(
         one
-        for one in PLANS
+        for one in plans()
         if not one.topic.deletes and not one.is_proxied and one.producer.transactions is None
     )
     file = tmp_path / "random.json"
@@ -252,7 +257,7 @@ def test_a_plan_that_can_not_be_carried_out_is_refused(
 
 
 def test_a_fault_is_healed_once(tmp_path: Path) -> None:
-    plan = next(one for one in PLANS if one.steps[-1].do is Do.HEAL)
+    plan = next(one for one in plans() if one.steps[-1].do is Do.HEAL)
     file = tmp_path / "random.json"
     file.write_bytes(written(replace(plan, steps=(*plan.steps, plan.steps[-1]))))
     with pytest.raises(UsageError, match="of which none hold"):
@@ -261,7 +266,7 @@ def test_a_fault_is_healed_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("does", ["assigned", "hold-commit", "hold-offsets"])
 def test_nothing_is_asked_of_a_closed_group(does: str, tmp_path: Path) -> None:
-    plan = next(one for one in PLANS if one.is_proxied)
+    plan = next(one for one in plans() if one.is_proxied)
     group = plan.groups[0].group
     closing = Step(when=When.PROVED, do=Do.CLOSE, group=group)
     asking = (
@@ -279,7 +284,7 @@ def test_nothing_is_asked_of_a_closed_group(does: str, tmp_path: Path) -> None:
 
 
 def test_each_member_of_an_awaited_group_has_a_partition(tmp_path: Path) -> None:
-    plan = next(one for one in PLANS if any(step.when is When.ASSIGNED for step in one.steps))
+    plan = next(one for one in plans() if any(step.when is When.ASSIGNED for step in one.steps))
     file = tmp_path / "random.json"
     file.write_bytes(
         written(replace(plan, groups=tuple(replace(one, members=9) for one in plan.groups)))
@@ -308,7 +313,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_an_earlier_release_has_no_proxy(tmp_path: Path) -> None:
-    plan = next(one for one in PLANS if not one.is_proxied)
+    plan = next(one for one in plans() if not one.is_proxied)
     assert "is_proxied" not in msgspec.to_builtins(plan)
     file = tmp_path / "random.json"
     file.write_bytes(msgspec.json.encode(plan))
