@@ -1,6 +1,7 @@
 """The story of a finding, from tables of a few rows; needs no Spark."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +87,19 @@ def reported(folder: RunFolder, finding: Finding) -> Story:
     return story(RunFacts(folder), finding)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> RunFolder:
-    folder = RunFolder(tmp_path)
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    folder = RunFolder(tmp_path_factory.mktemp("collected") / "run")
     for table in TABLES:
         write_table(folder.tables, table, completed(table, ROWS.get(table, [])))
     folder.write_plan(plan_of(scenario="micro"))
     folder.write_run(description_of(scenario="micro", git_head="0", started_micros=0))
     return folder
+
+
+@pytest.fixture
+def folder(collected: RunFolder, tmp_path: Path) -> RunFolder:
+    return RunFolder(shutil.copytree(collected.path, tmp_path / "run"))
 
 
 def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
@@ -243,10 +249,8 @@ def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
     shown = explained(many, "lost_record:30")
     assert explained(many, "finding-lost_record-30") == shown
     assert invoked(f"{page}#finding-lost_record-30") == shown
-    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == shown
     page.write_text("")
-    assert invoked(f"{page}#finding-lost_record-30") == shown
-    assert invoked(str(page), "lost_record:30") == shown
+    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == shown
     assert invoked(page.as_uri(), "lost_record:30") == shown
 
 
