@@ -16,7 +16,7 @@ from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, rows_of, server_of
 
 pytestmark = pytest.mark.timeout(60)
 
-BYTES = 300_000
+BYTES = 150_000
 AT = "2026-11-21 08:29:07.031 INFO "
 OF_SERVERS = (
     f"{AT}[",

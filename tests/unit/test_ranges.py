@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.ranges import (
@@ -138,6 +138,7 @@ def as_read_back(table: str, row: Row) -> Row:
 
 
 @pytest.mark.parametrize("table", RECORDS)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_ranges_become_the_same_records(table: str, data: st.DataObject) -> None:
     rows = data.draw(records(table))
@@ -152,6 +153,7 @@ def test_ranges_become_the_same_records(table: str, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("table", RECORDS)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_a_range_ends_only_where_it_must(table: str, data: st.DataObject) -> None:
     """Runs without damage, apart from each other, are one range each, in any order of rows."""
