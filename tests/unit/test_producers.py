@@ -236,12 +236,7 @@ def test_known_settings_of_a_producer_are_taken(client: str, given: dict[str, An
     ("plan", "reported"),
     [
         (writer("w", "orders", acks="1", settings={"enable.idempotence": "true"}), "Must set acks"),
-        (writer("w", "orders", settings={"linger.ms": 90_000}), "delivery.timeout.ms"),
         (writer("w", "orders", settings={"linger.ms": 9, "compression.type": "zstd"}), ""),
-        (
-            writer("w", "orders", transactions=HALF, settings={"enable.idempotence": "false"}),
-            "Cannot set a transactional.id",
-        ),
     ],
 )
 def test_java_itself_is_asked_for_contradictions(plan: ProducerPlan, reported: str) -> None:
