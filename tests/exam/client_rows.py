@@ -41,25 +41,23 @@ class ClientRows(HistoryRows):
             else list(range(first, (first if last is None else last) + 1))
         )
         start = sequence if sequence is not None else (first or 0)
-        for index, offset in enumerate(offsets):
-            self.add(
-                "sends",
-                worker=self.own("w"),
-                producer=self.own(producer),
-                sequence=start + index,
-                value=self.value(start + index, producer),
-                topic=self.own(topic),
-                partition=partition,
-                offset=offset,
-                acks=acks,
-                outcome=outcome,
-                error=error,
-                intended_micros=self.at(at - 0.01 if intended_at is None else intended_at),
-                answered_micros=self.at(at),
-                transaction=transaction,
-                is_idempotent=is_idempotent,
-                in_flight_max=in_flight_max,
-            )
+        of_all = {
+            "worker": self.own("w"),
+            "producer": self.own(producer),
+            "topic": self.own(topic),
+            "partition": partition,
+            "acks": acks,
+            "outcome": outcome,
+            "error": error,
+            "intended_micros": self.at(at - 0.01 if intended_at is None else intended_at),
+            "answered_micros": self.at(at),
+            "transaction": transaction,
+            "is_idempotent": is_idempotent,
+            "in_flight_max": in_flight_max,
+        }
+        for own, offset in enumerate(offsets, start):
+            value = self.value(own, producer)
+            self.add("sends", **of_all, sequence=own, value=value, offset=offset)
 
     def value(self, sequence: int, producer: str = "p") -> str:
         """The value that a producer writes under a sequence number."""
@@ -82,23 +80,20 @@ class ClientRows(HistoryRows):
     ) -> None:
         """Records delivered by one poll. sequence: of the first value; else the first offset."""
         start = first if sequence is None else sequence
-        seq = self._next_seq()
+        of_all = {
+            "worker": self.own("w"),
+            "group": self.own(group),
+            "member": self.member(member, group),
+            "topic": self.own(topic),
+            "partition": partition,
+            "leader_epoch": epoch,
+            "is_intact": is_intact,
+            "seq": self._next_seq(),
+            "polled_micros": self.at(at),
+        }
         for index, offset in enumerate(range(first, (first if last is None else last) + 1)):
-            self.add(
-                "polls",
-                worker=self.own("w"),
-                group=self.own(group),
-                member=self.member(member, group),
-                topic=self.own(topic),
-                partition=partition,
-                offset=offset,
-                leader_epoch=epoch,
-                value=self.value(start + index, producer),
-                is_intact=is_intact,
-                seq=seq,
-                position_in_poll=index,
-                polled_micros=self.at(at),
-            )
+            value = self.value(start + index, producer)
+            self.add("polls", **of_all, offset=offset, value=value, position_in_poll=index)
 
     def member(self, member: str, group: str = "g") -> str:
         """A member's name, `<group>#<number>`."""

@@ -14,11 +14,13 @@ from pathlib import Path
 import msgspec
 
 import tests.exam.histories
+from analysis.engine.base import Engine
 from analysis.statements.registry import CHECKS
-from contract.run_folder import Plan, RunFolder
+from analysis.statements.trace import Trace
+from contract.run_folder import Plan, RunDescription, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import BY_SEVERITY, CheckVerdict, Verdict
-from harness.decode.tables import write_table
+from harness.decode.tables import as_table, write_table
 from simulator.history import description
 from tests.exam.agreement import Judged
 from tests.exam.history import (
@@ -32,6 +34,7 @@ from tests.exam.history import (
 from tests.exam.rows import Found
 from tests.exam.variants import variants
 from tests.exam.world import World
+from tests.records import from_rows
 
 Said = dict[str, dict[str, str]]
 """By history, then by check: a line for each of the worst findings, `verdict: kind: words`, which
@@ -145,27 +148,44 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
     for history in histories[:-1]:
         _end_faults(history)
     folder = RunFolder(path)
-    folder.write_plan(
-        Plan(
-            scenario="exam",
-            question="does the judge conclude what the documents say?",
-            parameters={},
-            topics=[topic for history in histories for topic in history.topics],
-            groups=[group for history in histories for group in history.groups],
-            producers=[producer for history in histories for producer in history.producers],
-            must_judge=checks,
-            expects=[],
-        )
-    )
-    run = description(0, "make test", "unknown", {})
-    ended = histories[-1].at(histories[-1].seconds)
-    (error,) = {history.error for history in histories} or {None}
-    folder.write_run(msgspec.structs.replace(run, ended_micros=ended, error=error))
+    folder.write_plan(_plan(histories, checks))
+    folder.write_run(_run(histories))
     missing = {table for history in histories for table in history.missing}
     for table in TABLES.keys() - missing:
         rows = [row for history in histories for row in history.rows.get(table, [])]
         write_table(folder.tables, table, rows)
     return folder
+
+
+def traced(engine: Engine, history: History, *, checks: list[str]) -> Trace:
+    """A run of one history, in memory."""
+
+    def load(name: str) -> None:
+        engine.add(name, from_rows(name, as_table(name, history.rows.get(name, []))))
+
+    counts = {name: len(history.rows.get(name, [])) for name in TABLES}
+    plan, run = _plan([history], checks), _run([history])
+    return Trace(engine, plan, run, load, counts, missing=frozenset(history.missing))
+
+
+def _plan(histories: list[History], checks: list[str]) -> Plan:
+    return Plan(
+        scenario="exam",
+        question="does the judge conclude what the documents say?",
+        parameters={},
+        topics=[topic for history in histories for topic in history.topics],
+        groups=[group for history in histories for group in history.groups],
+        producers=[producer for history in histories for producer in history.producers],
+        must_judge=checks,
+        expects=[],
+    )
+
+
+def _run(histories: list[History]) -> RunDescription:
+    ended = histories[-1].at(histories[-1].seconds)
+    (error,) = {history.error for history in histories} or {None}
+    run = description(0, "make test", "unknown", {})
+    return msgspec.structs.replace(run, ended_micros=ended, error=error)
 
 
 def _end_faults(history: History) -> None:

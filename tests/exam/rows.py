@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from contract.ranges import row_schema
@@ -13,6 +14,11 @@ METADATA_STEP = 10
 """How far apart a history's records in the metadata log are."""
 Found = tuple[str, int, str | None, str]
 """Topic, partition, group and verdict of a finding."""
+
+
+@cache
+def _columns(table: str) -> frozenset[str]:
+    return frozenset(row_schema(table).names)
 
 
 @dataclass
@@ -67,7 +73,7 @@ class HistoryRows:
 
         Use this for whatever the verbs below do not write, with `own`, `broker` and `at`.
         """
-        if unknown := columns.keys() - set(row_schema(table).names):
+        if unknown := columns.keys() - _columns(table):
             raise KeyError(f"table {table} has no columns {sorted(unknown)}")
         self.rows[table].append(columns)
 

@@ -206,6 +206,7 @@ def trace(tmp_path: Path) -> Trace:
     return made
 
 
+@pytest.mark.extended
 def test_a_statement_has_no_rows_without_those_of_any_table_that_it_needs(trace: Trace) -> None:
     for name, schema in declared_schemas().items():
         trace.engine.add(f"no_{name}", schema.empty_table())
