@@ -16,7 +16,7 @@ from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.ranges import row_schema
-from contract.run_folder import Expectation, GroupPlan, RunFolder, TopicPlan
+from contract.run_folder import GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import Engine
 from tests.descriptions import description_of, plan_of
@@ -81,7 +81,6 @@ def make_trace(database: Database) -> TraceMaker:
         settings: dict[str, str | int] | None = None,
         missing: tuple[str, ...] = (),
         checks: tuple[str, ...] = (),
-        expects: tuple[Expectation, ...] = (),
         error: str | None = None,
         started_micros: int = 0,
         ended_micros: int | None = None,
@@ -122,7 +121,7 @@ def make_trace(database: Database) -> TraceMaker:
                 for name in (groups if groups is not None else (group,))
             ],
             must_judge=list(checks) or [str(check) for check in Check],
-            expects=list(expects),
+            expects=[],
         )
         run = description_of(
             scenario="micro",
