@@ -1,5 +1,6 @@
 """For all tests: the program, no timed asserts, hypothesis's deadline among them; who runs what."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,10 @@ from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Else each process that a test starts compiles all modules of the project again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As of what a script starts in the background. What tests start would ignore it too.
