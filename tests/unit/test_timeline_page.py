@@ -70,7 +70,7 @@ def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None
     rows = [
         (number, step, {"topic": "t", "partition": number})
         for number in range(80)
-        for step in range(250)
+        for step in range(100)
     ]
     with_tables(
         folder,
