@@ -301,11 +301,20 @@ def test_what_a_child_started_ends_with_it_though_it_is_stopped(
     """Spark's JVM ends when the analysis does, but not if it can't notice that."""
     monkeypatch.setattr(child_module, "_GROUP_SECONDS", 0.5)
     if then == WAITS:
-        threading.Timer(3, os.kill, [os.getpid(), signal.SIGINT]).start()
+        threading.Thread(target=interrupt_when_one_is_stopped).start()
     with pytest.raises((KeyboardInterrupt, AnalysisError)):
         run_child([sys.executable, "-c", LEFT + then], what="it")
     stopped = int(capfd.readouterr().out)
     wait_until(lambda: is_over(stopped), what="its end", timeout_seconds=30)
+
+
+def interrupt_when_one_is_stopped() -> None:
+    def is_one() -> bool:
+        children = psutil.Process().children(recursive=True)
+        return psutil.STATUS_STOPPED in {one.status() for one in children}
+
+    wait_until(is_one, what="a child that is stopped", timeout_seconds=30)
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 def is_over(process: int) -> bool:
