@@ -14,8 +14,11 @@ from command import POOL, finished
 from resumption import unexpected
 
 from analysis.report.run_facts import RunFacts
+from analysis.tasks import Share, judge_here
 from contract.checks import Check
 from contract.run_folder import RunFolder, find_runs
+from contract.verdicts import CheckVerdict, RunVerdict
+from harness.commands.run import decode_again
 
 SEED = 19902
 SECTIONS = ("log", "timeline", "findings", "holds", "not-evaluable", "groups", "run")
@@ -109,11 +112,11 @@ def test_all_faults_of_commit_epoch_landed(verdict: dict[str, Any]) -> None:
 def test_without_its_history_a_run_can_not_be_judged(
     demo: tuple[RunFolder, str], tmp_path: Path
 ) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(demo[0].path, run)
-    (run / "history" / "clients.jsonl").unlink()
-    code, said = finished("analyze", str(run))
-    assert code == 2, said
-    judged = json.loads((run / "report" / "verdict.json").read_text())
-    assert judged["checks"]["skipped_record"]["verdict"] == "undecided"
-    assert judged["resumption"] == []
+    run = RunFolder(shutil.copytree(demo[0].path, tmp_path / "run"))
+    (run.history / "clients.jsonl").unlink()
+    assert decode_again(run)
+    verdict = judge_here(Share(at_once=1), run, "a test").verdict
+    assert verdict is not None
+    assert verdict.verdict is RunVerdict.UNDECIDED
+    assert verdict.checks["skipped_record"].verdict is CheckVerdict.UNDECIDED
+    assert verdict.resumption == []
