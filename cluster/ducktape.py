@@ -27,8 +27,10 @@ from ducktape.cluster.remoteaccount import (
     RemoteCommandError,
 )
 
+from cluster.nodes.docker_pool import DockerPool
+from cluster.nodes.local import EmbeddedPool, LoopbackPool
 from cluster.nodes.node import Node
-from cluster.nodes.pool import Pool, PoolKind, open_pool
+from cluster.nodes.pool import CONTAINERS_FILE, PoolKind
 from cluster.refusal import refuse
 from contract.errors import FencepostError, NodeError, UsageError
 
@@ -111,15 +113,23 @@ def _how_ended(processes: Sequence[BaseProcess]) -> str:
     return f"ended by itself, with status {status},"
 
 
-def _open_pool() -> Pool:
+def _open_pool() -> DockerPool | EmbeddedPool | LoopbackPool:
+    """Nodes that are started once and serve every scenario of a session."""
     try:
-        return open_pool(
-            PoolKind(os.environ["FENCEPOST_POOL_KIND"]),
-            size=int(os.environ["FENCEPOST_POOL_SIZE"]),
-            root=Path(os.environ["FENCEPOST_POOL_ROOT"]),
-        )
+        kind = PoolKind(os.environ["FENCEPOST_POOL_KIND"])
+        size = int(os.environ["FENCEPOST_POOL_SIZE"])
+        root = Path(os.environ["FENCEPOST_POOL_ROOT"])
     except KeyError as missing:
         raise UsageError(f"{missing} is not set: start scenarios with `fencepost run`") from None
+    match kind:
+        case PoolKind.EMBEDDED:
+            return EmbeddedPool(size=size, root=root)
+        case PoolKind.DOCKER:
+            pool = DockerPool(size=size)
+            (root / CONTAINERS_FILE).write_text("\n".join(node.name for node in pool.nodes))
+            return pool
+        case PoolKind.LOOPBACK:
+            return LoopbackPool(size=size, root=root)
 
 
 class NodeAccount(RemoteAccount):  # type: ignore[misc]

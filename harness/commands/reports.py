@@ -20,7 +20,6 @@ from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from contract.terminal import shown
 from contract.uris import as_word, local_folder
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
-from harness.playground.serve import Views
 from harness.playground.state import KEEPER, find, look
 
 _MICROS = 1_000_000
@@ -100,6 +99,8 @@ def explain(
 
 
 def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
+    from harness.playground.serve import Views  # noqa: PLC0415 - slow to load, and no other needs it
+
     found = look(find(results), Views.chronicle(subject))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found)))

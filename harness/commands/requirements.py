@@ -1,4 +1,4 @@
-"""What a machine must have, by `fencepost doctor`, and checks of the command line."""
+"""Checks of the command line, and of what a run needs of this machine."""
 
 import json
 import os
@@ -8,12 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-import typer
-from rich.table import Table
-from rich.text import Text
-
-from cluster.nodes.docker_client import docker_problem
-from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from cluster.prerequisites import command, java_problem
@@ -21,9 +15,7 @@ from contract.errors import PrerequisiteError, UsageError
 from contract.randomness import SEED_BITS
 from contract.run_folder import require_outside
 from contract.spark import require_spark_home
-from contract.terminal import Terminal
 from contract.uris import place
-from harness.faults.language import VERBS
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
@@ -59,8 +51,14 @@ def require_pool(kind: PoolKind) -> None:
     Raises:
         PrerequisiteError: it does not; says why, and which pools work.
     """
-    probes = {PoolKind.EMBEDDED: sandbox_problem, PoolKind.DOCKER: docker_problem}
-    if kind in probes and (problem := probes[kind]()) is not None:
+    problem = None
+    if kind is PoolKind.EMBEDDED:
+        problem = sandbox_problem()
+    elif kind is PoolKind.DOCKER:
+        from cluster.nodes.docker_client import docker_problem  # noqa: PLC0415 - slow to load
+
+        problem = docker_problem()
+    if problem is not None:
         raise PrerequisiteError(problem)
 
 
@@ -185,33 +183,3 @@ def parameters_of(text: str | None) -> dict[str, Any]:
 def shortened(text: str) -> str:
     """Shorten a long text for a message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def doctor() -> None:
-    """List which pools and faults this machine supports, and what a missing tool costs."""
-    findings = diagnose()
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "what", "found", "fix"):
-        table.add_column(name, overflow="fold")
-    for finding in findings:
-        mark = Text("ok", style="green") if finding.is_good else Text("--", style="yellow")
-        table.add_row(mark, finding.what, finding.detail, "" if finding.is_good else finding.fix)
-    console = Terminal()
-    console.print(table)
-    pools = usable_pools(findings)
-    console.print(f"usable: {', '.join(pools) or 'none'}")
-    console.print(f"faults: {', '.join(_faults(findings))}")
-    if PoolKind.LOOPBACK in pools:
-        console.print(f"without network faults on the {PoolKind.LOOPBACK} pool")
-    if not pools:
-        raise typer.Exit(PrerequisiteError.exit_code)
-
-
-def _faults(findings: list[Finding]) -> list[str]:
-    """Return the verbs of `fencepost fault` that this machine supports."""
-    good = {finding.what for finding in findings if finding.is_good}
-    return [
-        verb
-        for verb in VERBS
-        if (CUTS in good or not verb.startswith("cut")) and (FILE_LIMITS in good or verb != "fill")
-    ]

@@ -1,13 +1,11 @@
-"""`fencepost run`, `list` and `analyze`."""
+"""`fencepost run` and `analyze`."""
 
-import json
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import with_note
@@ -17,7 +15,6 @@ from contract.errors import (
     FencepostError,
     InterruptError,
     RunFolderError,
-    UsageError,
 )
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
@@ -65,7 +62,6 @@ from harness.commands.requirements import (
 )
 from harness.invocation import Session, session_of
 from harness.session.catalog import ScenarioFile, find_scenarios
-from harness.session.catalog import scenarios as known_scenarios
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
@@ -150,36 +146,6 @@ def run(  # noqa: PLR0913 - the options of a command
             raise
         raise InterruptError(_not_judged(collected)) from None
     raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
-
-
-def list_scenarios(scenarios: Scenarios = None, *, as_json: AsJson = False) -> None:
-    """List the scenarios and their questions; exits 64 if the file of one can't be read.
-
-    Your own are listed by the path by which `run` takes them.
-    """
-    listed = known_scenarios(scenarios)
-    readable = [one for one in listed if not one.problem]
-    if as_json:
-        rows = [
-            {
-                "name": one.name,
-                "named": one.named,
-                "question": one.question,
-                "parameters": one.parameters,
-            }
-            for one in readable
-        ]
-        typer.echo(json.dumps({"scenarios": rows}, indent=2))
-    else:
-        table = Table("scenario", "question", box=None, pad_edge=False)
-        for scenario in readable:
-            table.add_row(scenario.named, scenario.question)
-        Terminal().print(table)
-    for one in listed:
-        if one.problem:
-            say(one.problem)
-    if len(readable) < len(listed):
-        raise typer.Exit(UsageError.exit_code)
 
 
 def analyze(  # noqa: PLR0913 - the options of a command

@@ -13,7 +13,7 @@ from contract.errors import UsageError
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.values import is_intact
-from harness.cli import app
+from harness.cli import program
 from simulator.history import (
     Generated,
     Request,
@@ -67,7 +67,7 @@ def test_a_request_that_differs_makes_another_run(tmp_path: Path) -> None:
     for number, options in enumerate(asked):
         folder = tmp_path / str(number)
         words = ["generate", str(folder), "--events", "2000", *options]
-        assert CliRunner().invoke(app, words).exit_code == 0
+        assert CliRunner().invoke(program(), words).exit_code == 0
         identities.add(RunFolder(folder).run().identity)
     assert len(identities) == len(asked)
 
@@ -234,11 +234,13 @@ def test_what_can_not_be_generated_is_reported(
 
 def test_the_command_spares_other_files(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("")
-    refused = CliRunner().invoke(app, ["generate", str(tmp_path)])
+    refused = CliRunner().invoke(program(), ["generate", str(tmp_path)])
     assert isinstance(refused.exception, UsageError)
-    reported = CliRunner().invoke(app, ["generate", str(tmp_path / "new"), "--events", "1500"])
+    reported = CliRunner().invoke(
+        program(), ["generate", str(tmp_path / "new"), "--events", "1500"]
+    )
     assert reported.exit_code == 0
     assert "1," in reported.stdout
     asked = ["generate", str(tmp_path / "other"), "--events", "1500", "--kind", "unhealthy"]
-    assert CliRunner().invoke(app, asked).exit_code == 0
+    assert CliRunner().invoke(program(), asked).exit_code == 0
     assert RunFolder(tmp_path / "other").plan().topics[0].topic.endswith("unhealthy")

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from analysis.report.standalone import self_contained
 from contract.errors import UsageError
 from contract.run_folder import PLAN_FILE
-from harness.cli import app
+from harness.cli import program
 from harness.commands import reports
 from harness.commands.reports import last_page, page_of
 
@@ -86,7 +86,9 @@ def test_the_path_is_printed_and_a_browser_opened_where_one_can(
     opened: list[str] = []
     monkeypatch.setattr(reports, "is_graphical", lambda: is_graphical)
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    shown = CliRunner().invoke(app, ["open", "--results", str(results)], standalone_mode=False)
+    shown = CliRunner().invoke(
+        program(), ["open", "--results", str(results)], standalone_mode=False
+    )
     assert shown.output == f"{last_page(results)}\n"
     assert opened == ([last_page(results).as_uri()] if is_graphical else [])
 
@@ -101,7 +103,7 @@ def test_a_page_is_written_as_one_file(results: Path, tmp_path: Path) -> None:
     )
     file = tmp_path / "mail.html"
     command = ["open", str(session), "--standalone", str(file)]
-    ended = CliRunner().invoke(app, command)
+    ended = CliRunner().invoke(program(), command)
     assert ended.exit_code == 0
     assert file.read_text() == "<p>é</p><script>f('<\\/script><b>')\n</script><p>end</p>"
     assert self_contained(file) == file.read_text()

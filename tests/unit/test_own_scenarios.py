@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from contract.builds import released
 from contract.errors import UsageError
-from harness.cli import app
+from harness.cli import program
 from harness.invocation import Session
 from harness.nightly.suite import find_suite, plan_runs
 from harness.session.catalog import find_scenarios, own_scenario, scenarios
@@ -130,7 +130,7 @@ def test_the_command_that_repeats_a_run_has_the_path() -> None:
 
 
 def test_a_list_has_the_paths_of_own_scenarios(own: Path) -> None:
-    listed = CliRunner().invoke(app, ["list", "--scenarios", str(own), "--json"]).stdout
+    listed = CliRunner().invoke(program(), ["list", "--scenarios", str(own), "--json"]).stdout
     found = {one["named"]: one["name"] for one in json.loads(listed)["scenarios"]}
     assert found["own/lost_test.py"] == "lost"
     assert found["canary"] == "canary"
@@ -146,14 +146,14 @@ def test_new_scenario_writes_a_file_and_replaces_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    made = CliRunner().invoke(app, ["new", "scenario", "lost_orders"])
+    made = CliRunner().invoke(program(), ["new", "scenario", "lost_orders"])
     assert made.stdout == ("wrote lost_orders_test.py; run it: fencepost run lost_orders_test.py\n")
     text = (tmp_path / "lost_orders_test.py").read_text()
     assert "class LostOrdersScenario(Scenario):" in text
     assert "def test_lost_orders(self)" in text
     assert "emplate" not in text
     with pytest.raises(UsageError, match=r"lost_orders_test.py exists: choose another name"):
-        CliRunner().invoke(app, ["new", "scenario", "lost_orders"], catch_exceptions=False)
+        CliRunner().invoke(program(), ["new", "scenario", "lost_orders"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
@@ -170,5 +170,5 @@ def test_new_scenario_refuses_what_is_no_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=reported):
-        CliRunner().invoke(app, ["new", "scenario", name], catch_exceptions=False)
+        CliRunner().invoke(program(), ["new", "scenario", name], catch_exceptions=False)
     assert not list(tmp_path.iterdir())

@@ -21,7 +21,7 @@ from contract.nights import (
 )
 from contract.run_folder import REMOVED_FILE, RunFolder
 from contract.verdicts import RunVerdict, Verdict
-from harness.cli import app
+from harness.cli import program
 from harness.nightly import room
 from harness.nightly.room import Budget, remove_raw_data, size_of
 from tests.descriptions import description_of, plan_of
@@ -199,7 +199,7 @@ def test_a_night_that_can_not_be_judged_loses_nothing(tmp_path: Path) -> None:
 
 
 def prune(results: Path, *options: str) -> str:
-    ended = CliRunner().invoke(app, ["prune", "--results", str(results), *options])
+    ended = CliRunner().invoke(program(), ["prune", "--results", str(results), *options])
     assert ended.exit_code == 0, ended.output
     return ended.output
 

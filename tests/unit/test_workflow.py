@@ -17,7 +17,7 @@ from analysis.report.outputs import FAMILIES, OUTPUT_FILES
 from contract.findings import FINDINGS
 from contract.nights import NightRow
 from contract.verdicts import UnexpectedFindings, Verdict
-from harness.cli import app
+from harness.cli import program
 
 # What `make` hands to the shell: a path is one word, whatever is in it.
 
@@ -266,7 +266,7 @@ def test_what_is_annotated_are_fields_of_the_contract() -> None:
 def test_the_command_of_the_action_exists(name: str) -> None:
     script = (FOLDER / name).read_text()
     (command,) = (line.split() for line in script.splitlines() if line.startswith("fencepost "))
-    shown = CliRunner().invoke(app, [command[1], "--help"], env={"COLUMNS": "200"}).output
+    shown = CliRunner().invoke(program(), [command[1], "--help"], env={"COLUMNS": "200"}).output
     options = re.findall(r"--[a-z][a-z-]+", script)
     assert [option for option in options if option not in shown] == []
 
@@ -295,7 +295,7 @@ def test_the_service_and_the_crontab_have_options_that_there_are() -> None:
     ]
     assert len(commands) == 3
     for words in map(str.split, commands):
-        shown = CliRunner().invoke(app, [words[0], "--help"], env={"COLUMNS": "200"}).output
+        shown = CliRunner().invoke(program(), [words[0], "--help"], env={"COLUMNS": "200"}).output
         assert [word for word in words if word.startswith("--") and word not in shown] == []
 
 
