@@ -35,6 +35,8 @@ from harness.story.scenario import Scenario
 from harness.story.workload import writer
 
 STORIES: dict[str, Callable[[Run], None]] = {**server_stories.STORIES, **data_stories.STORIES}
+SLOW = ("kill client", "bounce", "wipe", "stop", "kill all", "fill")
+"""Half of the time: processes start again, or replicas are copied."""
 SKIPPED = "this pool has no network of its own"
 REPORTED_FILE = "seen.json"
 
@@ -63,13 +65,19 @@ class FaultsScenario(Scenario):
     must_judge = ()
 
     def test_faults(self) -> None:
+        self.tell_all({name: story for name, story in STORIES.items() if name not in SLOW})
+
+    def test_slow_faults(self) -> None:
+        self.tell_all({name: STORIES[name] for name in SLOW})
+
+    def tell_all(self, stories: dict[str, Callable[[Run], None]]) -> None:
         reported: dict[str, Reported] = {}
         with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(
                 ORDERS, (), records_per_second=1000, producers=[writer(LOAD, "orders", acks="1")]
             )
-            for name, story in STORIES.items():
+            for name, story in stories.items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)
                 reported[name] = {"problem": problem, "seconds": time.monotonic() - began}

@@ -14,25 +14,27 @@ CLIENT_PORT = 9092
 
 @dataclass
 class Listening:
-    """What listened at any time: an address and port, with the process.
+    """A run that has ended, and what listened while it went on: an address, a port, the process.
 
     is_known: a broker's port was seen, so that the look was not in vain.
     """
 
+    code: int = 0
+    said: str = ""
     elsewhere: set[tuple[str, int, str]] = field(default_factory=set)
     is_known: bool = False
 
 
-def run_and_look(pool: PoolKind, results: Path) -> Listening:
-    """Run the baseline, and look at each line that it prints."""
+def run_and_look(pool: PoolKind, results: Path, *names: str, seed: int = 1) -> Listening:
+    """Run scenarios, and look at each line that is printed."""
     seen = Listening()
-    run = fencepost("run", "baseline", "--cluster", pool.value, "--results", str(results))
+    options = ("--cluster", pool.value, "--seed", str(seed), "--results", str(results))
+    run = fencepost("run", *names, *options)
     assert run.stdout is not None
-    said = []
     for line in run.stdout:
-        said.append(line)
+        seen.said += line
         look(psutil.Process(run.pid), seen)
-    assert run.wait() == 0, "".join(said)
+    seen.code = run.wait()
     return seen
 
 

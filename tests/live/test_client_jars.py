@@ -16,7 +16,7 @@ from contract.builds import Choice
 from contract.run_folder import RunFolder, find_runs
 from harness.session.catalog import find_scenarios
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(240)]
 
 RELEASE, BUILD = "4.4.0", "4.4.1-SNAPSHOT"
 NO_EPOCH = -1

@@ -9,7 +9,7 @@ from command import POOL, finished
 
 from contract.commit_rules import FIRST_VALUE_WITH_TOPIC_ID, CommitRule
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 
 
 def test_commits_at_every_version_are_answered_and_stored(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from contract.checks import Check
 from contract.quorum_rules import METADATA_LOG, QuorumRule
 from contract.run_folder import find_runs
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 
 PARAMETERS = {"recipe": "isolated", "controllers": 3}
 

@@ -84,6 +84,7 @@ def brokers_run(name: str) -> bool:
     return len(served) == 3
 
 
+@pytest.mark.long
 def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> None:
     options = ("--cluster", "docker", "--seed", "19902", "--results", str(tmp_path))
     code, said = finished("run", "commit_epoch", *options)
@@ -93,13 +94,6 @@ def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> 
     assert unexpected(verdict) == {}
     assert all(fault["landed"] for fault in verdict["faults"])
     assert containers(project) == []
-
-
-def test_no_socket_of_a_run_is_open_to_other_machines(tmp_path: Path, project: str) -> None:
-    seen = run_and_look(PoolKind.DOCKER, tmp_path)
-    assert seen.elsewhere == set()
-    assert containers(project) == []
-    assert "ports" not in read_compose(COMPOSE)["services"]["node"]
 
 
 @pytest.mark.long
@@ -118,9 +112,13 @@ def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
     assert verdict["checks"]["served_under_fenced_epoch"]["verdict"] == "permitted"
 
 
-def test_running_nodes_are_adopted_and_left_running(adopted: list[Any], tmp_path: Path) -> None:
-    code, said = run_baseline(tmp_path)
-    assert code == 0, said
+def test_nodes_are_adopted_open_to_no_other_machine_and_left_running(
+    adopted: list[Any], tmp_path: Path
+) -> None:
+    seen = run_and_look(PoolKind.DOCKER, tmp_path, "baseline")
+    assert seen.code == 0, seen.said
+    assert seen.elsewhere == set()
+    assert "ports" not in read_compose(COMPOSE)["services"]["node"]
     for container in adopted:
         container.reload()
         assert container.status == "running"
@@ -184,6 +182,7 @@ def test_a_taken_name(project: str, tmp_path: Path) -> None:
         taken.remove(force=True)
 
 
+@pytest.mark.long
 def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
     process = fencepost("run", "baseline", "--cluster", "docker", "--results", str(tmp_path))
     wait_until(lambda: brokers_run(project), what="brokers", timeout_seconds=90)
@@ -195,6 +194,7 @@ def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
     assert f"{project}-node-1" in said
 
 
+@pytest.mark.long
 def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
     options = ("--results", str(tmp_path))
     orders = (
@@ -265,6 +265,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
         return
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SOCKET.exists(), reason="the daemon is not behind the usual socket")
 def test_a_daemon_that_restarts_in_the_middle(project: str, tmp_path: Path) -> None:
     path = tmp_path / "docker.sock"

@@ -10,7 +10,7 @@ from contract.run_folder import STACKS_FOLDER, find_runs
 from harness.session import hang
 from harness.session.catalog import read_scenario
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(400)]
 
 
 def test_a_story_that_never_ends_is_stopped_with_its_stacks(

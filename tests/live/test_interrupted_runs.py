@@ -12,7 +12,9 @@ from contract.run_folder import find_runs
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
 
-@pytest.mark.parametrize("moment", [Moment.STORY, Moment.ANALYSIS])
+@pytest.mark.parametrize(
+    "moment", [pytest.param(Moment.STORY, marks=pytest.mark.long), Moment.ANALYSIS]
+)
 def test_an_interrupt_is_reported_in_one_line(moment: Moment, tmp_path: Path) -> None:
     run, problem = interrupted_in(tmp_path / "results", moment, seconds=1, pool=POOL)
     assert problem == "", run.said

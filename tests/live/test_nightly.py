@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,11 @@ import psutil
 import pytest
 from command import POOL, fencepost
 
+from bench.torture import copies
+from bench.torture.attempt import Setting
+from contract.checks import Check
 from contract.nights import NIGHT_FILE
+from contract.run_folder import RunFolder, find_runs
 from contract.waiting import wait_until
 
 SUITE = """
@@ -22,6 +27,8 @@ runs:
 """
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1200)]
+PLANTED = 7
+EVALUATED_MIN = 60
 LAST_RUN_SECONDS_MAX = 240
 """By which a night of some hours may take longer: its last run began in time."""
 
@@ -66,41 +73,54 @@ def identity(file: Path) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
-def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
-    killed = nightly(tmp_path, "--seed", "19902")
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a night that was killed in its second run, and continued."""
+    folder = tmp_path_factory.mktemp("night")
+    killed = nightly(folder, "--seed", "19902")
     wait_until(
-        lambda: bool(plans(tmp_path, run=2) and processes_below(tmp_path, "kafka.Kafka")),
+        lambda: bool(plans(folder, run=2) and processes_below(folder, "kafka.Kafka")),
         what="brokers of the second run",
         timeout_seconds=120,
-        last_seen=lambda: statuses(tmp_path),
+        last_seen=lambda: statuses(folder),
     )
-    second = nightly(tmp_path)
+    second = nightly(folder)
     said, _ = second.communicate()
     assert second.returncode == 64, said
     assert f"is running already, in process {killed.pid}" in said
 
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    wait_until(lambda: not processes_below(tmp_path), what="their end", timeout_seconds=30)
-    before = state(tmp_path)
+    wait_until(lambda: not processes_below(folder), what="their end", timeout_seconds=30)
+    before = state(folder)
     assert [run["status"] for run in before["runs"]] == ["done", "running"]
-    (night,) = night_folders(tmp_path)
-    (kept,) = plans(tmp_path, run=1)
-    (half,) = plans(tmp_path, run=2)
+    (kept,) = plans(folder, run=1)
+    (half,) = plans(folder, run=2)
     identities = identity(kept), identity(half)
 
-    continued = nightly(tmp_path)
+    continued = nightly(folder)
     said, _ = continued.communicate()
     assert continued.returncode == 0, said
-    after = state(tmp_path)
-    assert night_folders(tmp_path) == [night]
+    after = state(folder)
     assert after["runs"][0] == before["runs"][0]
     assert after["seed"] == 19902
     assert [run["seed"] for run in after["runs"]] == [run["seed"] for run in before["runs"]]
     assert identity(kept) == identities[0]
-    (redone,) = plans(tmp_path, run=2)
+    (redone,) = plans(folder, run=2)
     assert identity(redone) != identities[1]
+    (night,) = night_folders(folder)
+    assert str(night / "report" / "index.html") in said
+    return folder
 
+
+@pytest.fixture(scope="module")
+def run_of(home: Path) -> Callable[[str], RunFolder]:
+    """The run of a scenario."""
+    return {run.run().scenario: run for run in find_runs(home)}.__getitem__
+
+
+def test_a_killed_night_goes_on_where_it_was(home: Path) -> None:
+    (night,) = night_folders(home)
     summary = json.loads((night / "report" / "summary.json").read_text())
     assert [(run["scenario"], run["verdict"], run["outcome"]) for run in summary["runs"]] == [
         ("baseline", "pass", "expected"),
@@ -110,9 +130,42 @@ def test_a_killed_night_goes_on_where_it_was(tmp_path: Path) -> None:
     for run in summary["runs"]:
         assert f'href="../{run["report"]}"' in page
         assert (night / run["report"]).exists()
-    assert str(night / "report" / "index.html") in said
-    assert not list((tmp_path / ".nodes").glob("session-*"))
-    assert processes_below(tmp_path) == []
+    assert not list((home / ".nodes").glob("session-*"))
+    assert processes_below(home) == []
+
+
+def test_baseline_holds_in_all_that_it_can_judge(run_of: Callable[[str], RunFolder]) -> None:
+    verdict = verdict_of(run_of("baseline"))
+    reported = {name: check["verdict"] for name, check in verdict["checks"].items()}
+    assert set(reported) == set(Check)
+    assert {reported[name] for name in verdict["must_judge"]} == {"holds"}
+    assert set(reported.values()) == {"holds", "not_evaluable"}
+    evaluated = [name for name, check in verdict["checks"].items() if check["evaluated"]]
+    assert len(evaluated) >= EVALUATED_MIN
+
+
+def test_the_canarys_loss_is_found_with_its_exact_count(
+    run_of: Callable[[str], RunFolder],
+) -> None:
+    lost = verdict_of(run_of("canary"))["checks"]["lost_record"]
+    assert lost["verdict"] == "violated"
+    assert sum(finding["evidence"]["records"] for finding in lost["examples"]) == PLANTED
+
+
+def test_a_damaged_run_never_passes_and_accuses_nobody(
+    run_of: Callable[[str], RunFolder], tmp_path: Path
+) -> None:
+    setting = Setting(
+        tmp_path, seed=19902, hours=2 / 60, run=run_of("baseline").path, kept=tmp_path
+    )
+    made = list(copies.DAMAGED_RUNS.attempts(setting))
+    assert len(made) == 2
+    assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
+
+
+def verdict_of(run: RunFolder) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((run.report / "verdict.json").read_text())
+    return content
 
 
 @pytest.mark.long

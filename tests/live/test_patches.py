@@ -34,7 +34,13 @@ def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: P
     assert all((tmp_path / path).exists() for path in patch.sources)
 
 
-@pytest.mark.parametrize("patch", BUILT, ids=named)
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param(one, marks=[] if one.name == "option-2" else pytest.mark.long, id=named(one))
+        for one in BUILT
+    ],
+)
 def test_a_built_patch_commits_what_its_option_says(patch: patched.Patch, tmp_path: Path) -> None:
     built = patched.build(patch)
     program = Path(__file__).with_name("patched_facts.py")

@@ -89,6 +89,7 @@ def test_a_test_of_a_user_injects_runs_and_judges(tmp_path: Path) -> None:
     assert "1 passed" in ended.stdout
 
 
+@pytest.mark.long
 def test_a_killed_test_leaves_no_process(tmp_path: Path) -> None:
     started = subprocess.Popen(
         pytest_of(tmp_path, STAYS),
