@@ -16,7 +16,7 @@ from cluster.nodes import docker_client
 from cluster.nodes.doctor import Finding
 from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
-from harness.commands import requirements, run
+from harness.commands import doctor, run
 from harness.commands.requirements import require_pool, require_programs, require_runs
 
 # What the set-up lacks is installed where it may be, and else named with one command.
@@ -243,9 +243,9 @@ def test_what_the_doctor_advises_is_shown_in_full(
     setting = "kernel.apparmor_restrict_unprivileged_userns=0"
     found = Finding(f"{PoolKind.LOOPBACK} pool", is_good=True, detail="", fix="")
     advised = Finding("embedded pool", is_good=False, detail="no namespaces", fix=setting)
-    monkeypatch.setattr(requirements, "diagnose", lambda: [found, advised])
+    monkeypatch.setattr(doctor, "diagnose", lambda: [found, advised])
     monkeypatch.setenv("COLUMNS", "70")
-    requirements.doctor()
+    doctor.doctor()
     assert setting in "".join(capsys.readouterr().out.split())
 
 

@@ -132,7 +132,9 @@ def rows_of(trace: Trace, table: str) -> list[str]:
     return sorted(map(str, trace.ask(f"select * from {table}")))
 
 
-@pytest.mark.parametrize("local_rows", [spark_engine.LOCAL_ROWS, 0])
+@pytest.mark.parametrize(
+    "local_rows", [0, pytest.param(spark_engine.LOCAL_ROWS, marks=pytest.mark.long)]
+)
 def test_tables_at_a_uri_are_those_of_the_folder(
     spark: SparkSession,
     mounted: tuple[Path, str],
@@ -223,6 +225,7 @@ buffers.createTmpFileForWrite("part", 1, conf).delete()
 """
 
 
+@pytest.mark.long
 def test_file_systems_that_buffer_in_local_files_can_write() -> None:
     command = [sys.executable, "-c", WRITES_AS_S3A]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -102,6 +102,7 @@ def test_a_share_is_a_part_of_the_machine() -> None:
     assert 0 < memory < all_memory < tasks.memory_here()
 
 
+@pytest.mark.long
 def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) -> None:
     folder = history(tmp_path / "run", 1)
     bare = Path(sys.base_prefix) / "bin" / "python3"
@@ -119,7 +120,11 @@ def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) 
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("name", ["run", "run " + "[ü]" * 50], ids=["short", "long"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("run", marks=pytest.mark.long), "run " + "[ü]" * 50],
+    ids=["short", "long"],
+)
 def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(
     name: str, tmp_path: Path
 ) -> None:
