@@ -33,14 +33,15 @@ FIRST = (
     SPARK,
     DOCKER,
     "tests/live/test_demo.py",
+    "tests/live/test_nightly.py",
     "tests/live/test_faults.py",
     "tests/live/test_scenarios.py",
-    "tests/live/test_nightly.py",
-    "tests/live/test_tampered_wire.py",
-    "tests/live/test_committed_offsets.py",
-    "tests/live/test_hung_worker.py",
     "tests/live/test_playground.py",
-    "tests/live/test_patches.py",
+    "tests/live/test_hung_worker.py",
+    "tests/live/test_users_files.py",
+    "tests/live/test_tampered_wire.py",
+    "tests/live/test_held_messages.py",
+    "tests/live/test_committed_offsets.py",
 )
 """What takes longest. It begins before all else, so that both workers end at about one time."""
 
