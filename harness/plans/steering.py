@@ -148,6 +148,11 @@ def _are_two_fenced(plan: RandomPlan) -> bool:
     return most > 1
 
 
+def _may_truncate(plan: RandomPlan) -> bool:
+    """Whether an unclean election may leave a commit on another branch than the log."""
+    return plan.topic.unclean_election and _are_two_fenced(plan)
+
+
 _STILL_LEADS = tuple(verb for verb in FENCING if verb not in ("kill", "stop"))
 _BY_GROUPS = {
     "none": lambda one: one.commit_epoch == CommitEpoch.NONE or one.client == Client.KAFKA_PYTHON,
@@ -163,8 +168,8 @@ _NEEDS: Mapping[tuple[str, str], Callable[[RandomPlan], bool]] = {
     ("gap", "1"): lambda plan: _faults(plan, FENCING, "leader:") > 0,
     ("gap", "more"): lambda plan: _faults(plan, FENCING, "leader:") > 1,
     ("gap", "ahead"): _never,
-    ("record", "lower"): _never,
-    ("record", "higher"): _never,
+    ("record", "lower"): _may_truncate,
+    ("record", "higher"): _may_truncate,
     ("log_start", "at"): lambda plan: plan.topic.deletes,
     ("log_start", "after"): lambda plan: plan.topic.deletes,
     ("coordinator", "moved"): lambda plan: _faults(plan, FENCING, "coordinator:") > 0,
