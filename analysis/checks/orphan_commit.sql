@@ -7,7 +7,9 @@ explanation: >-
   below the high watermark, so only an election that permits the loss may abandon it. Commits of
   records that another topic of this name had are left out: they were on no branch of this one;
   `commit_beyond_log` and `commit_beyond_processed` find them.
-permitted: by the election that abandoned the branch, if it permits the loss.
+permitted: >-
+  by the election that abandoned the branch, if it permits the loss; by any since the commit, if one
+  before it had brought the branch back.
 undecided: the metadata log does not have all elections since.
 evaluates: every commit that has an epoch.
 source: KIP-101; KIP-320; KIP-966.
@@ -49,6 +51,8 @@ with of_branches as (
 ),
 orphans as (
   select *, fork.leader_epoch as later_epoch,
+    exists(timeline, one -> one.leader_epoch <= led_epoch
+      and array_contains(one.lacked, fork.leader_epoch)) as is_back,
     if(array_contains(fork.lacked, committed_epoch),
       {{ fork_then("committed_epoch", forever) }}, fork.start_high) as forked_at
   from of_branches
@@ -56,4 +60,6 @@ orphans as (
 )
 select *, offset - forked_at as records,
   if(led_epoch > committed_epoch, 'committed late', 'truncated later') as kind
-from {{ with_permit("orphans", "committed_epoch", "later_epoch", "forked_at") }}
+from {{ with_permit("orphans", "if(is_back, led_epoch, committed_epoch)",
+  "if(is_back, array_max(timeline).leader_epoch, later_epoch)",
+  "if(is_back, " ~ forever ~ ", forked_at)") }}

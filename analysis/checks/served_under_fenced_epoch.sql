@@ -3,7 +3,8 @@ id: G6
 definition: A broker acknowledged or served a record under an epoch that was over by then.
 explanation: An epoch is over when the controller elects a leader under a newer one. A record is
   served under a fenced epoch if a consumer was delivered it later, and its offset is beyond the
-  end of its epoch in the surviving log.
+  end of its epoch in the surviving log, and no leader that was elected by then is known to have
+  it.
 permitted: >-
   the record was acknowledged with acks=0 or acks=1, or the new leader has it: a leader learns of
   the election only later; or the election permits the loss: all in sync were the old leader's.
@@ -133,6 +134,9 @@ served_by_zombies as (
     max(polled_micros - until_micros) / {{ micros_per_second }} as seconds_after
   from sliced_polls join permitted using (topic, partition, leader_epoch)
   where offset >= ends and polled_micros > until_micros + :clock_micros
+    and not exists(timeline, other -> other.leader_epoch > leader_epoch
+      and other.from_micros <= polled_micros + :clock_micros and other.start_low > offset
+      and {{ had("other.leader_epoch", "leader_epoch", "offset") }})
   group by all
 )
 -- All rows of both: their kinds differ.

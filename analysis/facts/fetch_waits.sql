@@ -6,8 +6,8 @@ about: |
   Waits in which the member was asked to stop, or had reached the log ends, are left out. A member
   that loses or pauses the partition meanwhile has two waits: one until then, one from when it has
   the partition again. So has one that waits while other groups read to the log end: the first
-  final read ends what all members read by themselves, and the last one that began is its own. One
-  that commits in between had read on.
+  final read ends what all members read by themselves, but for a poll that returns within 2 s, and
+  the last one that began is its own. One that commits in between had read on.
 subject: deliveries
 optional: [phases, commits]
 columns: |
@@ -39,10 +39,12 @@ final_reads as (
   select began_micros from phases where stage = 'final read'
 ),
 reads_of_others as (
-  select member, topic, partition, seq, min(began_micros) as lost_micros,
+  select member, topic, partition, seq, greatest(since, min(began_micros)) as lost_micros,
     max(began_micros) as back_micros
-  from long join final_reads on began_micros between since and ended
+  from long join final_reads
+    on began_micros between since - {{ 2 * micros_per_second }} and ended
   group by all
+  having max(began_micros) >= since
 ),
 read_on as (
   select distinct r.member, r.seq

@@ -17,5 +17,5 @@ select topic, partition, broker, to_offset, cut_micros, epoch, start, end,
   s.at_micros + :clock_micros as since,
   least(s.until_micros - :clock_micros, cut_micros) as until
 from survivors_above as a join leadership_states as s using (topic, partition)
-where a.leader != broker and array_contains(isr, broker)
+where a.leader != broker and s.leader_epoch = a.epoch and array_contains(isr, broker)
   and s.at_micros + :clock_micros < cut_micros

@@ -14,10 +14,11 @@
   one.leader_epoch > {{ epoch }} and not ({{ is_lacked }})))
 {%- endmacro %}
 
-{# As `leaves`, of the leader in force by then. #}
-{% macro leaves_by(epoch, until) -%}
+{# As `leaves`, of the leader that every client had heard of by then; with `heard` 0, of the one in
+   force. #}
+{% macro leaves_by(epoch, until, heard=heard_micros) -%}
 {{ leaves(epoch, "coalesce(one.from_micros <= " ~ until ~ ", true)",
-  "coalesce(two.from_micros <= " ~ until ~ " - " ~ heard_micros ~ ", true)") }}
+  "coalesce(two.from_micros <= " ~ until ~ " - " ~ heard ~ ", true)") }}
 {%- endmacro %}
 
 {# The newest epoch that had begun by then. #}
@@ -60,10 +61,12 @@ coalesce(exists(timeline, one -> one.leader_epoch >= {{ epoch }}
   and coalesce(one.from_micros <= {{ until }}, true)), false)
 {%- endmacro %}
 
-{# Whether a newer epoch started below an offset by then: the position was truncated. A position's
-   epoch is that of the record before it. #}
+{# Whether a newer epoch started below an offset by then: the position was truncated, whether its
+   client asked the leader in force or the one before. A position's epoch is that of the record
+   before it. #}
 {% macro is_overwritten(epoch, offset, until, start="one.start_high") -%}
-coalesce(exists(timeline, one -> {{ start }} < {{ offset }} and {{ leaves_by(epoch, until) }}), false)
+coalesce(exists(timeline, one -> {{ start }} < {{ offset }}
+  and ({{ leaves_by(epoch, until) }} or {{ leaves_by(epoch, until, heard=0) }})), false)
 {%- endmacro %}
 
 {# As `is_overwritten`, but true as well where it is not known where a newer epoch started. #}

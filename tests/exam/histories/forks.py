@@ -23,6 +23,9 @@ UNSEEN = (
     "KIP-320; LeaderEpochFileCache.endOffsetFor: of an epoch that the leader's log lacks it returns"
     " the start of the next larger one, 200, which is not below the position"
 )
+UNHEARD = (
+    "KIP-320: a client asks the leader of whom it has heard; that is the new one at once, or later"
+)
 CLEAN = "Kafka's documentation, Replication: a clean election loses no committed record"
 OF_CLUSTER = {
     "lost_record": PERMITTED,
@@ -320,6 +323,43 @@ def epoch_of_what_came_back_is_committed(h: History, *, at: float) -> None:
     h.commit(150, 0, at=at, record_epoch=1)
 
 
+@asks(
+    "Nothing above 100 was acknowledged in epoch 0, so that the first election is clean. A group "
+    "reads to 149 in epoch 3, commits 150, and a second after broker 2 is elected once more notices"
+    " that the records are gone.",
+    source=LOSES + "; " + UNHEARD,
+    expects={
+        "false_truncation": NONE,
+        "unjustified_reset": NONE,
+        "orphan_commit": f"{PERMITTED}: committed late",
+        "served_under_fenced_epoch": NONE,
+    },
+)
+def branch_that_came_back_goes_again(h: History) -> None:
+    _goes_again(h, noticed=74)
+
+
+@asks(
+    "The same, and the group notices it thirteen seconds before that election.",
+    source=LOSES + "; KIP-320: truncation is where the requested epoch ends below the position",
+    expects={"false_truncation": VIOLATION, "unjustified_reset": VIOLATION},
+)
+def branch_that_came_back_is_said_to_be_gone(h: History) -> None:
+    _goes_again(h, noticed=60)
+
+
+def _goes_again(h: History, *, noticed: float) -> None:
+    _parted(h, again=True, acknowledged=False)
+    h.group()
+    started(h, 0, at=50, fresh=True)
+    h.polled(0, 149, at=51)
+    h.commit(150, 0, at=52)
+    h.commit(150, 0, at=72.5)
+    h.reset("truncation", 150, 100, at=noticed, epoch=0, member="1")
+    h.polled(100, 149, at=76, epoch=1, sequence=100 + NEW)
+    h.changed("caught_up", at=77, position=150)
+
+
 def _reads_first(h: History) -> None:
     """A member reads epoch 0 to its end, and commits 200."""
     started(h, 0, at=8, fresh=True)
@@ -344,6 +384,7 @@ def _parted(
     acks: str = "all",
     clean: bool = False,
     reached: int = 200,
+    acknowledged: bool = True,
     again: bool = False,
     turned: bool = False,
     start: int = 0,
@@ -352,14 +393,19 @@ def _parted(
     """What this module's docstring tells; the elections are at 23 and 43 s, 50 values each.
 
     clean: the metadata log has broker 1 in the ISR before the second one. reached: where epoch 0
-    ends, and epoch 3 starts. again: broker 2 leads epoch 5 from 150 on, at 73 s. turned: a later
-    value of epoch 3 is below an earlier one. start: the log start at the end.
+    ends, and epoch 3 starts. acknowledged: its records from 100 on, by broker 1 alone. again:
+    broker 2 leads epoch 5 from 150 on, at 73 s. turned: a later value of epoch 3 is below an
+    earlier one. start: the log start at the end.
     """
     written(h, unclean_election=True, acks=acks, retention_ms=60_000 if start else None)
-    h.led(1, 0, at=4, isr=[1])
-    h.sent(100, reached - 1, at=5, acks=acks, is_idempotent=True)
-    h.sampled(1, at=6, end=reached, isr=[1])
-    h.sampled(1, at=19, end=reached, isr=[1])
+    isr = [1] if acknowledged else [1, 2]
+    h.led(1, 0, at=4, isr=isr)
+    if acknowledged:
+        h.sent(100, reached - 1, at=5, acks=acks, is_idempotent=True)
+    else:
+        h.sent(None, at=5, count=100, sequence=100, outcome="unknown", is_idempotent=True)
+    h.sampled(1, at=6, end=reached if acknowledged else 100, isr=isr)
+    h.sampled(1, at=19, end=reached if acknowledged else 100, isr=isr)
     killed(h, 1, at=20, healed=41)
     h.led(2, 1, at=23, isr=[2], starts=100)
     h.sampled(2, at=24, end=100, epoch=1, isr=[2])

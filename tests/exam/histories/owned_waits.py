@@ -106,6 +106,10 @@ def partition_is_kept_over_a_rebalance(h: History) -> None:
         "Others' begin at 10, and its own at 25.": (VIOLATION, {"reads": (10, 25)}),
         "All begin at 15.": (VIOLATION, {"reads": (15,)}),
         "Its own begins at 15, and others' at 70.": (VIOLATION, {"reads": (15, 70)}),
+        "Others' begin at 5.5, while the member polls, and its own at 65.": (
+            PERMITTED,
+            {"reads": (5.5, 65)},
+        ),
         "Other groups' had begun at 3, its own begins at 65.": (VIOLATION, {"reads": (3, 65)}),
         "Others' begin at 15, its own at 65; it commits at 30, and so had read on.": (
             VIOLATION,

@@ -16,6 +16,8 @@ from tests.exam.history import (
 from tests.exam.scenes import (
     NEW,
     copies,
+    killed,
+    returned,
     started,
     torn,
     written,
@@ -103,6 +105,32 @@ def zombie(
     h.sampled(2, at=40, end=180, epoch=epoch, isr=[2, 1])
     spans = [(0, 109, 0), (110, 179, epoch)]
     copies(h, (1, 2), *spans, sequences={110: 110 + NEW}, high_watermark=180)
+
+
+@asks(
+    "A leader alone in sync is cut off, and acknowledges 110 to 159 while broker 2, elected from "
+    "110, is alone in sync. Then it leads again, and broker 2 truncates to 110.",
+    source="KIP-101; Partition.maybeIncrementLeaderHW: a leader waits for the replicas in sync that"
+    " it knows of, those of its own epoch",
+    expects={"over_truncation": NONE, "log_divergence": NONE},
+)
+def zombie_leads_again(h: History) -> None:
+    written(h, 110, min_insync=1, unclean_election=True)
+    h.led(1, 0, at=5, isr=[1])
+    h.fault("cut", h.on_broker(1), injected=10, proved=13, heal_began=29, healed=30)
+    h.registered(1, at=12.9, is_fenced=True)
+    h.led(2, 1, at=13, isr=[2], starts=110)
+    h.sampled(2, at=15, end=110, epoch=1, isr=[2])
+    h.sent(110, 159, at=16)
+    killed(h, 2, at=24, healed=41)
+    h.led(-1, 2, at=26, isr=[2])
+    h.registered(1, at=30, is_fenced=False, broker_epoch=2)
+    h.led(1, 3, at=31, isr=[1], starts=160)
+    h.sampled(1, at=32, end=160, epoch=3, isr=[1])
+    returned(h, 2, at=41)
+    h.truncated(2, 110, at=42)
+    h.led(1, 3, at=44, isr=[1, 2])
+    copies(h, (1, 2), (0, 159, 0), checkpoints={0: 0, 3: 160}, high_watermark=160)
 
 
 @asks_each(
