@@ -39,12 +39,12 @@ final_reads as (
   select began_micros from phases where stage = 'final read'
 ),
 reads_of_others as (
-  select member, topic, partition, seq, greatest(since, min(began_micros)) as lost_micros,
+  select member, topic, partition, seq, greatest(max(since), min(began_micros)) as lost_micros,
     max(began_micros) as back_micros
   from long join final_reads
     on began_micros between since - {{ 2 * micros_per_second }} and ended
   group by all
-  having max(began_micros) >= since
+  having max(began_micros) >= max(since)
 ),
 read_on as (
   select distinct r.member, r.seq
