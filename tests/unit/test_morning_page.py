@@ -249,6 +249,7 @@ BEYOND = """
 
 
 @needs_chromium
+@pytest.mark.extended
 def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) -> None:
     is_reached, copied, shown = look(page_of(written), COPY).result
     assert is_reached
@@ -257,6 +258,7 @@ def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) 
 
 
 @needs_chromium
+@pytest.mark.extended
 @pytest.mark.parametrize("width", [390, 1400])
 def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: int) -> None:
     narrow = f"document.documentElement.style.width = '{width}px';"
@@ -266,6 +268,7 @@ def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: i
 
 
 @needs_chromium
+@pytest.mark.extended
 def test_the_page_is_read_by_keyboard_and_has_contrast(
     written: tuple[Path, NightSummary],
 ) -> None:

@@ -23,6 +23,8 @@ from contract.checks import Check
 from contract.tables import TABLES
 from tests.exam.exam import questions
 
+pytestmark = pytest.mark.extended
+
 
 def changed(text: str) -> list[str]:
     """All changes of a statement, of which the words around are left out."""

@@ -27,7 +27,7 @@ from analysis.report.session_page import write_session
 from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, RunVerdict, Verdict
 from tests.made import made
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.extended]
 
 OPEN_STORIES = """
   const closed = [];

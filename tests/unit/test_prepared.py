@@ -171,6 +171,7 @@ def test_what_is_no_statement_makes_no_file(own_file: Path) -> None:
     assert not own_file.exists()
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("own_file")
 def test_set_up_prepares_every_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     prepare.main()

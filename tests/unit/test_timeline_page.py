@@ -268,6 +268,7 @@ def written(folder: RunFolder, *findings: Finding) -> Path:
 
 
 @needs_chromium
+@pytest.mark.extended
 def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> None:
     both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
     folder = made(tmp_path, polls=both)
@@ -286,6 +287,7 @@ def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> Non
 
 
 @needs_chromium
+@pytest.mark.extended
 def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
     lost = finding("lost_record", at=13 * SECOND)
     seen = look(written(made(tmp_path), lost), KEYS)
@@ -302,6 +304,7 @@ def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
 
 
 @needs_chromium
+@pytest.mark.extended
 def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
     folder = made(tmp_path)
     page = written(folder)

@@ -9,6 +9,8 @@ import pytest
 
 from setup import FILES, PACKAGES, TOP, below
 
+pytestmark = pytest.mark.extended
+
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = "raise SystemExit('a module of the user was imported')\n"
 IMPORTS_ALL = """
