@@ -49,15 +49,10 @@ FIRST = (
 def unit_of(nodeid: str) -> str:
     """The tests that one worker runs in turn.
 
-    A worker has one cluster at a time, or the one session of Spark; Docker has one worker's. The
-    exam takes as long as all else that starts Spark.
+    A worker has one cluster at a time, and one session of Spark; Docker has one worker's.
     """
     file = nodeid.partition("::")[0]
-    if file == EXAM:
-        return EXAM
-    if file.startswith("tests/live/test_docker"):
-        return DOCKER
-    return SPARK if starts_spark(file) else file
+    return DOCKER if file.startswith("tests/live/test_docker") else file
 
 
 @cache
@@ -67,6 +62,7 @@ def starts_spark(file: str) -> bool:
 
 def place_of(nodeid: str) -> int:
     unit = unit_of(nodeid)
+    unit = SPARK if unit != EXAM and starts_spark(unit) else unit
     return FIRST.index(unit) if unit in FIRST else len(FIRST)
 
 

@@ -120,6 +120,7 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
 
 @pytest.mark.spark
 @pytest.mark.extended
+@pytest.mark.long
 def test_spark_finds_the_same(
     genuine: RunFolder, spark: SparkSession, read_run: TraceReader, tmp_path: Path
 ) -> None:
