@@ -465,6 +465,7 @@ def sometimes_missing(draw: random.Random) -> float | None:
     ],
     ids=lambda kinds: "+".join(sorted({kind.__name__ for kind in kinds})),
 )
+@pytest.mark.extended
 @pytest.mark.parametrize("stories", [4, 5])
 def test_a_build_compared_with_itself_differs_in_at_most_one_of_twenty(
     kinds: list[Callable[[random.Random], float | None]], stories: int
@@ -486,6 +487,7 @@ def test_cells_of_one_election_count_as_one() -> None:
     assert wrong <= WRONG_MAX
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("stories", [5, 6])
 def test_the_detectable_difference_is_found_as_often_as_is_said(stories: int) -> None:
     nothing = judge_cells([[[0.0] * 2 * stories]], stories, stories)

@@ -119,6 +119,7 @@ def test_the_order_of_runs_decides_nothing_and_a_snapshot_is_read_again(
     assert all(one.state < other.state for one, other in pairwise(again.states))
 
 
+@pytest.mark.extended
 def test_the_command_names_what_was_never_reached(tmp_path: Path, fencepost: Fencepost) -> None:
     run = tmp_path / "results" / "run"
     fencepost("generate", str(run), "--seed", "3", "--events", "2000")

@@ -88,6 +88,7 @@ def test_every_table_has_the_contracts_schema(tmp_path: Path) -> None:
         (12_000, "fragmented"),
     ],
 )
+@pytest.mark.extended
 def test_a_history_is_about_as_long_as_asked(tmp_path: Path, events: int, kind: str) -> None:
     made = write(tmp_path, events=events, kind=kind)
     assert made.events == pytest.approx(events, rel=0.1)

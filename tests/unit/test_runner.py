@@ -242,7 +242,11 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
     ("way", "reported"),
     [
         ("signal", "the scenario's process was killed by signal 9 before it had collected all"),
-        ("exit", "the scenario's process ended by itself, with status 3, before it had collected"),
+        pytest.param(
+            "exit",
+            "the scenario's process ended by itself, with status 3, before it had collected",
+            marks=pytest.mark.extended,
+        ),
     ],
 )
 def test_a_process_that_ended_says_how(

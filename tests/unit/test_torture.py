@@ -18,6 +18,7 @@ from bench.torture.running import Moment, Running, put_finished
 from contract.errors import UsageError
 from contract.run_folder import RunFolder
 
+pytestmark = pytest.mark.extended
 SEED = 19902
 
 
