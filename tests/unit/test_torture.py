@@ -104,7 +104,6 @@ def test_a_run_that_ends_early_reaches_no_moment_and_leaves_nothing(tmp_path: Pa
     assert run.process.returncode == UsageError.exit_code
 
 
-@pytest.mark.extended
 def test_the_stories_without_effect_are_not_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
