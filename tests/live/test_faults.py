@@ -1,8 +1,6 @@
 """Each fault does what its name says, on one cluster, one after the other: faults_test.py."""
 
 import json
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,33 +17,37 @@ ODD = "it's $(a) \\ %41 ü;"
 SCENARIO = Path(__file__).with_name("faults_test.py")
 
 
-OfTest = Callable[[str], dict[str, Reported]]
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
+    return reported_by("test_faults", tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory: pytest.TempPathFactory) -> OfTest:
-    """What came of the stories of a test, which is run once."""
+def slow(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
+    return reported_by("test_slow_faults", tmp_path_factory)
 
-    @cache
-    def by_test(name: str) -> dict[str, Reported]:
-        results = tmp_path_factory.mktemp(name) / ODD
-        results.mkdir()
-        ran(read_scenario(SCENARIO, name), results, POOL)
-        found: dict[str, Reported] = json.loads((results / REPORTED_FILE).read_text())
-        return found
 
-    return by_test
+def reported_by(test: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reported]:
+    results = tmp_path_factory.mktemp(test) / ODD
+    results.mkdir()
+    ran(read_scenario(SCENARIO, test), results, POOL)
+    found: dict[str, Reported] = json.loads((results / REPORTED_FILE).read_text())
+    return found
 
 
 @pytest.mark.parametrize("story", [one for one in STORIES if one not in SLOW])
-def test_a_fault_does_what_its_name_says_and_heals(reported: OfTest, story: str) -> None:
-    require_told(reported("test_faults"), story)
+def test_a_fault_does_what_its_name_says_and_heals(
+    reported: dict[str, Reported], story: str
+) -> None:
+    require_told(reported, story)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("story", SLOW)
-def test_a_slow_fault_does_what_its_name_says_and_heals(reported: OfTest, story: str) -> None:
-    require_told(reported("test_slow_faults"), story)
+def test_a_slow_fault_does_what_its_name_says_and_heals(
+    slow: dict[str, Reported], story: str
+) -> None:
+    require_told(slow, story)
 
 
 def require_told(reported: dict[str, Reported], story: str) -> None:

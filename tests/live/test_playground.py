@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,9 +15,9 @@ from contract.waiting import wait_until
 from harness.playground.serve import Views
 from harness.playground.state import FILE, find, keeper, look
 from harness.playground.status import PartitionStatus, Status
+from tests.conftest import Fencepost
 
 ROOT = Path(__file__).resolve().parents[2]
-Fencepost = Callable[..., "subprocess.CompletedProcess[str]"]
 GROUPS = {"readers", "others"}
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]

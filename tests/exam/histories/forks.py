@@ -398,14 +398,14 @@ def _parted(
     earlier one. start: the log start at the end.
     """
     written(h, unclean_election=True, acks=acks, retention_ms=60_000 if start else None)
-    isr = [1] if acknowledged else [1, 2]
+    isr, end = ([1], reached) if acknowledged else ([1, 2], 100)
     h.led(1, 0, at=4, isr=isr)
     if acknowledged:
         h.sent(100, reached - 1, at=5, acks=acks, is_idempotent=True)
     else:
         h.sent(None, at=5, count=100, sequence=100, outcome="unknown", is_idempotent=True)
-    h.sampled(1, at=6, end=reached if acknowledged else 100, isr=isr)
-    h.sampled(1, at=19, end=reached if acknowledged else 100, isr=isr)
+    h.sampled(1, at=6, end=end, isr=isr)
+    h.sampled(1, at=19, end=end, isr=isr)
     killed(h, 1, at=20, healed=41)
     h.led(2, 1, at=23, isr=[2], starts=100)
     h.sampled(2, at=24, end=100, epoch=1, isr=[2])
