@@ -1,26 +1,24 @@
 """The analysis as a program of its own; it shares nothing with the harness but files."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import gettempdir
-from types import MappingProxyType
 from typing import Annotated
 
 import typer
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 from rich.console import Console
 from rich.text import Text
 
 from analysis.early import EARLY, ready_for_folder
 from analysis.engine.hadoop import HadoopFolder
-from analysis.engine.session import close_session
-from analysis.engine.settings import OF_URIS, settings_of
+from analysis.engine.session import close_spark
+from analysis.engine.settings import settings_of
 from analysis.judging import kept_verdict
-from analysis.large import judge_by_sql
-from analysis.opening import open_session
+from analysis.opening import open_spark
 from analysis.prepare import ensure
 from analysis.report.commands import pasted
 from analysis.report.night_page import write_night
@@ -33,10 +31,10 @@ from analysis.report.terminal import show, show_night
 from analysis.report.words import with_noun
 from analysis.runs.remote import RemoteFolder
 from analysis.store import night_of, store_of, write_store
-from analysis.tasks import ROWS_OF_A_TASK, Due, cores_here, judge_in_tasks, rows_of
+from analysis.tasks import Due, cores_here, judge_in_tasks
 from analysis.trends.history import history_of
 from analysis.trends.morning import morning
-from contract.errors import AnalysisError, FencepostError, RunFolderError, UsageError
+from contract.errors import AnalysisError, FencepostError, UsageError
 from contract.known import Known, known_beside, read_known
 from contract.locks import HeldFolder, remove_unheld
 from contract.mornings import Morning
@@ -48,12 +46,11 @@ from contract.spark import is_local, require_options
 from contract.tables import MICROS_PER_SECOND
 from contract.terminal import Terminal
 from contract.uris import as_word, place
-from contract.verdicts import EXIT_CODES, Engine, EngineChoice, RunVerdict
+from contract.verdicts import EXIT_CODES, RunVerdict
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 _PREFIX = "fencepost-remote-"
-_NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _NOT_DECODED = (
     "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
     "again in local folders only."
@@ -70,9 +67,6 @@ def analyze(  # noqa: PLR0913 - the options of a command
     conf: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of Spark.")
     ] = None,
-    engine: Annotated[
-        EngineChoice, typer.Option(help="duckdb: a Spark task a run; sql: Spark SQL.")
-    ] = EngineChoice.AUTO,
     store: Annotated[
         str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
     ] = None,
@@ -97,12 +91,12 @@ def analyze(  # noqa: PLR0913 - the options of a command
     run can't be judged, the others are, and the exit code is that of its error, such as 70.
     """
     require_options(master, conf or ())
-    asked = Asked(master, settings_of(conf or ()), engine)
+    asked = Asked(master, settings_of(conf or ()))
     given = None if known is None else read_known(known)
     ensure()
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
-    spark: SparkSession | None = None
+    spark: SparkContext | None = None
     places: list[Path | str]
     if is_early:
         spark, folder = ready_for_folder()
@@ -110,7 +104,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
     else:
         places = [place(run) for run in runs or ()]
     if store is not None and isinstance(place(store), str):
-        spark = spark or asked.open_for_uris()
+        spark = spark or asked.open()
         _require_reachable(store)
     results = _judge(places, spark, asked, progress)
     problem = None
@@ -126,7 +120,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
     if not results.nights:
         problem = results.keep(store)
     if results.spark is not None:
-        close_session(results.spark)
+        close_spark(results.spark)
     if problem is not None:
         raise problem
     raise typer.Exit(results.exit_code)
@@ -134,49 +128,25 @@ def analyze(  # noqa: PLR0913 - the options of a command
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: Spark by its master, None for this machine, and settings; the engine."""
+    """How Spark was asked for: by its master, None for this machine, and settings."""
 
     master: str | None
     settings: Mapping[str, str]
-    engine: EngineChoice = EngineChoice.AUTO
 
-    def open(
-        self, engines: Collection[Engine], own: Mapping[str, str] = _NO_SETTINGS
-    ) -> SparkSession:
-        """Open Spark for runs that these engines judge.
-
-        Args:
-            engines: that judge.
-            own: settings that those of the user replace.
+    def open(self) -> SparkContext:
+        """Open Spark.
 
         Raises:
             UsageError: it does not start here with the user's settings.
             AnalysisError: it does not start for another reason.
         """
-        engine = Engine.SPARK_SQL if Engine.SPARK_SQL in engines else Engine.DUCKDB
         try:
-            return open_session(self.master, engine=engine, settings={**own, **self.settings})
+            return open_spark(self.master, settings=self.settings)
         except AnalysisError as error:
             if not self.settings or not is_local(self.master):
                 raise
             given = " ".join(f"--conf {key}={value}" for key, value in self.settings.items())
             raise UsageError(f"{given}: {error}") from error
-
-    def open_for_uris(self) -> SparkSession:
-        """Open it for runs of unknown size on any file system."""
-        return self.open([Engine.SPARK_SQL], OF_URIS)
-
-    def due(self, folder: RunFolder, remote: RemoteFolder | None) -> Due:
-        """A run to be judged, by the engine that was asked for, or else by its number of rows."""
-        rows = rows_of(folder, remote)
-        if self.engine is EngineChoice.AUTO:
-            is_of_task = rows <= ROWS_OF_A_TASK
-            relation = "up to" if is_of_task else "more than"
-            why = f"{rows:,} rows, {relation} the {ROWS_OF_A_TASK:,} that a task judges"
-        else:
-            is_of_task = self.engine is EngineChoice.DUCKDB
-            why = f"{rows:,} rows, --engine {self.engine}"
-        return Due(folder, remote, rows, Engine.DUCKDB if is_of_task else Engine.SPARK_SQL, why)
 
     @property
     def at_once(self) -> int:
@@ -205,7 +175,7 @@ class _Results:
     summaries: dict[Path, NightSummary]
     remotes: Mapping[Path, RemoteFolder]
     beside: HeldFolder | None
-    spark: SparkSession | None
+    spark: SparkContext | None
 
     def keep(self, store: str | None) -> FencepostError | None:
         """Write the runs that have a verdict into the store; returns the error if that fails."""
@@ -213,7 +183,7 @@ class _Results:
         if self.spark is None:
             return None
         try:
-            write_store(self.spark, [(one, self._place(one)) for one in judged], store)
+            write_store([(one, self._place(one)) for one in judged], store)
         except FencepostError as error:
             return error
         return None
@@ -229,7 +199,7 @@ class _Results:
             home = None if path in self.remotes else store or store_of(str(path))
             morning = None
             if self.spark is not None and home is not None:
-                morning = _morning(self.spark, home, path, night, known)
+                morning = _morning(home, path, night, known)
             own = [one for one in self.of_nights if path in one.folder.path.parents]
             self.summaries[path] = write_night(path, night, own, morning)
             write_night_outputs(path, self.summaries[path], own)
@@ -263,7 +233,7 @@ class _Results:
 
 
 def _judge(
-    places: list[Path | str], spark: SparkSession | None, asked: Asked, progress: Console
+    places: list[Path | str], spark: SparkContext | None, asked: Asked, progress: Console
 ) -> _Results:
     """Judge the runs at some places, and write all reports."""
     remotes: dict[Path, RemoteFolder] = {}
@@ -271,7 +241,7 @@ def _judge(
     if uris := [one for one in places if isinstance(one, str)]:
         remove_unheld(Path(gettempdir()), _PREFIX)
         beside = HeldFolder(Path(gettempdir()), _PREFIX)
-        spark = spark or asked.open_for_uris()
+        spark = spark or asked.open()
         remotes = _fetched(uris, beside.path)
         progress.print(_NOT_DECODED, style="dim", soft_wrap=True)
     paths = [*(one for one in places if isinstance(one, Path)), *remotes]
@@ -341,31 +311,28 @@ def show_runs_of(
 
 def _judge_all(
     folders: list[tuple[RunFolder, bool]],
-    spark: SparkSession | None,
+    spark: SparkContext | None,
     asked: Asked,
     remotes: Mapping[Path, RemoteFolder],
     progress: Console,
-) -> tuple[SparkSession | None, list[tuple[Judged, bool]]]:
-    """Judge runs in one Spark session; if one can't be judged, the others are.
+) -> tuple[SparkContext | None, list[tuple[Judged, bool]]]:
+    """Judge runs in one Spark; if one can't be judged, the others are.
 
     Args:
         folders: with whether they are of a night.
         spark: None if it is not open yet.
-        asked: how it is opened, and which engine judges.
+        asked: how it is opened.
         remotes: those whose files are at a URI.
         progress: where to print it.
 
     Returns:
-        The session, None if there was nothing to judge, and the runs in the same order.
+        Spark, None if there was nothing to judge, and the runs in the same order.
     """
     if not folders:
         return spark, []
     due = [
-        asked.due(folder, _remote_of(folder, remotes))
-        for folder, _ in folders
-        if not folder.is_removed
+        Due(folder, _remote_of(folder, remotes)) for folder, _ in folders if not folder.is_removed
     ]
-    of_tasks = [one for one in due if one.engine is Engine.DUCKDB]
     judged = {folder: kept_verdict(folder) for folder, _ in folders if folder.is_removed}
     with PhaseProgress(progress) as phases:
         if judged:
@@ -373,21 +340,17 @@ def _judge_all(
             phases.phase(f"keeping the verdicts of {kept} whose raw data were removed")
         if spark is None:
             phases.phase("starting Spark")
-            spark = asked.open([one.engine for one in due])
-        judged |= _judge_in_tasks(spark, of_tasks, asked, phases) if of_tasks else {}
-        for one in due:
-            if one.engine is Engine.SPARK_SQL:
-                phases.phase(f"judging {_name(one.folder)} by Spark SQL: {one.why}")
-                judged[one.folder] = judge_by_sql(spark, one.folder, one.why, one.remote)
+            spark = asked.open()
+        if due:
+            judged |= _judge_in_tasks(spark, due, asked, phases)
     return spark, [(judged[folder], is_of_night) for folder, is_of_night in folders]
 
 
 def _judge_in_tasks(
-    spark: SparkSession, due: list[Due], asked: Asked, phases: PhaseProgress
+    spark: SparkContext, due: list[Due], asked: Asked, phases: PhaseProgress
 ) -> dict[RunFolder, Judged]:
     what = with_noun(len(due), "run")
-    largest = max(due, key=lambda one: one.rows)
-    phases.phase(f"judging {what} by DuckDB, each in a Spark task: {largest.why}")
+    phases.phase(f"judging {what}, each in a task of Spark")
     at_once = min(len(due), cores_here()) if asked.master is None else asked.at_once
     reported = judge_in_tasks(
         spark,
@@ -398,25 +361,13 @@ def _judge_in_tasks(
     return {one.folder: one for one in reported}
 
 
-def _name(folder: RunFolder) -> str:
-    """The scenario of a run; its folder where that can't be read."""
-    try:
-        return folder.plan().scenario
-    except RunFolderError:
-        return str(folder.path)
-
-
-def _morning(
-    spark: SparkSession, store: str, path: Path, night: Night, known: Known | None
-) -> Morning | None:
+def _morning(store: str, path: Path, night: Night, known: Known | None) -> Morning | None:
     """What the store says of a night; None, with a message, if it can't be read."""
     try:
         folder = place(store)
         if known is None:
             known = known_beside(folder.parent) if isinstance(folder, Path) else Known(None)
-        history = history_of(
-            spark, store, night=night_of(path), suite=night.suite, cluster=night.cluster
-        )
+        history = history_of(store, night=night_of(path), suite=night.suite, cluster=night.cluster)
     except FencepostError as error:
         say(f"{path}: the page has nothing of earlier nights: {error}")
         return None

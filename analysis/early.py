@@ -9,14 +9,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analysis.engine.session import end_programs
-from analysis.opening import open_session
-from analysis.tasks import ROWS_OF_A_TASK, rows_of, warm_up
-from contract.errors import RunFolderError
+from analysis.opening import open_spark
+from analysis.tasks import warm_up
 from contract.python import python
-from contract.run_folder import find_runs
 
 EARLY = "--early"
 """Given in place of folders of runs: a folder's name is read from standard input."""
@@ -25,32 +23,24 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 """Where Linux shares the CPU between sessions first, the niceness of this one."""
 
 
-def ready_for_folder() -> tuple[SparkSession, Path]:
+def ready_for_folder() -> tuple[SparkContext, Path]:
     """Open Spark and a worker of it; then wait for a folder, a JSON string in one line.
 
     This process ends, and prints nothing, if standard input closes before. It starts again, as the
-    analysis of that folder, if Spark could not be opened, or if a run is too large for a task.
+    analysis of that folder, if Spark could not be opened.
     """
     asked: Future[Path] = Future()
     threading.Thread(target=_read, args=(asked, lower_priority()), daemon=True).start()
-    spark: SparkSession | None = None
+    spark: SparkContext | None = None
     with suppress(Exception):
         with _silenced():
-            spark = open_session()
+            spark = open_spark()
         warm_up(spark)
     folder = asked.result()
-    if spark is None or not _is_small(folder):
+    if spark is None:
         options = [one for one in sys.argv[1:] if one != EARLY]
         os.execv(sys.executable, python("analysis.__main__", *options, "--", str(folder)))  # noqa: S606
     return spark, folder
-
-
-def _is_small(folder: Path) -> bool:
-    try:
-        runs = find_runs(folder)
-    except RunFolderError:
-        return True  # There is nothing to judge, which is reported.
-    return all(rows_of(run) <= ROWS_OF_A_TASK for run in runs)
 
 
 def _read(folder: "Future[Path]", restore_priority: Callable[[], None]) -> None:

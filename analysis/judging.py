@@ -29,7 +29,7 @@ from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.program import unexpected
 from contract.regular_files import printable, replace_file, storage_error
 from contract.run_folder import RunFolder, report_folder
-from contract.verdicts import Engine, Judging, Verdict
+from contract.verdicts import Judging, Verdict
 
 _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"
@@ -38,7 +38,7 @@ WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, COVERAGE_FILE, *OUTPUT_FI
 _ITS = Path("its folder")
 """In an error, which is shown with the path of the run."""
 _BESIDE = ".judging-"
-"""Of a folder in the run's: the new report, until it is whole, and what the engine spills."""
+"""Of a folder in the run's: the new report, until it is whole, and what DuckDB spills."""
 _SPILLED = "spilled"
 
 
@@ -46,9 +46,7 @@ def judge_folder(
     folder: RunFolder,
     load: Callable[[Path], Trace],
     *,
-    engine: Engine,
     why: str,
-    require: Callable[[], None] = lambda: None,
 ) -> Judged:
     """Judge a run, alone among the processes that write into its folder.
 
@@ -57,9 +55,7 @@ def judge_folder(
     Args:
         folder: the run's.
         load: reads its tables; it may keep files in the folder that it is given.
-        engine: that judges it.
-        why: this engine, in words.
-        require: raises AnalysisError if the engine has ended, so that its results are none.
+        why: what is judged, in words.
     """
     try:
         folder.require_own()
@@ -68,8 +64,8 @@ def judge_folder(
             beside = HeldFolder(folder.path, _BESIDE)
             try:
                 making = replace(folder, report_name=beside.path.name)
-                judging = Judging(engine=engine, why=why, seconds=0.0)
-                verdict = _judged(folder, making, load, judging, require)
+                judging = Judging(why=why, seconds=0.0)
+                verdict = _judged(folder, making, load, judging)
             finally:
                 beside.remove()
     except FencepostError as error:
@@ -112,7 +108,6 @@ def _judged(
     making: RunFolder,
     load: Callable[[Path], Trace],
     judging: Judging,
-    require: Callable[[], None],
 ) -> Verdict:
     """Judge a run into `making`, and put the report into the run's folder.
 
@@ -130,7 +125,6 @@ def _judged(
         verdict = msgspec.structs.replace(
             verdict, answer=answer(facts, verdict), follows=consequence(facts, verdict)
         )
-        require()
         seconds = round(time.monotonic() - began, 1)
         judging = msgspec.structs.replace(judging, seconds=seconds)
         verdict = msgspec.structs.replace(verdict, judging=judging)
@@ -142,7 +136,6 @@ def _judged(
         forget_report(folder)
         if isinstance(error, FencepostError):
             raise
-        require()
         what = unexpected(error, folder.report / _TRACEBACK)
         raise AnalysisError(f"the analysis failed: {what}") from error
     return verdict

@@ -13,11 +13,10 @@ from contextlib import contextmanager, redirect_stderr
 from types import FrameType, MappingProxyType
 
 import psutil
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analysis.engine import session
 from contract.errors import AnalysisError, PrerequisiteError
-from contract.verdicts import Engine
 
 OPEN_SECONDS = 300
 """Spark opens within seconds; on a machine with much else to do, within a minute."""
@@ -36,13 +35,10 @@ class _TooLateError(Exception):
     """Spark did not open in time."""
 
 
-def open_session(
-    master: str | None = None,
-    *,
-    engine: Engine = Engine.DUCKDB,
-    settings: Mapping[str, str] = _NO_SETTINGS,
-) -> SparkSession:
-    """A session of Spark, as `analysis.engine.session` opens it.
+def open_spark(
+    master: str | None = None, *, settings: Mapping[str, str] = _NO_SETTINGS
+) -> SparkContext:
+    """Spark, as `analysis.engine.session` opens it.
 
     Raises:
         AnalysisError: Spark does not start with that; in one line.
@@ -51,7 +47,7 @@ def open_session(
     said = io.StringIO()
     try:
         with redirect_stderr(said), _limited(OPEN_SECONDS):
-            return session.open_session(master, engine=engine, settings={**_SAFE, **settings})
+            return session.open_spark(master, settings={**_SAFE, **settings})
     except _TooLateError:
         raise PrerequisiteError(
             f"Java did not start Spark within {OPEN_SECONDS} s: does `java -version` end, and is "

@@ -1,15 +1,26 @@
-"""Prepare all statements at set-up, so that no analysis has to (`analysis.engine.prepared`)."""
+"""What is made once, so that no analysis has to: at set-up, or by the first one of an installation.
 
+That is what is known of each statement (`analysis.engine.prepared`), and class data of Spark's JVM.
+"""
+
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
-from analysis.engine import prepared
+from analysis.engine import class_data, prepared
+from analysis.engine.session import close_spark, end_jvm
+from analysis.engine.settings import OPTIONS_OF_DRIVER
 from analysis.facts import gaps
+from analysis.opening import open_spark
 from analysis.runs import validity
 from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS, depends_on, output_columns
+from analysis.tasks import warm_up
 from analysis.verdict import exercise
-from contract.python import IS_INSTALLED
+from contract.errors import FencepostError
+from contract.python import IS_INSTALLED, python
+
+_END_SECONDS = 120
 
 
 def texts() -> Iterator[str]:
@@ -26,16 +37,30 @@ def texts() -> Iterator[str]:
 
 
 def ensure() -> None:
-    """Write the file of an installation if it is missing; without it, all is prepared each time."""
+    """Make what an installation lacks; without it, each analysis takes longer."""
     if IS_INSTALLED and not prepared.FILE.exists():
-        with suppress(OSError):
-            main()
+        command = python("analysis.prepare")
+        subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
 
 
 def main() -> None:
-    """Write the file."""
+    """Make all of it."""
     columns = {depends_on(check.source): output_columns(check.source) for check in CHECKS.values()}
     prepared.write(texts(), columns)
+    with suppress(FencepostError, OSError, subprocess.TimeoutExpired):
+        _record_class_data()
+
+
+def _record_class_data() -> None:
+    if (place := class_data.to_record()) is None:
+        return
+    with place.making() as archive:
+        if archive is not None:
+            options = " ".join(class_data.recording(archive))
+            spark = open_spark(settings={OPTIONS_OF_DRIVER: options})
+            warm_up(spark)
+            close_spark(spark)
+            end_jvm(_END_SECONDS)
 
 
 if __name__ == "__main__":

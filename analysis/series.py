@@ -2,8 +2,8 @@
 
 A line of standard input is the folder of a run, as JSON. When the run is judged and its report is
 written, the program prints a line of JSON: why it could not be judged, or an empty string. When
-standard input closes, it writes the page of all, and the store. Spark is opened only for that: a
-run of a series is judged in this process, as in a task (docs/decisions/0035).
+standard input closes, it writes the page of all, and the store. A run of a series is judged in this
+process, as in a task of Spark (docs/decisions/0035).
 """
 
 import json
@@ -14,8 +14,6 @@ from typing import Annotated
 
 import typer
 
-from analysis.engine.session import close_session
-from analysis.opening import open_session
 from analysis.prepare import ensure
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import write_session_outputs
@@ -26,7 +24,6 @@ from contract.program import run_program
 from contract.run_folder import RunFolder
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_WHY = "a run of a series"
 
 
 @app.command()
@@ -43,7 +40,7 @@ def series(
     with os.fdopen(os.dup(1), "w") as responses:
         os.dup2(2, 1)
         for line in sys.stdin:
-            one = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))), _WHY)
+            one = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))))
             judged.append(one)
             responses.write(json.dumps(one.error or "") + "\n")
             responses.flush()
@@ -51,9 +48,7 @@ def series(
     write_session_outputs(home, judged)
     stored = [(one, str(one.folder.path)) for one in judged if one.verdict is not None]
     if store is not None and stored:
-        spark = open_session()
-        write_store(spark, stored, store)
-        close_session(spark)
+        write_store(stored, store)
 
 
 if __name__ == "__main__":

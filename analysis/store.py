@@ -1,14 +1,14 @@
 """The store: all findings and verdicts of judged runs, as Parquet by night and scenario.
 
 It is partitioned by `night` (or session), `scenario` and `run`, on any file system of Hadoop. Spark
-writes it. A run that is judged again replaces its own rows.
+reads it, and writes it at a URI. A run that is judged again replaces its own rows.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,17 +18,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.engine import jvm
-from analysis.engine.scratch import LITERAL, in_full
+from analysis.engine.session import sql_session
 from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.locks import alone_in
 from contract.nights import home_of, read_night
-from contract.regular_files import open_regular, printable, read_file, storage_error
+from contract.regular_files import open_regular, printable, read_file, replace_file, storage_error
 from contract.run_folder import STORE_FOLDER, RunFolder
 from contract.uris import place
 from contract.verdicts import CheckVerdict
@@ -40,10 +38,8 @@ _PLAN, _PLAN_FILE = "plan", "random.json"
 """The parameter that names the file of a plan, and the plan in the run's folder."""
 _CAME_TO = (CheckVerdict.HOLDS, CheckVerdict.PERMITTED, CheckVerdict.VIOLATED)
 _RESUMED = pa.struct([("client", pa.string()), ("redelivered", pa.int64())])
-_UNEXPECTED = pa.struct([("check", pa.string()), ("group", pa.string())])
-_RUNS = pa.schema(
+_OF_RUN = pa.schema(
     [
-        ("at_run", pa.int32()),
         *((name, pa.string()) for name in _KEYS),
         ("run_id", pa.string()),
         ("seed", pa.int64()),
@@ -59,45 +55,39 @@ _RUNS = pa.schema(
         ("expect", pa.string()),
         ("parameters", pa.string()),
         ("plan", pa.string()),
+    ]
+)
+"""suite, expect: of the night's entry; null of a run of no night.
+parameters: those that say what was done, as JSON.
+plan: the hash of the random plan that the run was given; empty where it drew one, or has none.
+"""
+_OF_RUN_ALONE = pa.schema(
+    [
         ("clients", pa.list_(pa.string())),
         ("judged", pa.list_(pa.string())),
         ("resumed", pa.list_(_RESUMED)),
-        ("unexpected", pa.list_(_UNEXPECTED)),
         ("verdict_json", pa.string()),
     ]
 )
-"""`at_run` and `unexpected` are left out of the store.
+"""Null in rows of findings.
 
-suite, expect: of the night's entry; null of a run of no night.
-parameters: those that say what was done, as JSON.
-plan: the hash of the random plan that the run was given; empty where it drew one, or has none.
 clients: of its groups.
 judged: the checks that came to a verdict on it.
 resumed: for each resumption the client, and the records that were delivered again.
 """
-_OF_RUN = ("clients", "judged", "resumed", "unexpected", "verdict_json")
-"""Columns that rows of findings do not have."""
-_IS_UNEXPECTED = (
-    "verdict = 'violation' and "
-    "exists(unexpected, one -> one.check = check and one.`group` <=> `group`)"
-)
-STORED = pa.schema(
-    [
-        *(one for one in _RUNS if one.name not in ("at_run", "unexpected")),
-        *FINDINGS,
-        ("is_unexpected", pa.bool_()),
-    ]
-)
+STORED = pa.schema([*_OF_RUN, *_OF_RUN_ALONE, *FINDINGS, ("is_unexpected", pa.bool_())])
 """The columns of the store; rows of earlier releases lack some."""
+_FILE = "rows.parquet"
+_NO_NAME = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+"""What Spark escapes in the name of a partition's folder (`ExternalCatalogUtils`)."""
 
 
-def write_store(
-    spark: SparkSession, judged: Sequence[tuple[Judged, str]], store: str | None
-) -> None:
+def write_store(judged: Sequence[tuple[Judged, str]], store: str | None) -> None:
     """Write a row for each run, whose `check` is null, and one for each finding.
 
+    Spark runs if the store is at a URI.
+
     Args:
-        spark: the session.
         judged: runs with a verdict, and the folder or URI of each.
         store: its folder or URI; None: that of the results folder that a run is in, if it has one.
 
@@ -112,23 +102,42 @@ def write_store(
         folder = place(home)
         try:
             with _alone_in(folder):
-                _write(spark, runs, in_full(folder))
-        except (PySparkException, Py4JError, OSError) as error:
+                rows = (_rows(one, where) for one, where in runs)
+                if isinstance(folder, Path):
+                    for of_run in rows:
+                        _write_here(of_run, folder)
+                else:
+                    _write_there(pa.concat_tables(rows), folder)
+        except (PySparkException, Py4JError, pa.ArrowException, OSError) as error:
             raise storage_error(error, Path(home)) or AnalysisError(
                 f"the store {home} can't be written: {jvm.reason(error)}"
             ) from error
 
 
-def _write(spark: SparkSession, runs: Sequence[tuple[Judged, str]], home: str) -> None:
-    rows = [_row(at, one, where) for at, (one, where) in enumerate(runs)]
-    of_runs = spark.createDataFrame(pa.Table.from_pylist(rows, schema=_RUNS))
-    found = _findings(spark, [where for _, where in runs])
-    of_findings = found.join(of_runs, "at_run")
-    of_findings = of_findings.selectExpr("*", f"{_IS_UNEXPECTED} as is_unexpected").drop(*_OF_RUN)
-    stored = of_runs.unionByName(of_findings, allowMissingColumns=True)
-    stored = stored.drop("at_run", "unexpected")
-    writer = stored.coalesce(1).write.option("partitionOverwriteMode", "dynamic")
-    writer.mode("overwrite").partitionBy(*_KEYS).parquet(home)
+def _write_here(rows: pa.Table, store: Path) -> None:
+    """Write the rows of a run as Spark does, in place of those that its partition has."""
+    keys = [rows[key][0].as_py() for key in _KEYS]
+    names = [
+        f"{key}={_NO_NAME.sub(_escaped, value)}" for key, value in zip(_KEYS, keys, strict=True)
+    ]
+    partition = store.joinpath(*names)
+    partition.mkdir(parents=True, exist_ok=True)
+    content = pa.BufferOutputStream()
+    pq.write_table(rows.drop_columns(list(_KEYS)), content)
+    replace_file(partition / _FILE, content.getvalue())
+    for earlier in partition.glob("*.parquet"):
+        if earlier.name != _FILE:
+            earlier.unlink()
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return f"%{ord(character[0]):02X}"
+
+
+def _write_there(rows: pa.Table, store: str) -> None:
+    writer = sql_session().createDataFrame(rows).coalesce(1).write
+    writer = writer.option("partitionOverwriteMode", "dynamic").mode("overwrite")
+    writer.partitionBy(*_KEYS).parquet(store)
 
 
 @contextmanager
@@ -142,27 +151,6 @@ def _alone_in(store: Path | str) -> Iterator[None]:
         yield
 
 
-def _findings(spark: SparkSession, places: Sequence[str]) -> DataFrame:
-    """The rows of the runs' files of findings, with `at_run`."""
-    return reduce(
-        DataFrame.unionAll,
-        [
-            _findings_of(spark, place(where)).selectExpr("*", f"{at} as at_run")
-            for at, where in enumerate(places)
-        ],
-    )
-
-
-def _findings_of(spark: SparkSession, run: Path | str) -> DataFrame:
-    if isinstance(run, Path) and str(run) != printable(str(run)):
-        # Java has no such name of a file.
-        with open_regular(run / "report" / FINDINGS_FILE) as content:
-            return spark.createDataFrame(pq.read_table(content, schema=FINDINGS))
-    schema = from_arrow_schema(FINDINGS)
-    file = f"{in_full(run)}/report/{FINDINGS_FILE}"
-    return spark.read.options(**LITERAL).schema(schema).parquet(file)
-
-
 def store_of(where: str) -> str | None:
     """The store of the results folder that a local run or night is in; None without one."""
     path = place(where)
@@ -172,14 +160,14 @@ def store_of(where: str) -> str | None:
     return next((str(one) for one in stores if one.is_dir() and not one.is_symlink()), None)
 
 
-def _row(at: int, one: Judged, where: str) -> dict[str, object]:
+def _rows(one: Judged, where: str) -> pa.Table:
+    """The rows of a run: its own, and those of its findings."""
     verdict, run = one.verdict, one.folder.run()
     if verdict is None:
         raise ValueError(f"{where} has no verdict")
     judging = verdict.judging
     night = _planned(where)
-    return {
-        "at_run": at,
+    of_run = {
         **dict(zip(_KEYS, _keys(verdict.scenario, where), strict=True)),
         "run_id": verdict.run_id,
         "seed": verdict.seed,
@@ -189,20 +177,34 @@ def _row(at: int, one: Judged, where: str) -> dict[str, object]:
         "started_micros": run.started_micros,
         "ended_micros": run.ended_micros,
         "run_verdict": str(verdict.verdict),
-        "engine": None if judging is None else str(judging.engine),
+        "engine": None if judging is None else judging.engine,
         "judging_seconds": None if judging is None else judging.seconds,
         "suite": None if night is None else night[0],
         "expect": None if night is None else night[1],
         "parameters": _what_was_done(verdict.parameters),
         "plan": _given_plan(one.folder, verdict.parameters),
+    }
+    alone = {
         "clients": sorted({client for plan in one.folder.plan().groups for client in plan.clients}),
         "judged": [name for name, result in verdict.checks.items() if result.verdict in _CAME_TO],
         "resumed": [
             {"client": row.client, "redelivered": row.redelivered} for row in verdict.resumption
         ],
-        "unexpected": [{"check": row.check, "group": row.group} for row in verdict.unexpected],
         "verdict_json": msgspec.json.encode(verdict).decode(),
     }
+    with open_regular(one.folder.report / FINDINGS_FILE) as content:
+        found = pq.read_table(content, schema=FINDINGS)
+    unexpected = {("violation", row.check, row.group) for row in verdict.unexpected}
+    kinds = zip(*(found[name].to_pylist() for name in ("verdict", "check", "group")), strict=True)
+    columns = {
+        name: pa.repeat(pa.scalar(of_run[name], _OF_RUN.field(name).type), found.num_rows)
+        for name in _OF_RUN.names
+    }
+    columns |= {name: found[name] for name in FINDINGS.names}
+    columns["is_unexpected"] = pa.array([kind in unexpected for kind in kinds], pa.bool_())
+    findings = pa.table(columns)
+    row = pa.Table.from_pylist([of_run | alone], schema=STORED)
+    return pa.concat_tables([row, findings], promote_options="default").select(STORED.names)
 
 
 def _what_was_done(parameters: Mapping[str, Any]) -> str:

@@ -5,24 +5,23 @@ See docs/decisions/0035.
 
 import os
 import resource
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
+from typing import NamedTuple
 
 import msgspec
-import pyarrow as pa
 from py4j.protocol import Py4JError
-from pyspark import TaskContext
+from pyspark import RDD, SparkContext, TaskContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
 from analysis.engine import jvm
-from analysis.engine.scratch import LITERAL
-from analysis.engine.session import is_jvm_alive, jvm_ended
+from analysis.engine.hadoop import LITERAL
+from analysis.engine.session import is_jvm_alive, jvm_ended, sql_session
 from analysis.judging import forget_report, judge_folder, withdrawn
 from analysis.report.night_rows import Judged
 from analysis.runs.load import load_on_duckdb, memory_here
@@ -31,22 +30,19 @@ from analysis.runs.source import table_files
 from contract.errors import AnalysisError, FencepostError
 from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
-from contract.verdicts import Engine, Verdict
+from contract.verdicts import Verdict
 
 ROWS_OF_A_TASK = 20_000_000
 """Of the tables of a run that a task judges: ranges of records, and other rows.
 
 These take 10 GB; with less memory DuckDB spills (docs/decisions/0035).
 """
-_RESULTS = "run int, name string, content binary"
-"""Rows of a task: run, then `verdict` or `error` with its JSON, or a piece of a report's file."""
 _VERDICT, _ERROR, _REPORT = "verdict", "error", "report/"
 _PIECE_BYTES = 4 << 20
 _JUDGED_AT_MOST = 2
 """Attempts of a task that judge. What ended its worker twice would end it again."""
 _COPIES = "fencepost-run-"
 _LOOK_SECONDS = 0.3
-_PARALLELISM = "spark.sql.leafNodeDefaultParallelism"
 _PACKAGES = ("analysis", "contract", "duckdb", "fencepost", "msgspec", "pyarrow", "sqlglot")
 """Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
 
@@ -56,6 +52,36 @@ class _Error(msgspec.Struct, frozen=True):
     exit_code: int
 
 
+class File(NamedTuple):
+    """A row that a task is given: a run, and of one at a URI a file of it.
+
+    Attributes:
+        run: its number.
+        uri: of the file; empty for a run of this machine, of which a task gets one row.
+        name: its path below the run's folder.
+        content: all of it.
+    """
+
+    run: int
+    uri: str = ""
+    name: str = ""
+    content: bytes = b""
+
+
+class Piece(NamedTuple):
+    """A row that a task returns.
+
+    Attributes:
+        run: its number.
+        name: `verdict` or `error`, or the path of a file of its report.
+        content: of these the JSON, of a file a piece.
+    """
+
+    run: int
+    name: str
+    content: bytes
+
+
 @dataclass(frozen=True)
 class Due:
     """A run that is to be judged.
@@ -63,16 +89,10 @@ class Due:
     Attributes:
         folder: the run's, or the local one with its descriptions.
         remote: where its files are, if elsewhere.
-        rows: of its tables.
-        engine: that judges it.
-        why: this engine, in words.
     """
 
     folder: RunFolder
     remote: RemoteFolder | None
-    rows: int
-    engine: Engine
-    why: str
 
 
 @dataclass(frozen=True)
@@ -104,18 +124,8 @@ def cores_here() -> int:
     return os.cpu_count() or 1
 
 
-def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:
-    """The rows of all tables of a run; 0 where they can't be read, which judging it reports."""
-    try:
-        folder.require_own()
-        files = table_files(folder, None if remote is None else remote.run(folder))
-    except FencepostError:
-        return 0
-    return sum(files.rows.values())
-
-
 def judge_in_tasks(
-    spark: SparkSession,
+    spark: SparkContext,
     runs: Sequence[Due],
     *,
     at_once: int = 0,
@@ -124,7 +134,7 @@ def judge_in_tasks(
     """Judge runs, each in a task; what ends one of them leaves the others their verdicts.
 
     Args:
-        spark: the session; as many runs are judged at a time as its executors have cores.
+        spark: as many runs are judged at a time as its executors have cores.
         runs: at a path that executors have too, or at a URI.
         at_once: of `Share`.
         on_progress: called with the number of runs that are done.
@@ -133,11 +143,10 @@ def judge_in_tasks(
         AnalysisError: the executors can't judge any run.
     """
     # Not as rows: a path may be no text in UTF-8.
-    places = [(str(run.folder.path.absolute()), run.why) for run in runs]
-    judge = partial(judged_rows, Share(at_once), places)
-    rows = as_frame(spark, runs).mapInArrow(judge, _RESULTS)
+    places = [str(run.folder.path.absolute()) for run in runs]
+    judged = files_of(spark, runs).mapPartitions(partial(judged_pieces, Share(at_once), places))
     with ThreadPoolExecutor(1) as threads:
-        asked = threads.submit(rows.toArrow)
+        asked = threads.submit(judged.collect)
         try:
             _await(spark, asked, on_progress)
         except BaseException:
@@ -152,75 +161,51 @@ def judge_in_tasks(
     return [_judged(run, found.get(index, {})) for index, run in enumerate(runs)]
 
 
-def warm_up(spark: SparkSession) -> None:
+def warm_up(spark: SparkContext) -> None:
     """Let a Python worker start and import what judging needs; it stays for the first run."""
-    spark.range(1, numPartitions=1).mapInArrow(_pass, "id long").toArrow()
+    spark.parallelize([0], 1).mapPartitions(_pass).collect()
 
 
-def _pass(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+def _pass(rows: Iterable[int]) -> Iterable[int]:
+    return rows
 
 
-def as_frame(spark: SparkSession, runs: Sequence[Due]) -> DataFrame:
-    """(run, path, name, content), a partition for each run.
-
-    Of a run at a URI, one row a file: its URI, its path below the run's, and its content. Of a
-    local one, one row with its number only.
-    """
-    here = [at for at, run in enumerate(runs) if run.remote is None]
-    frames = []
-    if here:
-        spark.conf.set(_PARALLELISM, str(len(here)))
-        frames.append(
-            spark.createDataFrame(pa.table({"run": here})).selectExpr(
-                "cast(run as int) as run",
-                "cast(null as string) as path",
-                "cast(null as string) as name",
-                "cast(null as binary) as content",
-            )
-        )
+def files_of(spark: SparkContext, runs: Sequence[Due]) -> RDD[File]:
+    """What tasks are given, a partition for each run: of a run at a URI a row for each file."""
+    here = [File(at) for at, run in enumerate(runs) if run.remote is None]
+    parts = [spark.parallelize(here, len(here))] if here else []
     for at, run in enumerate(runs):
         if run.remote is not None:
             uri = run.remote.shown(str(run.folder.path))
-            files = spark.read.format("binaryFile").options(**LITERAL, recursiveFileLookup=True)
-            frames.append(
-                files.load(uri)
-                .coalesce(1)
-                .selectExpr(
-                    f"cast({at} as int) as run",
-                    "path",
-                    f"substring(path, {len(uri) + 2}) as name",
-                    "content",
-                )
-                .where(f"name not like '{_REPORT}%'")
-            )
-    return reduce(DataFrame.unionAll, frames)
+            files = sql_session().read.format("binaryFile")
+            found = files.options(**LITERAL, recursiveFileLookup=True).load(uri)
+            names = f"substring(path, {len(uri) + 2})"
+            found = found.where(f"{names} not like '{_REPORT}%'").coalesce(1)
+            rows = found.selectExpr(f"{at} as run", "path", f"{names} as name", "content")
+            parts.append(rows.rdd.map(_as_file))
+    return parts[0] if len(parts) == 1 else spark.union(parts)
 
 
-def judged_rows(
-    share: Share, places: Sequence[tuple[str, str]], batches: Iterator[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """In a task: judge the run of its rows. Reads all of them, or Spark would end the worker.
+def _as_file(row: tuple[int, str, str, bytearray]) -> File:
+    return File(*row[:-1], bytes(row[-1]))
 
-    `places`: the folder of each run, and why it is judged in a task.
-    """
-    rows = (row for batch in batches for row in batch.to_pylist())
+
+def judged_pieces(share: Share, places: Sequence[str], rows: Iterator[File]) -> Iterator[Piece]:
+    """In a task: judge the run of its rows, of which each has a place."""
     first = next(rows, None)
     if first is None:
         return
-    if first["name"] is None:
-        list(rows)
-    run, (place, why) = first["run"], places[first["run"]]
+    run, place = first.run, places[first.run]
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
-        if first["name"] is None:
+        if not first.uri:
             forget_report(RunFolder(Path(place)))
-        yield _row(run, _ERROR, _encoded(_worker_ended()))
+        yield Piece(run, _ERROR, _encoded(_worker_ended()))
         return
-    if first["name"] is None:
-        yield from _result(run, judge_here(share, RunFolder(Path(place)), why))
+    if not first.uri:
+        yield _result(run, judge_here(share, RunFolder(Path(place))))
         return
-    uri = first["path"].removesuffix(f"/{first['name']}")
+    uri = first.uri.removesuffix(f"/{first.name}")
     remove_unheld(Path(gettempdir()), _COPIES)
     copies = HeldFolder(Path(gettempdir()), _COPIES)
     try:
@@ -228,55 +213,60 @@ def judged_rows(
         _copy(folder.path, first)
         for row in rows:
             _copy(folder.path, row)
-        judged = judge_here(share, folder, why)
+        judged = judge_here(share, folder)
         error = judged.error and judged.error.replace(str(folder.path), uri)
-        yield from _result(run, replace(judged, error=error))
+        yield _result(run, replace(judged, error=error))
         yield from _report(run, folder.report)
     finally:
         copies.remove()
 
 
-def judge_here(share: Share, folder: RunFolder, why: str) -> Judged:
-    """Judge a run in this process, by DuckDB; `why` so, in words."""
+def judge_here(share: Share, folder: RunFolder) -> Judged:
+    """Judge a run in this process; one that is too large for a task is not judged."""
     threads, memory = share.of_this_machine()
+    rows = rows_of(folder)
+    if rows > ROWS_OF_A_TASK:
+        return Judged(folder, None, _too_large(rows), AnalysisError.exit_code)
     return judge_folder(
         folder,
         lambda spill: load_on_duckdb(folder, spill, threads=threads, memory=memory),
-        engine=Engine.DUCKDB,
-        why=why,
+        why=f"{rows:,} rows of tables, in a task of Spark",
     )
 
 
-def _copy(folder: Path, row: Mapping[str, bytes]) -> None:
-    file = folder / str(row["name"])
+def rows_of(folder: RunFolder) -> int:
+    """The rows of all tables of a run; 0 where they can't be read, which judging it reports."""
+    try:
+        folder.require_own()
+        return sum(table_files(folder).rows.values())
+    except FencepostError:
+        return 0
+
+
+def _too_large(rows: int) -> str:
+    return f"its tables have {rows:,} rows, more than the {ROWS_OF_A_TASK:,} that a task judges"
+
+
+def _copy(folder: Path, of: File) -> None:
+    file = folder / of.name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(row["content"])
+    file.write_bytes(of.content)
 
 
-def _result(run: int, judged: Judged) -> Iterator[pa.RecordBatch]:
+def _result(run: int, judged: Judged) -> Piece:
     if judged.verdict is None:
-        yield _row(run, _ERROR, _encoded(_Error(judged.error or "", judged.exit_code)))
-    else:
-        yield _row(run, _VERDICT, _encoded(judged.verdict))
+        return Piece(run, _ERROR, _encoded(_Error(judged.error or "", judged.exit_code)))
+    return Piece(run, _VERDICT, _encoded(judged.verdict))
 
 
-def _report(run: int, report: Path) -> Iterator[pa.RecordBatch]:
+def _report(run: int, report: Path) -> Iterator[Piece]:
     """The files of a report, in pieces."""
     if not report.is_dir():
         return
     for file in sorted(report.iterdir()):
         with file.open("rb") as content:
             while piece := content.read(_PIECE_BYTES):
-                yield _row(run, f"{_REPORT}{file.name}", piece)
-
-
-def _row(run: int, name: str, content: bytes) -> pa.RecordBatch:
-    columns = {
-        "run": pa.array([run], pa.int32()),
-        "name": [name],
-        "content": pa.array([content], pa.binary()),
-    }
-    return pa.RecordBatch.from_pydict(columns)
+                yield Piece(run, f"{_REPORT}{file.name}", piece)
 
 
 def _encoded(content: msgspec.Struct) -> bytes:
@@ -286,17 +276,16 @@ def _encoded(content: msgspec.Struct) -> bytes:
 def _worker_ended() -> _Error:
     return _Error(
         f"the Python worker that judged this run ended {_JUDGED_AT_MOST} times (killed, or out of "
-        "memory?). The run is kept: judge it again with `fencepost analyze --engine sql`, or with "
-        "more memory",
+        "memory?). The run is kept: judge it again with `fencepost analyze`, with more memory",
         AnalysisError.exit_code,
     )
 
 
 def _await(
-    spark: SparkSession, job: "Future[pa.Table]", on_progress: Callable[[int], None]
+    spark: SparkContext, job: "Future[list[Piece]]", on_progress: Callable[[int], None]
 ) -> None:
-    """Wait for the end of the only job of a session."""
-    tracker, reported = spark.sparkContext.statusTracker(), 0
+    """Wait for the end of the only job."""
+    tracker, reported = spark.statusTracker(), 0
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
@@ -306,22 +295,24 @@ def _await(
                 reported = done
 
 
-def _cancel(spark: SparkSession, job: "Future[pa.Table]") -> None:
+def _cancel(spark: SparkContext, job: "Future[list[Piece]]") -> None:
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
-            spark.sparkContext.cancelAllJobs()
+            spark.cancelAllJobs()
 
 
-def _by_run(rows: pa.Table) -> dict[int, dict[str, bytes]]:
+def _by_run(pieces: Iterable[Piece]) -> dict[int, dict[str, bytes]]:
     """By run and name; the pieces of a file are joined."""
-    found: dict[int, dict[str, bytes]] = {}
-    for row in rows.to_pylist():
-        files = found.setdefault(row["run"], {})
-        files[row["name"]] = files.get(row["name"], b"") + row["content"]
-    return found
+    found: dict[int, dict[str, list[bytes]]] = {}
+    for run, name, content in pieces:
+        found.setdefault(run, {}).setdefault(name, []).append(content)
+    return {
+        run: {name: b"".join(parts) for name, parts in files.items()}
+        for run, files in found.items()
+    }
 
 
-def _judged(run: Due, found: Mapping[str, bytes]) -> Judged:
+def _judged(run: Due, found: dict[str, bytes]) -> Judged:
     if _VERDICT not in found:
         error = msgspec.json.decode(found[_ERROR], type=_Error)
         judged = Judged(run.folder, None, error.message, error.exit_code)
@@ -331,7 +322,7 @@ def _judged(run: Due, found: Mapping[str, bytes]) -> Judged:
     return judged if run.remote is None else _published(run.remote, judged, found)
 
 
-def _published(remote: RemoteFolder, judged: Judged, found: Mapping[str, bytes]) -> Judged:
+def _published(remote: RemoteFolder, judged: Judged, found: dict[str, bytes]) -> Judged:
     """Write a report at its URI."""
     report = judged.folder.report
     report.mkdir(exist_ok=True)

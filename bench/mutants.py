@@ -18,14 +18,13 @@ from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from threading import Timer
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import duckdb
 import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
-from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.prepared import prepared
 from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.files import facts, parts_of
@@ -180,7 +179,7 @@ def can_judge(check: Check, trace: Trace) -> bool:
 @contextmanager
 def _limited(trace: Trace) -> Iterator[None]:
     """What a trace's engine runs meanwhile fails if it takes too long."""
-    connection = cast("DuckDBEngine", trace.engine)._conn  # noqa: SLF001 - only benches stop it
+    connection = trace.engine._conn  # noqa: SLF001 - only benches stop it
     timer = Timer(SECONDS_MAX, connection.interrupt)
     timer.start()
     try:

@@ -30,4 +30,4 @@ def opened(folder: RunFolder) -> Iterator[Trace]:
 
 def judged_of(folder: RunFolder) -> Judged:
     """Judge a run, as a task of Spark does, and write its report."""
-    return judge_here(_ALONE, folder, "by a bench")
+    return judge_here(_ALONE, folder)

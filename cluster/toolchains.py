@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from contract.errors import PrerequisiteError
+
 _SECONDS = 60
 _NUMBERS = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
@@ -108,3 +110,18 @@ def problem_of(tool: Tool, minimum: str | None = None) -> str | None:
 def _numbers(version: str) -> tuple[int, ...]:
     found = _NUMBERS.search(version)
     return () if found is None else tuple(int(number or 0) for number in found.groups())
+
+
+def javac_command() -> str:
+    """The `javac` beside `java_command`, else that of the PATH.
+
+    Raises:
+        PrerequisiteError: there is none: a JRE has no compiler.
+    """
+    found = path_of(JAVAC)
+    if found is None:
+        raise PrerequisiteError(
+            "no javac in JAVA_HOME or on PATH: patches of the client can't be compiled; Debian: "
+            f"apt-get install {JAVAC.package}"
+        )
+    return found

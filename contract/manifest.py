@@ -5,7 +5,7 @@ The analysis compares it with what is there: a byte that changed later may look 
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import PurePosixPath
 
@@ -59,21 +59,17 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 def write_manifest(folder: RunFolder) -> None:
     """Write `manifest.json` of the files that the analysis reads, which must not change later."""
-    files = {name: _sha256(name, file) for name, file in _local(folder).items()}
+    files = {name: _sha256(name, file) for name, file in _files_of(folder).items()}
     manifest = Manifest(schema=SCHEMA, files=files)
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     replace_file(folder.path / MANIFEST_FILE, text + b"\n")
 
 
-def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) -> Iterator[str]:
+def alterations(folder: RunFolder) -> Iterator[str]:
     """Return a sentence for each file that differs from the manifest.
 
     Without a manifest, a run of ours was not collected to its end, or something removed the file.
     Runs from elsewhere and generated histories have none.
-
-    Args:
-        folder: that has the manifest.
-        files: the run's, by their paths below its folder; None if they are in `folder`.
     """
     file = folder.path / MANIFEST_FILE
     if not os.path.lexists(file):
@@ -88,7 +84,7 @@ def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) ->
     except RunFolderError as error:
         yield f"{MANIFEST_FILE} is invalid: {error}"
         return
-    there = _local(folder) if files is None else _compared(files)
+    there = _files_of(folder)
     for name in sorted(collected.keys() | there.keys()):
         if name not in there:
             yield f"{name} is missing, though it was collected"
@@ -98,22 +94,15 @@ def alterations(folder: RunFolder, files: Mapping[str, Opener] | None = None) ->
             yield f"{name} was changed after the run"
 
 
-def _local(folder: RunFolder) -> dict[str, Opener]:
-    """The regular files of a local folder that are compared, by their paths below it."""
+def _files_of(folder: RunFolder) -> dict[str, Opener]:
+    """A run's regular files that the analysis reads and no decoding makes again, by their paths."""
     inner = [path for part in _PARTS for path in (folder.path / part).rglob("*")]
     paths = [folder.path / PLAN_FILE, folder.path / RUN_FILE, *inner]
-    return _compared(
-        {
-            printable(str(path.relative_to(folder.path))): partial(open_regular, path)
-            for path in paths
-            if path.is_file()
-        }
-    )
-
-
-def _compared(files: Mapping[str, Opener]) -> dict[str, Opener]:
-    """Those of a run's files that the analysis reads and no decoding makes again."""
-    return {name: file for name, file in files.items() if _is_compared(PurePosixPath(name))}
+    return {
+        printable(str(name)): partial(open_regular, path)
+        for path in paths
+        if path.is_file() and _is_compared(name := PurePosixPath(path.relative_to(folder.path)))
+    }
 
 
 def _is_compared(name: PurePosixPath) -> bool:

@@ -241,29 +241,15 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     at_micros: int
 
 
-class Engine(enum.StrEnum):
-    """What ran the statements of the checks."""
-
-    DUCKDB = "DuckDB"
-    SPARK_SQL = "Spark SQL"
-
-
-class EngineChoice(enum.StrEnum):
-    """Which engine judges, as it is asked for; `auto`: by the number of rows."""
-
-    AUTO = "auto"
-    DUCKDB = "duckdb"
-    SQL = "sql"
-
-
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
     """How a run was judged.
 
-    why: by this engine, in words.
+    engine: what ran the statements: DuckDB; in verdicts of earlier releases also Spark SQL.
+    why: what was judged, in words.
     seconds: from reading the tables to the verdict; the page comes after it.
     """
 
-    engine: Engine
+    engine: str = "DuckDB"
     why: str
     seconds: float
 
@@ -281,7 +267,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         scenario did not finish.
     build: what was not the release of `kafka`, as own jars by a hash (docs/own-builds.md); empty if
         all was.
-    judging: by which engine; None in verdicts of earlier releases.
+    judging: how; None in verdicts of earlier releases.
     notes: of the scenario, in order.
     cells: what each group of a story of `conformance` did (docs/conformance.md).
     """

@@ -24,8 +24,8 @@ import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from analysis.engine.session import close_session
-from analysis.opening import open_session
+from analysis.engine.session import close_spark
+from analysis.opening import open_spark
 from analysis.store import STORED
 from analysis.trends.history import VIEWS, History, history_of, in_order, statement
 from analysis.trends.identity import shape
@@ -408,13 +408,13 @@ def on_spark(seed: int = 1) -> dict[str, Any]:
     rows = list(rows_of(Nights(lanes, planted), seed))
     with TemporaryDirectory() as store:
         write_rows(rows, Path(store))
-        spark = open_session()
+        spark = open_spark()
         began, used = time.monotonic(), _cpu_seconds()
-        history = history_of(spark, store, night=name_of(_LAST), suite=SUITE, cluster=CLUSTER)
+        history = history_of(store, night=name_of(_LAST), suite=SUITE, cluster=CLUSTER)
         read = time.monotonic() - began
         morning(history, Known(None), today=day_of(_LAST))
         whole, used = time.monotonic() - began, _cpu_seconds() - used
-        close_session(spark)
+        close_spark(spark)
     return {
         "runs": len(history.runs),
         "rows": len(rows),

@@ -57,7 +57,7 @@ def unit_of(nodeid: str) -> str:
 
 @cache
 def starts_spark(file: str) -> bool:
-    return file.startswith("tests/unit/") and "SparkSession" in (ROOT / file).read_text()
+    return file.startswith("tests/unit/") and "SparkContext" in (ROOT / file).read_text()
 
 
 def place_of(nodeid: str) -> int:

@@ -34,7 +34,7 @@ with reports as (
   select d.topic, d.partition, leader_epoch, last_offset + 1, d.at_micros
   from deliveries as d left anti join elections as e
     on (e.topic, e.partition) = (d.topic, d.partition) and e.permits is not null
-      and e.epoch > leader_epoch + 1 and e.at_micros <= d.at_micros + :clock_micros
+      and e.epoch - 1 > leader_epoch and e.at_micros <= d.at_micros + :clock_micros
   where leader_epoch >= 0
   union all
   select topic, partition, acknowledged_epoch, last_offset + 1, answered_micros

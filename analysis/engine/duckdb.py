@@ -1,26 +1,24 @@
 """Statements run by DuckDB: in the task of Spark that judges a run.
 
-Spark SQL has the same statements; here they are in DuckDB's spelling (`analysis.engine.prepared`).
+They are written in Spark's SQL, and run in DuckDB's spelling (`analysis.engine.prepared`).
 """
 
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
 
 import duckdb
 import pyarrow as pa
 
-from analysis.engine.base import LOCAL_ROWS
 from analysis.engine.prepared import MACROS, prepared, with_numbers
 
 # A relation (`sql`) is bound a second time when its rows are asked for, which costs more.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
-_T = TypeVar("_T")
-_R = TypeVar("_R")
+_LOADED_ROWS = 20_000
+"""Up to this number of rows, a table is read once, into memory."""
 
 
 class Database:
@@ -47,7 +45,10 @@ class Database:
 
 
 class DuckDBEngine:
-    """A connection to a database, and the tables that only it names."""
+    """A connection to a database, and the tables that only it names.
+
+    `numbers` are the values of a statement's parameters, such as `:clock_micros`.
+    """
 
     def __init__(self, database: Database, connection: duckdb.DuckDBPyConnection) -> None:
         """Use a connection of a database, which is kept open."""
@@ -61,15 +62,15 @@ class DuckDBEngine:
         self._conn.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM content")
         self._conn.unregister("content")
 
-    def add_file(self, name: str, place: Path | str, schema: pa.Schema, rows: int) -> None:
+    def add_file(self, name: str, place: Path, schema: pa.Schema, rows: int) -> None:
         """Name the rows of a Parquet file of this machine; many are read again by each statement.
 
         A file that can't be read fails in each statement about it.
         """
         columns = ", ".join(f'"{column}"' for column in schema.names)
-        file = f"read_parquet('{_opened(Path(place), by=self)}', hive_partitioning=false)"
+        file = f"read_parquet('{_opened(place, by=self)}', hive_partitioning=false)"
         statement = f"{name} AS SELECT {columns} FROM {file}"
-        if rows <= LOCAL_ROWS:
+        if rows <= _LOADED_ROWS:
             with suppress(duckdb.Error):
                 self._conn.execute(f"CREATE TEMP TABLE {statement}")
                 return
@@ -98,10 +99,6 @@ class DuckDBEngine:
         if limit is not None:
             spelled = f"SELECT * FROM ({spelled}) LIMIT {limit}"
         return self._conn.execute(spelled).to_arrow_table()
-
-    def each(self, ask: Callable[[_T], _R], of: Iterable[_T]) -> list[_R]:
-        """What is asked of each, one at a time: DuckDB uses every core for one statement."""
-        return [ask(one) for one in of]
 
 
 def _spelled(statement: str, numbers: Mapping[str, int]) -> str:

@@ -1,6 +1,5 @@
 """Folders of any file system that Hadoop knows, by the settings of a Spark session."""
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +10,11 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from analysis.engine import jvm
-from contract.errors import AnalysisError
+from contract.errors import AnalysisError, UsageError
+from contract.regular_files import printable
 
-_BLOCK_BYTES = 1 << 20
-_READ_BYTES_MAX = 8 << 20
+LITERAL = {"__globPaths__": "false"}
+"""An option of Spark's readers: a path is that path, though `*` or `[1]` is in it."""
 _RENAMED_AT_MOST = 10
 _MISSING = "java.io.FileNotFoundException"
 
@@ -54,16 +54,18 @@ class HadoopFolder:
             while found.hasNext():
                 yield str(found.next().getPath().toString()).removeprefix(f"{self.uri}/")
 
-    def open(self, name: str) -> io.BufferedReader:
-        """Open a file for reading at any place.
+    def read(self, name: str) -> bytes:
+        """The content of a file, which is small.
 
         Raises:
             OSError: it is missing or can't be read.
         """
-        path = self._path(name)
         with _as_os_error():
-            length = int(self._files.getFileStatus(path).getLen())
-            return io.BufferedReader(_Stream(self._files.open(path), length), _BLOCK_BYTES)
+            stream = self._files.open(self._path(name))
+            try:
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
 
     def put(self, file: Path, name: str) -> None:
         """Write a local file there, in place of an earlier one. It appears as a whole.
@@ -105,56 +107,19 @@ class HadoopFolder:
         with _as_os_error():
             self._files.delete(self._path(name), True)
 
-    def make_temporary(self, name: str) -> None:
-        """Make a folder that is removed with its content when the JVM ends, unless it is killed.
-
-        Raises:
-            OSError: it can't be made.
-        """
-        with _as_os_error():
-            self._files.mkdirs(self._path(name))
-            self._files.deleteOnExit(self._path(name))
-
     def _path(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(f"{self.uri}/{name}")
 
 
-class _Stream(io.RawIOBase):
-    """One of Hadoop's streams as Python's."""
+def in_full(where: str | Path) -> str:
+    """A path or URI as Spark is to read it, whatever its own file system is (`fs.defaultFS`).
 
-    def __init__(self, stream: Any, length: int) -> None:
-        self._stream, self._length, self._at = stream, length, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        starts = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._length}
-        self._at = starts[whence] + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        wanted = min(len(buffer), _READ_BYTES_MAX, max(0, self._length - self._at))
-        if not wanted:
-            return 0
-        with _as_os_error():
-            self._stream.seek(self._at)
-            content = self._stream.readNBytes(wanted)
-        buffer[: len(content)] = content
-        self._at += len(content)
-        return len(content)
-
-    def close(self) -> None:
-        if not self.closed:
-            with _as_os_error():
-                self._stream.close()
-        super().close()
+    Raises:
+        UsageError: its name is no text in UTF-8, as Java's names of files are.
+    """
+    if (name := str(where)) != printable(name):
+        raise UsageError(f"Spark can't read {printable(name)}, whose name is not UTF-8: rename it")
+    return f"file://{where.absolute()}" if isinstance(where, Path) else where
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The Spark session that judges runs."""
+"""Spark: a context, which judges runs in its tasks, and its session for SQL where one is needed."""
 
 import logging
 import os
@@ -14,17 +14,17 @@ from types import MappingProxyType
 
 import psutil
 from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from analysis.engine import jvm
+from analysis.engine import class_data, jvm
 from analysis.engine.quiet import quiet
-from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
+from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
 from contract.locks import HeldFolder, remove_unheld, unheld
 from contract.spark import require_spark_home
-from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"
 """Every core of this machine; a task may fail twice (`analysis.tasks`)."""
@@ -34,25 +34,25 @@ _PYTHON = "PYSPARK_PYTHON"
 _TEMPORARY = "fencepost-spark-"
 _FILES_OF_JVM = "-Djava.io.tmpdir="
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_RUN_LONG = "-XX:+UseParallelGC -XX:-DontCompileHugeMethods"
-_MEMORY = {Engine.DUCKDB: "1g", Engine.SPARK_SQL: "4g"}
-"""Of the driver. DuckDB's is the tasks' own."""
+_OF_SPARK = {
+    "spark.app.name": "fencepost",
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
 
 
-def open_session(
-    master: str | None = None,
-    *,
-    engine: Engine = Engine.DUCKDB,
-    settings: Mapping[str, str] = _NO_SETTINGS,
-) -> SparkSession:
-    """A session on this machine, or on a master given as Spark's `--master` is.
+def open_spark(
+    master: str | None = None, *, settings: Mapping[str, str] = _NO_SETTINGS
+) -> SparkContext:
+    """Spark on this machine, or on a master given as Spark's `--master` is.
 
     Its JVM prints nothing, as progress is shown meanwhile.
 
     Args:
         master: None for this machine.
-        engine: that judges: for DuckDB, which runs in tasks, the JVM starts soon; for Spark SQL it
-            compiles better, and may use more memory.
         settings: of the user (`analysis.engine.settings`); they replace those here, except that
             options of JVMs are added.
 
@@ -62,35 +62,22 @@ def open_session(
     """
     require_spark_home()
     temporary = folder_of_temporary_files()
-    builder = (
-        SparkSession.builder.appName("fencepost")
-        .master(master or LOCAL)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.python.sql.dataFrameDebugging.enabled", "false")
-        .config("spark.sql.execution.arrow.localRelationThreshold", "1MB")
-        # Runs at URIs are a union with a partition each (`analysis.tasks.as_frame`).
-        .config("spark.sql.unionOutputPartitioning", "false")
-        # Otherwise a folder in the current one.
-        .config("spark.sql.warehouse.dir", (temporary / "warehouse").as_uri())
-        .config(map={**OF_SQL})
-        .config("spark.driver.memory", _MEMORY[engine])
-    )
-    if master is None:
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = builder.config("spark.driver.bindAddress", "127.0.0.1").config(
-            "spark.driver.host", "127.0.0.1"
-        )
     python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
     os.environ[_PYTHON] = python if master else sys.executable
-    options = _options_of_jvms(engine, temporary)
-    added = {name: f"{own} {settings.get(name, '')}".strip() for name, own in options.items()}
-    builder = builder.config(map={**settings, **added})
+    files = shlex.quote(f"{_FILES_OF_JVM}{temporary}")
+    options = [_START_SOON, *class_data.flags(), f"-Dlog4j2.configurationFile={_LOG4J2}", files]
+    options += filter(None, [settings.get(OPTIONS_OF_DRIVER)])
+    conf = SparkConf().setMaster(master or LOCAL)
+    # Otherwise a folder in the current one.
+    conf.set("spark.sql.warehouse.dir", (temporary / "warehouse").as_uri())
+    if master is None:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        conf.set("spark.driver.bindAddress", "127.0.0.1").set("spark.driver.host", "127.0.0.1")
+    conf.setAll([*{**_OF_SPARK, **settings, OPTIONS_OF_DRIVER: " ".join(options)}.items()])
     try:
         with quiet(), _temporary_files_in(temporary):
-            session: SparkSession = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
+            spark = SparkContext(conf=conf)
+        spark.setLogLevel("ERROR")
     except (Py4JError, PySparkException, OSError) as error:
         if jvm.process() is not None and not is_jvm_alive():
             raise jvm_ended() from error
@@ -102,6 +89,12 @@ def open_session(
     logging.getLogger().addHandler(logging.NullHandler())
     # PySpark prints each statement that fails; `analysis.verdict.judge` records it.
     logging.getLogger("SQLQueryContextLogger").disabled = True
+    return spark
+
+
+def sql_session() -> SparkSession:
+    """The session of the Spark that runs: only what asks in SQL opens it, which takes seconds."""
+    session: SparkSession = SparkSession.builder.getOrCreate()
     return session
 
 
@@ -169,21 +162,10 @@ def _temporary_files_in(folder: Path) -> Iterator[None]:
         tempfile.tempdir = usual
 
 
-def _options_of_jvms(engine: Engine, temporary: Path) -> dict[str, str]:
-    """The options of the driver's JVM, and of executors, whose memory is set apart from these.
-
-    Executors are JVMs of their own on a cluster only, where they have long to run.
-    """
-    log4j2 = f"-Dlog4j2.configurationFile={_LOG4J2}"
-    files = shlex.quote(f"{_FILES_OF_JVM}{temporary}")
-    of_driver = f"{_START_SOON if engine is Engine.DUCKDB else _RUN_LONG} {log4j2} {files}"
-    return dict(zip(OPTIONS_OF_JVMS, (of_driver, _RUN_LONG), strict=True))
-
-
 def _print_no_lost_connection() -> None:
     """Let PySpark's servers of accumulators print no traceback when the JVM that they serve ends.
 
-    That it ended is reported by `require_jvm`. Nothing here has accumulators.
+    That it ended is reported. Nothing here has accumulators.
     """
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -205,17 +187,19 @@ def jvm_ended() -> AnalysisError:
     )
 
 
-def require_jvm() -> None:
-    """Check that Spark's JVM still runs.
+def end_jvm(seconds: float) -> None:
+    """Let the JVM of a closed Spark end, and wait for it.
 
     Raises:
-        AnalysisError: it has ended, so what its checks answered last is no verdict.
+        subprocess.TimeoutExpired: it did not end in time.
     """
-    if not is_jvm_alive():
-        raise jvm_ended()
+    process = jvm.process()
+    if process is not None and process.stdin is not None:
+        process.stdin.close()
+        process.wait(seconds)
 
 
-def close_session(session: SparkSession) -> None:
-    """End a session; one whose JVM has ended has nothing left to end."""
+def close_spark(spark: SparkContext) -> None:
+    """End Spark; one whose JVM has ended has nothing left to end."""
     with suppress(Py4JError, OSError):
-        session.stop()
+        spark.stop()

@@ -58,4 +58,4 @@ where (is_by_client and client in ('librdkafka', 'kafka-python')
     or client = 'librdkafka' and manner = 'unawaited')
   and offset > read_to
   and committed_micros + {{ commit_clock_micros }} >= last_micros - :clock_micros
-  and committed_micros <= coalesce(next_micros, {{ forever }} - :clock_micros) + :clock_micros
+  and committed_micros <= coalesce(next_micros, {{ forever }}) + :clock_micros

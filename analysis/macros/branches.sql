@@ -1,8 +1,8 @@
 {# What the log of a leader had, as of a `timeline` (the fact `timelines`): expressions. `one` and
    `two` are epochs of it. #}
 {% set heard_micros = 5 * micros_per_second %}
-{# Later than any time. #}
-{% set forever = "9223372036854775807" %}
+{# As late as any time may be: more can be added to it without an overflow. #}
+{% set forever = "4611686018427387904" %}
 
 {# Whether `one` parted from an epoch in the log of a leader: it is a newer epoch that had begun, or
    the epoch itself, if the leader's log lacked it. Newer ones that this log lacked do not count.

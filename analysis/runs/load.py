@@ -1,25 +1,18 @@
-"""A run's tables, read by DuckDB or by Spark."""
+"""A run's tables, read by DuckDB."""
 
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
-from analysis.engine.base import Engine
-from analysis.engine.duckdb import Database
+from analysis.engine.duckdb import Database, DuckDBEngine
 from analysis.runs.source import TableFiles, table_files
 from analysis.runs.validity import broken_tables
 from analysis.statements.trace import Trace
 from contract.manifest import alterations
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
-
-if TYPE_CHECKING:  # They load PySpark, which pages do without.
-    from pyspark.sql import SparkSession
-
-    from analysis.runs.remote import RemoteRun
 
 _MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
@@ -53,36 +46,12 @@ def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int)
     return trace_of(database.engine(), folder, table_files(folder))
 
 
-def load_trace(
-    spark: "SparkSession", folder: RunFolder, remote: "RemoteRun | None" = None
-) -> Trace:
-    """Read a run's tables by Spark; those that are missing or unreadable have no rows.
-
-    Args:
-        spark: reads tables with many rows where they are.
-        folder: has the plan and the description of the run.
-        remote: where all else is, if not there.
-
-    Raises:
-        RunFolderError: the folder has no plan or no description of a run.
-    """
-    from analysis.engine.scratch import Scratch  # noqa: PLC0415 - see above
-    from analysis.engine.spark import SparkEngine  # noqa: PLC0415
-
-    files = table_files(folder, remote)
-    scratch = Scratch(folder.path) if remote is None else remote.scratch
-    engine = SparkEngine(spark, rows=sum(files.rows.values()), scratch=scratch)
-    return trace_of(engine, folder, files, remote)
-
-
-def trace_of(
-    engine: Engine, folder: RunFolder, files: TableFiles, remote: "RemoteRun | None" = None
-) -> Trace:
-    """A run's tables on any engine. One that breaks its contract is unreadable."""
+def trace_of(engine: DuckDBEngine, folder: RunFolder, files: TableFiles) -> Trace:
+    """A run's tables. One that breaks its contract is unreadable."""
     plan, run = folder.plan(), folder.run()
     filled = {name: rows for name, rows in files.rows.items() if rows}
     for name, rows in filled.items():
-        engine.add_file(name, _resolved(files.places[name]), TABLES[name], rows)
+        engine.add_file(name, files.paths[name].resolve(), TABLES[name], rows)
     broken = broken_tables(engine, filled)
     for name in broken:
         engine.drop(name)
@@ -100,9 +69,5 @@ def trace_of(
         missing=files.missing,
         unreadable={**files.unreadable, **broken},
         raw=frozenset(folder.raw()),
-        alterations=partial(alterations, folder, None if remote is None else remote.files),
+        alterations=partial(alterations, folder),
     )
-
-
-def _resolved(place: Path | str) -> Path | str:
-    return place.resolve() if isinstance(place, Path) else place

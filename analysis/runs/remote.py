@@ -1,36 +1,17 @@
 """Runs at the URI of a Hadoop file system: only their descriptions and reports come here."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from analysis.engine.hadoop import HadoopFolder
-from analysis.engine.scratch import RemoteScratch
 from contract.errors import RunFolderError
 from contract.manifest import MANIFEST_FILE
 from contract.nights import NIGHT_FILE
-from contract.regular_files import Opener
-from contract.run_folder import NODES_FOLDER, PLAN_FILE, RAW_FOLDERS, RUN_FILE, RunFolder
+from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder
 
 _DESCRIPTIONS = {PLAN_FILE, RUN_FILE, MANIFEST_FILE, NIGHT_FILE}
 _NO_FILE_SYSTEM = ("ClassNotFoundException", "UnsupportedFileSystemException")
-
-
-@dataclass(frozen=True)
-class RemoteRun:
-    """A run whose files stay where they are.
-
-    Attributes:
-        root: the run's folder there.
-        files: all its files, by their paths below it.
-        scratch: where rows of a large trace are kept meanwhile.
-    """
-
-    root: HadoopFolder
-    files: Mapping[str, Opener]
-    scratch: RemoteScratch
 
 
 class RemoteFolder:
@@ -63,21 +44,6 @@ class RemoteFolder:
                     self._copy(name)
         if not any(Path(name).name == PLAN_FILE for name in self._files):
             raise RunFolderError(f"no run at or below {uri}: no folder there holds a {PLAN_FILE}")
-
-    def run(self, folder: RunFolder) -> RemoteRun:
-        """One of the runs by its local folder.
-
-        Raises:
-            RunFolderError: it can't be read.
-        """
-        with self._readable():
-            root = HadoopFolder(self.shown(str(folder.path)))
-        own = self._below(folder.path)
-        names = (name.removeprefix(own) for name in self._files if name.startswith(own))
-        files = {name: partial(root.open, name) for name in names}
-        for raw in {name.partition("/")[0] for name in files} & {*RAW_FOLDERS}:
-            (folder.path / raw).mkdir(exist_ok=True)
-        return RemoteRun(root, files, RemoteScratch(root))
 
     def remove(self, folder: RunFolder, names: Iterable[str]) -> None:
         """Remove files of a run's report there.
@@ -116,8 +82,7 @@ class RemoteFolder:
     def _copy(self, name: str) -> None:
         copy = self.path / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with self._root.open(name) as content:
-            copy.write_bytes(content.read())
+        copy.write_bytes(self._root.read(name))
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

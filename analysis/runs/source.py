@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,49 +15,32 @@ from contract.regular_files import Opener, open_regular
 from contract.run_folder import RunFolder
 from contract.tables import OF_RUN, TABLES
 
-if TYPE_CHECKING:  # It loads PySpark, which pages do without.
-    from analysis.runs.remote import RemoteRun
-
 
 @dataclass(frozen=True)
 class TableFiles:
     """The files of a run's tables.
 
     Attributes:
-        places: of every table, whether the file exists or not: its path, or its URI.
-        open: opens a table's file.
+        paths: of every table, whether the file exists or not.
         rows: by table; 0 where it is missing or unreadable.
         missing: tables without a file.
         unreadable: why a table's file is not what the contract declares, by table.
     """
 
-    places: Mapping[str, Path | str]
-    open: Mapping[str, Opener]
+    paths: Mapping[str, Path]
     rows: dict[str, int]
     missing: frozenset[str] = frozenset()
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
-def table_files(folder: RunFolder, remote: "RemoteRun | None" = None) -> TableFiles:
-    """Compare each table's file with the contract, without reading its rows.
-
-    Args:
-        folder: the run's.
-        remote: where the tables are, if not there.
-    """
-    names = {table: f"tables/{table}.parquet" for table in TABLES}
-    paths = {table: folder.path / name for table, name in names.items()}
-    if remote is None:
-        there: Mapping[str, Opener] = {
-            table: partial(open_regular, path)
-            for table, path in paths.items()
-            if os.path.lexists(path)
-        }
-        places: Mapping[str, Path | str] = paths
-    else:
-        there = {table: remote.files[name] for table, name in names.items() if name in remote.files}
-        places = {table: f"{remote.root.uri}/{name}" for table, name in names.items()}
-    footers = {table: _footer(file) for table, file in there.items()}
+def table_files(folder: RunFolder) -> TableFiles:
+    """Compare each table's file with the contract, without reading its rows."""
+    paths = {table: folder.tables / f"{table}.parquet" for table in TABLES}
+    footers = {
+        table: _footer(partial(open_regular, path))
+        for table, path in paths.items()
+        if os.path.lexists(path)
+    }
     run = _identity(folder)
     unreadable = {
         table: f"table {table} {problem}"
@@ -70,7 +52,7 @@ def table_files(folder: RunFolder, remote: "RemoteRun | None" = None) -> TableFi
         for table, footer in footers.items()
         if table not in unreadable and not isinstance(footer, str)
     }
-    return TableFiles(places, there, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
+    return TableFiles(paths, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
 
 
 def table_of(folder: RunFolder, name: str) -> pa.Table:

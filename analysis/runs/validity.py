@@ -1,6 +1,6 @@
 """Whether the rows of tables are what the contract declares: not missing, out of range or unknown.
 
-One statement for all tables, on any engine. From a table that breaks its contract nothing is
+One statement for all tables. From a table that breaks its contract nothing is
 concluded: a negative offset, or a row that is there twice, would look like a fault of Kafka or of a
 client.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from analysis.engine.base import Engine
+from analysis.engine.duckdb import DuckDBEngine
 from contract.regular_files import is_of_storage
 from contract.table_columns import Column, Table
 from contract.tables import DECLARED
@@ -43,7 +43,7 @@ class _Rule:
     words: str
 
 
-def broken_tables(engine: Engine, rows: Mapping[str, int]) -> dict[str, str]:
+def broken_tables(engine: DuckDBEngine, rows: Mapping[str, int]) -> dict[str, str]:
     """Why tables break their contract, in words, by name.
 
     Args:
@@ -75,7 +75,7 @@ def _counted(name: str, rows: int) -> str:
     )
 
 
-def _answers(engine: Engine, asked: Mapping[str, str]) -> dict[str, _Counts | Exception]:
+def _answers(engine: DuckDBEngine, asked: Mapping[str, str]) -> dict[str, _Counts | Exception]:
     """The counts of all tables, in one statement; of each alone if one of them can't be read."""
     if not asked:
         return {}
@@ -83,11 +83,10 @@ def _answers(engine: Engine, asked: Mapping[str, str]) -> dict[str, _Counts | Ex
         rows = engine.rows(*asked.values(), numbers={}).to_pylist()
         return {row["table_name"]: row for row in rows}
     except Exception:  # noqa: BLE001 - which table it is, and why, is asked next
-        alone = engine.each(lambda statement: _answer(engine, statement), asked.values())
-        return dict(zip(asked, alone, strict=True))
+        return {name: _answer(engine, statement) for name, statement in asked.items()}
 
 
-def _answer(engine: Engine, statement: str) -> _Counts | Exception:
+def _answer(engine: DuckDBEngine, statement: str) -> _Counts | Exception:
     try:
         row: _Counts = engine.rows(statement, numbers={}).to_pylist()[0]
     except Exception as error:  # noqa: BLE001 - the other tables have theirs
@@ -95,7 +94,7 @@ def _answer(engine: Engine, statement: str) -> _Counts | Exception:
     return row
 
 
-def _reported(engine: Engine, name: str, counts: _Counts | Exception) -> str:
+def _reported(engine: DuckDBEngine, name: str, counts: _Counts | Exception) -> str:
     if isinstance(counts, Exception):
         return _unread(counts)
     reported = list(_of_rules(engine, name)) if counts["broken"] else []
@@ -120,7 +119,7 @@ def _unread(error: Exception) -> str:
     return f"can't be read: {first_line}"
 
 
-def _of_rules(engine: Engine, name: str) -> Iterator[str]:
+def _of_rules(engine: DuckDBEngine, name: str) -> Iterator[str]:
     """Which rules are broken, with the number of rows."""
     rules = list(_rules(DECLARED[name]))
     counts = ", ".join(f"count_if({one.sql}) as rule_{at}" for at, one in enumerate(rules))
@@ -130,7 +129,7 @@ def _of_rules(engine: Engine, name: str) -> Iterator[str]:
             yield f"{rule.words} in {_rows(number)}"
 
 
-def _of_json(engine: Engine, name: str) -> Iterator[str]:
+def _of_json(engine: DuckDBEngine, name: str) -> Iterator[str]:
     for column in DECLARED[name].columns:
         if column.is_json:
             rows = engine.rows(f"select `{column.name}` from {name}", numbers={})

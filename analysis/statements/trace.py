@@ -1,8 +1,6 @@
 """A run's tables, and what statements ask of them and of the facts."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from analysis.engine.base import Engine
+from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.prepared import has_parameters, prepared, prepared_at
 from analysis.statements.files import Fact, facts
 from analysis.statements.plan import PLANNED, planned
@@ -29,64 +27,54 @@ _JUMP = "select max(clock_jump_micros) as micros from histories"
 
 class _Built(NamedTuple):
     value: Any
+    error: Exception | None
     sources: frozenset[str]
 
 
-class _Asked(threading.local):
-    """The sources that one thread asked for."""
-
-    def __init__(self) -> None:
-        self.sources: set[str] = set()
-
-
 class Memo:
-    """A thread-safe memo: each named value is built once, with the sources that it was made of.
+    """A memo: each named value is built once, with the sources that it was made of.
 
-    Who asks for what another thread is building waits for it. What can't be built raises the same
-    error for everybody. Things may ask for others while they are built, though never in a circle.
+    A value that can't be built raises the same error each time. Values may ask for others while
+    they are built, though never in a circle.
     """
 
     def __init__(self) -> None:
         """Nothing is built yet."""
-        self._built: dict[str, Future[_Built]] = {}
-        self._is_changing = threading.Lock()
-        self._asked = _Asked()
+        self._built: dict[str, _Built] = {}
+        self._sources: set[str] = set()
 
     def source(self, name: str) -> None:
-        """Record that this thread asks for a source."""
-        self._asked.sources.add(name)
+        """Record that a source is asked for."""
+        self._sources.add(name)
 
     @contextmanager
     def sources(self) -> Iterator[set[str]]:
-        """The sources that this thread asks for meanwhile, also by way of what is built already."""
-        outer, inner = self._asked.sources, set[str]()
-        self._asked.sources = inner
+        """The sources that are asked for meanwhile, also by way of what is built already."""
+        outer, inner = self._sources, set[str]()
+        self._sources = inner
         try:
             yield inner
         finally:
-            self._asked.sources = outer
+            self._sources = outer
             outer.update(inner)
 
     def get(self, name: str, build: Callable[[], _T]) -> _T:
-        """The thing of that name."""
-        with self._is_changing:
-            is_first = name not in self._built
-            known = self._built.setdefault(name, Future())
-        if is_first:
-            self._build(known, build)
-        built = known.result()
-        self._asked.sources.update(built.sources)
-        value: _T = built.value
-        return value
+        """The value of that name."""
+        if name not in self._built:
+            self._built[name] = self._build(build)
+        value, error, sources = self._built[name]
+        self._sources.update(sources)
+        if error is not None:
+            raise error
+        built: _T = value
+        return built
 
-    def _build(self, known: Future[_Built], build: Callable[[], Any]) -> None:
-        try:
-            with self.sources() as sources:
-                value = build()
-        except BaseException as error:  # noqa: BLE001 - raised to all callers
-            known.set_exception(error)
-        else:
-            known.set_result(_Built(value, frozenset(sources)))
+    def _build(self, build: Callable[[], Any]) -> _Built:
+        with self.sources() as sources:
+            try:
+                return _Built(build(), None, frozenset(sources))
+            except Exception as error:  # noqa: BLE001 - raised to all callers
+                return _Built(None, error, frozenset())
 
 
 @dataclass(frozen=True)
@@ -106,7 +94,7 @@ class Trace:
         asked: the rows of `asked_findings`.
     """
 
-    engine: Engine
+    engine: DuckDBEngine
     plan: Plan
     run: RunDescription
     load: Callable[[str], None]
@@ -170,7 +158,7 @@ class Trace:
         self._memo.source(table)
 
     def touched(self) -> AbstractContextManager[set[str]]:
-        """The tables that this thread asks for meanwhile, by way of facts too."""
+        """The tables that are asked for meanwhile, by way of facts too."""
         return self._memo.sources()
 
     def once(self, name: str, build: Callable[[], _T]) -> _T:

@@ -7,13 +7,13 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 from pyspark.sql.functions import min as least
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from analysis.engine import jvm
-from analysis.engine.scratch import LITERAL, in_full
+from analysis.engine.hadoop import LITERAL, in_full
+from analysis.engine.session import sql_session
 from analysis.store import STORED
 from analysis.trends.identity import shape
 from contract.errors import AnalysisError
@@ -62,11 +62,10 @@ class History:
     series: list[Row]
 
 
-def history_of(spark: SparkSession, store: str, *, night: str, suite: str, cluster: str) -> History:
-    """Read the history of a night from the store.
+def history_of(store: str, *, night: str, suite: str, cluster: str) -> History:
+    """Read the history of a night from the store, by the Spark that runs.
 
     Args:
-        spark: the session.
         store: its folder or URI.
         night: its name; later ones do not count.
         suite: of the night.
@@ -76,14 +75,15 @@ def history_of(spark: SparkSession, store: str, *, night: str, suite: str, clust
         AnalysisError: it can't be read.
     """
     try:
-        return _history(spark, store, night, suite, cluster)
+        return _history(store, night, suite, cluster)
     except (PySparkException, Py4JError) as error:
         raise AnalysisError(
             f"the nights in the store {store} can't be read: {jvm.reason(error)}"
         ) from error
 
 
-def _history(spark: SparkSession, store: str, night: str, suite: str, cluster: str) -> History:
+def _history(store: str, night: str, suite: str, cluster: str) -> History:
+    spark = sql_session()
     for setting, value in _OF_FEW_ROWS.items():
         spark.conf.set(setting, value)
     # A file a run: they are read once, without the whole verdicts.

@@ -152,7 +152,7 @@ def _run(
             return [], _crashed(error)
         return doubted(found, result, unreliable) if unreliable else (found, result)
 
-    answers = dict(zip(asked, trace.engine.each(judged, asked), strict=True))
+    answers = {check: judged(check) for check in asked}
     results = {check: result for check, (_, result) in answers.items()}
     return [one for found, _ in answers.values() for one in found], with_exercised(results, trace)
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cluster.java import CLASS_DATA_QUIET, java_command
 from cluster.kafka import distribution
 from cluster.kafka.config import LOG_CONFIGS, java_options, kafka_class_data, server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.tether import tethered
 from contract.errors import FencepostError, NodeError
+from contract.java import CLASS_DATA_QUIET, java_command
 from contract.waiting import wait_until
 
 _ADDRESS = "127.0.0.1"

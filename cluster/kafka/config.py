@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cluster.java import ClassData, class_data
 from cluster.kafka.topology import (
     CLIENT_PORT,
     COLLECTORS,
@@ -19,6 +18,7 @@ from cluster.kafka.topology import (
     Topology,
 )
 from contract.errors import UsageError
+from contract.java import ClassData, class_data
 
 _FAULT_SETTINGS = {
     "broker.session.timeout.ms": "3000",

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.java import javac_command
 from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import read_lock
+from cluster.toolchains import javac_command
 from contract.cache import cache_folder
 from contract.errors import DistributionError, UsageError
 

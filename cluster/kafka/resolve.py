@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from cluster.java import java_command
 from cluster.kafka.download import MIRROR_VARIABLE, ivy_jar, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from contract.errors import DistributionError
+from contract.java import java_command
 
 _BROKER = "kafka_2.13"
 _LOG_BINDINGS = {

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import psutil
 
-from cluster.java import java_command, javac_command
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
-from cluster.toolchains import TOOLS, problem_of, version_of
+from cluster.toolchains import TOOLS, javac_command, problem_of, version_of
 from contract.errors import PrerequisiteError
+from contract.java import java_command
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"

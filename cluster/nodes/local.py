@@ -23,7 +23,6 @@ import psutil
 from pyroute2 import IPRoute, NetNS, netns
 
 from cluster.clients import versions
-from cluster.java import java_command, with_class_data
 from cluster.kafka import distribution
 from cluster.kafka.config import kafka_class_data
 from cluster.kafka.own_jars import verified
@@ -34,6 +33,7 @@ from cluster.nodes.tether import tethered
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
 from contract.errors import FaultError, NodeError, PrerequisiteError
+from contract.java import java_command, with_class_data
 from contract.locks import HeldName, hold_first
 
 

@@ -26,7 +26,6 @@ from contract.run_folder import GENERATED, RunFolder, find_runs
 from contract.spark import require_options
 from contract.terminal import Terminal
 from contract.uris import as_word, place
-from contract.verdicts import EngineChoice
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,
@@ -148,7 +147,7 @@ def run(  # noqa: PLR0913 - the options of a command
     raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
-def analyze(  # noqa: PLR0913 - the options of a command
+def analyze(
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -161,13 +160,6 @@ def analyze(  # noqa: PLR0913 - the options of a command
         list[str] | None,
         typer.Option(metavar="KEY=VALUE", help="A setting of Spark; may be given several times."),
     ] = None,
-    engine: Annotated[
-        EngineChoice,
-        typer.Option(
-            help="duckdb: each run in a Spark task; sql: by Spark SQL, on all executors; auto: by "
-            "the number of rows."
-        ),
-    ] = EngineChoice.AUTO,
     store: Annotated[
         str | None,
         typer.Option(
@@ -189,7 +181,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
     places = [place(run) for run in runs]
     require_store(store)
     require_options(master, conf or ())
-    options = [*options_of(is_verbose=is_verbose, as_json=as_json, known=known), "--engine", engine]
+    options = [*options_of(is_verbose=is_verbose, as_json=as_json, known=known)]
     require_programs()
     folders = [path for path in places if isinstance(path, Path)]
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]

@@ -6,9 +6,9 @@ from typing import Any
 
 import jpype
 
-from cluster.java import with_class_data
 from cluster.kafka.config import kafka_class_data, property_value
 from contract.events import NO_EPOCH
+from contract.java import with_class_data
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _LOG4J2 = """\

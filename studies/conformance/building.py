@@ -28,7 +28,6 @@ from typing import Literal
 
 from packaging.version import Version
 
-from cluster.java import java_command, javac_command
 from cluster.kafka.download import download_all, repository_root
 from cluster.kafka.lock import artifacts_of
 from cluster.kafka.resolve import Module, resolved
@@ -43,10 +42,12 @@ from cluster.toolchains import (
     NODE_HEADERS,
     NPM,
     Tool,
+    javac_command,
     problem_of,
 )
 from contract.cache import cache_folder
 from contract.errors import DistributionError, FencepostError, PrerequisiteError, UsageError
+from contract.java import java_command
 from contract.nearest import lacking
 from contract.python import python
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 import tests.exam.histories
-from analysis.engine.base import Engine
+from analysis.engine.duckdb import DuckDBEngine
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from contract.run_folder import Plan, RunDescription, RunFolder
@@ -157,7 +157,7 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
     return folder
 
 
-def traced(engine: Engine, history: History, *, checks: list[str]) -> Trace:
+def traced(engine: DuckDBEngine, history: History, *, checks: list[str]) -> Trace:
     """A run of one history, in memory."""
 
     def load(name: str) -> None:

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
-from cluster.java import javac_command
 from cluster.kafka import distribution
+from cluster.toolchains import javac_command
 from contract.errors import PrerequisiteError
 
 _SOURCE = """

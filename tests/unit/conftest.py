@@ -1,4 +1,4 @@
-"""Micro-histories to judge, by DuckDB; and a Spark session for what only Spark does."""
+"""Micro-histories to judge; and a Spark."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -6,11 +6,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analysis import judging
 from analysis.engine.duckdb import Database
-from analysis.engine.session import open_session
+from analysis.engine.session import open_spark
 from analysis.runs.load import trace_of
 from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
@@ -18,7 +18,6 @@ from contract.checks import Check
 from contract.ranges import row_schema
 from contract.run_folder import GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
-from contract.verdicts import Engine
 from tests.descriptions import description_of, plan_of
 from tests.records import from_rows
 
@@ -26,20 +25,13 @@ Rows = dict[str, list[dict[str, Any]]]
 TraceMaker = Callable[..., Trace]
 TraceReader = Callable[[RunFolder], Trace]
 
-FOR_FEW_ROWS = {
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-}
-"""What Spark does for many rows, which takes two thirds of the CPU time of judging few."""
-
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    # Its JVM goes on for many statements, so it is to compile well. Tasks may fail twice.
-    session = open_session("local[1,3]", engine=Engine.SPARK_SQL, settings=FOR_FEW_ROWS)
-    yield session
-    session.stop()
+def spark() -> Iterator[SparkContext]:
+    # Tasks may fail twice.
+    context = open_spark("local[1,3]")
+    yield context
+    context.stop()
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from pages_of import run_folder, verdict_of
 
 from analysis.report.page import Pictures, page
 from analysis.report.run_facts import RunFacts
-from cluster.java import javac_command
 from cluster.kafka import distribution, own_jars, patched
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
@@ -30,6 +29,7 @@ from cluster.nodes import agent
 from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.doctor import diagnose
 from cluster.nodes.local import LocalNode
+from cluster.toolchains import javac_command
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
 from contract.cache import CACHE_VARIABLE
 from contract.clients import Client, clients_of

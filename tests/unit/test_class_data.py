@@ -10,13 +10,13 @@ from zipfile import ZipFile
 
 import pytest
 
-from cluster.java import ClassData, class_data, java_command, with_class_data
 from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from contract.builds import ClassPath
+from contract.java import ClassData, class_data, java_command, with_class_data
 
 RELEASE = 'IMPLEMENTOR="Nobody"\nJAVA_VERSION="17.0.15"\n'
 PROGRAM = "program-1.0"

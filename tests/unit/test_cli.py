@@ -94,7 +94,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
-        (("analyze", ".", "--engine", "spark"), 64, "is not one of 'auto', 'duckdb', 'sql'"),
         (("analyze", "hdfs://host/run", "--conf", "memory"), 64, "expected KEY=VALUE"),
         (("run", "baseline", "--results", "s3a://bucket/run"), 64, "s3a://bucket/run is not on"),
         (("nightly", "--results", "hdfs:///runs"), 64, "hdfs:///runs is not on this machine"),

@@ -1,14 +1,10 @@
-"""The judge's exam: what each check must say of histories that its author did not shape.
-
-DuckDB judges it in `make test`. Spark SQL judges it as an extended test, and agrees.
-"""
+"""The judge's exam: what each check must say of histories that its author did not shape."""
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,13 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import TraceReader
 from judging import judge
-from pyspark.sql import SparkSession
 
-from analysis.engine import spark as spark_engine
 from analysis.engine.duckdb import Database
-from analysis.runs.load import load_trace
 from analysis.statements.registry import CHECKS, CheckDefinition
-from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.ranges import RECORDS, records_of
 from contract.run_folder import RunFolder
@@ -32,18 +24,15 @@ from contract.verdicts import FindingVerdict, Verdict
 from tests.exam.agreement import Judged, differing
 from tests.exam.agreement import judge as judge_all
 from tests.exam.exam import Exam, Said, is_right, questions, said_alone, traced, written
-from tests.exam.history import NONE, NOT_EVALUABLE, Question, expectations
+from tests.exam.history import NONE, Question, expectations
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.timeout(1800)
 
 TOGETHER = [question for question in questions() if not question.alone]
 ALONE = [question for question in questions() if question.alone]
 EXPECTATIONS_MIN = 150
-ENGINES = ["duckdb", pytest.param("spark", marks=pytest.mark.extended)]
-"""Spark compiles each statement for itself: six minutes of CPU time, whatever the rows."""
 
-OfExam = Callable[[str], dict[str, Judged]]
-OfAlone = Callable[[str, str], Verdict]
+OfAlone = Callable[[str], Verdict]
 Outcome = tuple[str, str, str]
 """A check, and kind and verdict of a finding."""
 UNREACHED = {
@@ -56,49 +45,31 @@ UNREACHED = {
 
 
 @pytest.fixture(scope="module")
-def readers(request: pytest.FixtureRequest, read_run: TraceReader) -> dict[str, TraceReader]:
-    def by_spark(folder: RunFolder) -> Trace:
-        session: SparkSession = request.getfixturevalue("spark")
-        return load_trace(session, folder)
-
-    return {"duckdb": read_run, "spark": by_spark}
-
-
-@pytest.fixture(scope="module")
 def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     return Exam(tmp_path_factory.mktemp("exam"), TOGETHER)
 
 
 @pytest.fixture(scope="module")
-def of_exam(exam: Exam, readers: dict[str, TraceReader]) -> OfExam:
-    """The judging of the exam by an engine, once."""
-    return cache(lambda engine: judged(readers[engine], exam.folder))
+def of_exam(exam: Exam, read_run: TraceReader) -> dict[str, Judged]:
+    """The judging of the exam."""
+    return judged(read_run, exam.folder)
 
 
 @pytest.fixture(scope="module")
-def of_alone(
-    database: Database, readers: dict[str, TraceReader], tmp_path_factory: pytest.TempPathFactory
-) -> OfAlone:
-    """The verdict of an engine on a history of a run of its own, once."""
+def of_alone(database: Database) -> OfAlone:
+    """The verdict on a history of a run of its own, once."""
 
-    def judged_alone(engine: str, name: str) -> Verdict:
+    def judged_alone(name: str) -> Verdict:
         (question,) = [one for one in ALONE if one.name == name]
-        if engine == "duckdb":
-            checks = list(question.expects)
-            return judge(traced(database.engine(), question.history(), checks=checks))
-        return judge(readers[engine](alone(question, tmp_path_factory.mktemp("alone") / name)))
+        checks = list(question.expects)
+        return judge(traced(database.engine(), question.history(), checks=checks))
 
     return cache(judged_alone)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def engine_name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture(scope="module")
-def said(exam: Exam, of_exam: OfExam, engine_name: str) -> Said:
-    return exam.said(of_exam(engine_name))
+def said(exam: Exam, of_exam: dict[str, Judged]) -> Said:
+    return exam.said(of_exam)
 
 
 def judged(read: TraceReader, folder: RunFolder) -> dict[str, Judged]:
@@ -124,33 +95,19 @@ def test_each_history_has_its_findings(said: Said) -> None:
     assert {f"{one.name}: {one.question}": wrong for one, wrong in reported if wrong} == {}
 
 
-def test_each_place_has_its_verdict(exam: Exam, of_exam: OfExam, engine_name: str) -> None:
-    assert exam.misjudged(of_exam(engine_name)) == {}
+def test_each_place_has_its_verdict(exam: Exam, of_exam: dict[str, Judged]) -> None:
+    assert exam.misjudged(of_exam) == {}
 
 
-def by_engine() -> Iterator[Any]:
-    """Histories that need a run of their own. On Spark SQL each takes seconds.
-
-    What is the engine's there is a table without rows; the rest is of the statements, which the
-    exam as a whole compares.
-    """
-    for question in ALONE:
-        lacks_rows = NOT_EVALUABLE in question.expects.values()
-        on_spark = [pytest.mark.extended, *([] if lacks_rows else [pytest.mark.long])]
-        yield pytest.param("duckdb", question, id=f"duckdb-{question.name}")
-        yield pytest.param("spark", question, id=f"spark-{question.name}", marks=on_spark)
+@pytest.mark.parametrize("question", ALONE, ids=lambda one: one.name)
+def test_history_alone(question: Question, of_alone: OfAlone) -> None:
+    assert _wrong(question, said_alone(of_alone(question.name))) == {}, question.question
 
 
-@pytest.mark.parametrize(("engine_name", "question"), list(by_engine()), indirect=["engine_name"])
-def test_history_alone(question: Question, engine_name: str, of_alone: OfAlone) -> None:
-    reported = said_alone(of_alone(engine_name, question.name))
-    assert _wrong(question, reported) == {}, question.question
-
-
-def test_every_finding_is_of_a_declared_case(of_exam: OfExam) -> None:
+def test_every_finding_is_of_a_declared_case(of_exam: dict[str, Judged]) -> None:
     found = [
         (check, row["kind"], row["verdict"])
-        for check, one in of_exam("duckdb").items()
+        for check, one in of_exam.items()
         for row in one.findings
         if not row["cause"] or not is_declared(CHECKS[Check(check)], row["kind"], row["verdict"])
     ]
@@ -167,25 +124,9 @@ def is_declared(check: CheckDefinition, kind: str, verdict: str) -> bool:
 
 
 @pytest.mark.extended
-def test_both_engines_find_the_same_in_the_exam(of_exam: OfExam) -> None:
-    by_duckdb, by_spark = map(of_exam, ("duckdb", "spark"))
-    assert differing(by_duckdb, by_spark) == []
-
-
-@pytest.mark.extended
-def test_ranges_hide_nothing(exam: Exam, of_exam: OfExam, read_run: TraceReader) -> None:
+def test_ranges_hide_nothing(exam: Exam, of_exam: dict[str, Judged], read_run: TraceReader) -> None:
     """Judged as ranges, and with a range for each record."""
-    assert differing(of_exam("duckdb"), judged(read_run, single(exam.folder))) == []
-
-
-@pytest.mark.extended
-@pytest.mark.long
-def test_ranges_hide_nothing_on_spark(
-    exam: Exam, of_exam: OfExam, readers: dict[str, TraceReader], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A history without ranges, which Spark SQL judges as if it had many rows."""
-    monkeypatch.setattr(spark_engine, "LOCAL_ROWS", 0)
-    assert differing(of_exam("spark"), judged(readers["spark"], single(exam.folder))) == []
+    assert differing(of_exam, judged(read_run, single(exam.folder))) == []
 
 
 def single(folder: RunFolder) -> RunFolder:
@@ -215,17 +156,17 @@ def one_range_a_record(ranges: pa.Table) -> pa.Table:
     return single
 
 
-def test_the_exam_reaches_each_outcome(of_exam: OfExam, of_alone: OfAlone) -> None:
+def test_the_exam_reaches_each_outcome(of_exam: dict[str, Judged], of_alone: OfAlone) -> None:
     """Each check, kind and verdict that a case declares, or there is a reason why it does not."""
     found = {
         (check, row["kind"], row["verdict"])
-        for check, one in of_exam("duckdb").items()
+        for check, one in of_exam.items()
         for row in one.findings
     }
     for question in ALONE:
         found |= {
             (one.check, one.kind, str(one.verdict))
-            for result in of_alone("duckdb", question.name).checks.values()
+            for result in of_alone(question.name).checks.values()
             for one in result.examples
         }
     assert {one for one in outcomes() if not is_among(one, found)} == UNREACHED.keys()

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from cluster import toolchains
-from cluster.java import javac_command
-from cluster.toolchains import GCC, GO, JAVAC, problem_of
+from cluster.toolchains import GCC, GO, JAVAC, javac_command, problem_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError
 from studies.conformance import building
 from studies.conformance.building import (

@@ -1,30 +1,15 @@
-"""What several threads ask for is built once, and tells what it was made of."""
+"""What is asked for several times is built once, and tells what it was made of."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import pytest
 
 from analysis.statements.trace import Memo
 
 
-def test_who_asks_second_waits_for_the_first() -> None:
-    once, is_building, may_end = Memo(), Event(), Event()
-    builds = []
-
-    def build() -> int:
-        builds.append(1)
-        is_building.set()
-        may_end.wait()
-        return 7
-
-    with ThreadPoolExecutor(2) as threads:
-        first = threads.submit(once.get, "a", build)
-        is_building.wait()
-        second = threads.submit(once.get, "a", build)
-        may_end.set()
-        assert (first.result(), second.result(), len(builds)) == (7, 7, 1)
+def test_a_value_is_built_once() -> None:
+    once = Memo()
+    assert [once.get("a", lambda value=value: value) for value in (7, 8)] == [7, 7]
 
 
 def test_what_cannot_be_built_tells_everybody_why() -> None:
@@ -60,11 +45,3 @@ def test_sources_are_reported_by_way_of_what_is_built() -> None:
     with once.sources() as later:
         once.get("outer", int)
     assert later == {"polls"}
-
-
-def test_sources_are_of_the_thread_that_asks() -> None:
-    once = Memo()
-    with ThreadPoolExecutor(1) as other, once.sources() as asked:
-        other.submit(once.source, "sends").result()
-        once.get("a", _made_of(once, "polls"))
-    assert asked == {"polls"}

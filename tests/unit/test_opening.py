@@ -18,17 +18,15 @@ from typing import Any
 import psutil
 import pytest
 from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
-from pyspark.sql import SparkSession
 
 from analysis import cli, early, opening
 from analysis.engine import session
 from analysis.engine.jvm import reason
-from analysis.engine.session import _options_of_jvms, _print_no_lost_connection, open_session
-from analysis.engine.settings import OPTIONS_OF_JVMS, settings_of
+from analysis.engine.session import _print_no_lost_connection, open_spark
+from analysis.engine.settings import settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
 from contract.locks import HeldFolder
 from contract.spark import is_local, require_options, require_spark_home
-from contract.verdicts import Engine
 from contract.waiting import wait_until
 from harness.commands import judging
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
@@ -56,7 +54,7 @@ def own_temp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def opens(monkeypatch: pytest.MonkeyPatch, how: Callable[[], Any]) -> None:
-    monkeypatch.setattr(session, "open_session", lambda *_, **__: how())
+    monkeypatch.setattr(session, "open_spark", lambda *_, **__: how())
 
 
 @pytest.mark.parametrize(
@@ -136,12 +134,12 @@ def test_of_what_the_jvm_prints_one_line_is_reported(
 
     opens(monkeypatch, fails)
     with pytest.raises(AnalysisError) as reported:
-        opening.open_session()
+        opening.open_spark()
     assert str(reported.value) == f"Spark did not start on local{f' ({why})' if why else ''}"
     with pytest.raises(UsageError, match=r"^--conf spark\.a=b: Spark did not start"):
-        cli.Asked(None, {"spark.a": "b"}).open([Engine.DUCKDB])
+        cli.Asked(None, {"spark.a": "b"}).open()
     with pytest.raises(AnalysisError):
-        cli.Asked("spark://a:7077", {"spark.a": "b"}).open([Engine.DUCKDB])
+        cli.Asked("spark://a:7077", {"spark.a": "b"}).open()
     assert capfd.readouterr() == ("", "")
     assert list(own_temp.iterdir()) == []
 
@@ -157,7 +155,7 @@ def test_a_java_that_hangs_is_ended(own_temp: Path, monkeypatch: pytest.MonkeyPa
     opens(monkeypatch, hangs)
     monkeypatch.setattr(opening, "OPEN_SECONDS", 0.5)
     with pytest.raises(PrerequisiteError, match="Java did not start Spark within"):
-        opening.open_session()
+        opening.open_spark()
     java = started[0]
     wait_until(
         lambda: not java.is_running() or java.status() == psutil.STATUS_ZOMBIE,
@@ -195,22 +193,15 @@ def test_a_bad_setting_is_refused(given: str, message: str) -> None:
         settings_of([given])
 
 
-@pytest.mark.parametrize("engine", Engine)
-def test_executors_are_told_no_size_of_their_heap(engine: Engine) -> None:
-    """Their default is 1 GB, and a JVM with a smaller heap than it begins with does not start."""
-    of_executors = _options_of_jvms(engine, Path("it's"))[OPTIONS_OF_JVMS[1]]
-    assert "-Xm" not in of_executors
-
-
 def test_a_jvm_that_refuses_its_first_call_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one does that was ended while it started."""
 
-    def refused(_: object) -> None:
+    def refused(**_: object) -> None:
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", refused)
+    monkeypatch.setattr(session, "SparkContext", refused)
     with pytest.raises(AnalysisError, match=r"Spark did not start on .*Connection refused"):
-        open_session()
+        open_spark()
 
 
 def test_temporary_files_of_a_killed_analysis_are_removed_by_the_next(
@@ -267,7 +258,7 @@ def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: 
 # A SPARK_HOME that has no Spark is told before anything starts.
 
 
-@pytest.mark.parametrize("require", [require_programs, open_session])
+@pytest.mark.parametrize("require", [require_programs, open_spark])
 @pytest.mark.parametrize("home", ["/nonexist", "", "a file", "a folder", "not executable"])
 def test_a_spark_home_without_spark_is_reported(
     require: object, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -479,23 +470,17 @@ class ReplacedError(Exception):
     """Raised in the place of replacing the process."""
 
 
-@pytest.mark.parametrize(("rows_max", "problem"), [(-1, None), (10, OSError())])
-def test_it_starts_again_for_many_rows_and_without_spark(
-    rows_max: int, problem: OSError | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_it_starts_again_where_spark_did_not_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def opened(**_: Any) -> str:
-        if problem is not None:
-            raise problem
-        return "session"
+    def fails() -> None:
+        raise OSError
 
     def replace(_: str, argv: list[str]) -> None:
         raise ReplacedError(*argv[1:])
 
-    (tmp_path / "plan.json").write_text("{}")
-    monkeypatch.setattr(early, "open_session", opened)
-    monkeypatch.setattr(early, "warm_up", lambda _: None)
+    monkeypatch.setattr(early, "open_spark", fails)
     monkeypatch.setattr(early, "lower_priority", lambda: lambda: None)
-    monkeypatch.setattr(early, "ROWS_OF_A_TASK", rows_max)
     monkeypatch.setattr(os, "execv", replace)
     monkeypatch.setattr(sys, "argv", ["analysis", "--json", "--early"])
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(str(tmp_path)) + "\n"))

@@ -1,6 +1,5 @@
 """Runs at the URI of a Hadoop file system: here `viewfs`, which mounts a folder."""
 
-import io
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,28 +9,22 @@ from typing import Any
 
 import msgspec
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 from test_analyze import run_folder
 
 from analysis.engine import jvm
-from analysis.engine import spark as spark_engine
-from analysis.engine.hadoop import HadoopFolder
-from analysis.engine.scratch import Scratch
-from analysis.engine.spark import SparkEngine
-from analysis.runs.load import load_trace
-from analysis.runs.remote import RemoteFolder, RemoteRun
-from analysis.statements.trace import Trace
+from analysis.engine.hadoop import HadoopFolder, in_full
+from analysis.engine.session import sql_session
+from analysis.runs.remote import RemoteFolder
 from contract.errors import RunFolderError
-from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
-from contract.tables import TABLES
 from simulator.history import Request, description, universes_of, write_history
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 
 @pytest.fixture
-def hadoop(spark: SparkSession) -> Iterator[Callable[[str, str], None]]:  # noqa: ARG001 - runs
+def hadoop(spark: SparkContext) -> Iterator[Callable[[str, str], None]]:  # noqa: ARG001 - runs
     """Sets settings of Hadoop, and unsets them at the end."""
     gateway: Any = jvm.gateway()
     settings = gateway.jvm.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
@@ -74,7 +67,7 @@ def test_two_that_write_a_file_at_a_uri_at_once_leave_one_whole(
     assert (there / "verdict.json").read_bytes() in [source.read_bytes() for source in sources]
 
 
-def test_files_of_a_uri_are_read_at_any_place(mounted: tuple[Path, str]) -> None:
+def test_files_of_a_uri_are_read(mounted: tuple[Path, str]) -> None:
     folder, uri = mounted
     (folder / "a b" / "c").mkdir(parents=True)
     content = bytes(range(256)) * 9000
@@ -84,16 +77,9 @@ def test_files_of_a_uri_are_read_at_any_place(mounted: tuple[Path, str]) -> None
     assert there.uri == HadoopFolder(f"{uri}/").uri == uri
     assert sorted(HadoopFolder(uri.removesuffix("/data")).files()) == ["data/a b/c/d#1", "data/e"]
     assert sorted(there.files()) == ["a b/c/d#1", "e"]
-    with there.open("a b/c/d#1") as file:
-        assert file.read() == content
-        file.seek(-3, io.SEEK_END)
-        assert file.read() == content[-3:]
-        file.seek(1000)
-        assert file.read(7) == content[1000:1007]
-    with there.open("e") as file:
-        assert file.read() == b""
+    assert (there.read("a b/c/d#1"), there.read("e")) == (content, b"")
     with pytest.raises(FileNotFoundError):
-        there.open("f")
+        there.read("f")
 
 
 def test_a_file_at_a_uri_is_replaced_and_removed(mounted: tuple[Path, str], tmp_path: Path) -> None:
@@ -109,92 +95,13 @@ def test_a_file_at_a_uri_is_replaced_and_removed(mounted: tuple[Path, str], tmp_
     assert list(there.files()) == []
 
 
-@pytest.fixture
-def history(mounted: tuple[Path, str]) -> RunFolder:
-    folder = RunFolder(mounted[0] / "nights" / "run 1")
-    write_history(
-        folder, universes_of(Request(events=2_000, seed=1)), description(1, "test", "0", {})
-    )
-    (folder.path / "history").mkdir()
-    (folder.path / "history" / "driver.jsonl").write_text("{}\n")
-    write_manifest(folder)
-    return folder
-
-
-def remote_run(uri: str, beside: Path) -> tuple[RunFolder, RemoteRun]:
-    remote = RemoteFolder(uri, beside)
-    folder = RunFolder(remote.path / "nights" / "run 1")
-    assert not folder.tables.exists()
-    return folder, remote.run(folder)
-
-
-def rows_of(trace: Trace, table: str) -> list[str]:
-    return sorted(map(str, trace.ask(f"select * from {table}")))
-
-
-@pytest.mark.parametrize(
-    "local_rows", [0, pytest.param(spark_engine.LOCAL_ROWS, marks=pytest.mark.long)]
-)
-def test_tables_at_a_uri_are_those_of_the_folder(
-    spark: SparkSession,
-    mounted: tuple[Path, str],
-    history: RunFolder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    local_rows: int,
-) -> None:
-    """What is computed is kept there, as long as it is needed."""
-    monkeypatch.setattr(spark_engine, "LOCAL_ROWS", local_rows)
-    folder, run = remote_run(mounted[1], tmp_path / "copy")
-    here, there = load_trace(spark, history), load_trace(spark, folder, run)
-    assert there.plan == here.plan
-    assert there.rows == here.rows
-    assert (there.raw, list(there.alterations())) == ({"history"}, [])
-    assert there.missing == here.missing
-    for table in ("sends", "polls", "faults"):
-        rows = [rows_of(trace, table) for trace in (here, there)]
-        assert rows[0] == rows[1] != []
-    before = set(history.path.rglob("*"))
-    assert there.engine.keep("kept_polls", "select * from polls", numbers={})
-    kept = there.engine.rows("select * from kept_polls", numbers={}).to_pylist()
-    assert sorted(map(str, kept)) == rows_of(here, "polls")
-    made = {path.name for path in set(history.path.rglob("*")) - before}
-    assert any(name.startswith(".judging-") for name in made)
-    run.scratch.remove()
-    assert set(history.path.rglob("*")) == before
-
-
-def test_what_changed_at_a_uri_is_noticed(
-    spark: SparkSession, mounted: tuple[Path, str], history: RunFolder, tmp_path: Path
-) -> None:
-    (history.path / "history" / "driver.jsonl").write_text("{} \n")
-    (history.tables / "log_starts.parquet").unlink()
-    (history.tables / "leaderships.parquet").write_bytes(b"nothing")
-    trace = load_trace(spark, *remote_run(mounted[1], tmp_path / "copy"))
-    assert list(trace.alterations()) == [
-        "history/driver.jsonl was changed after the run",
-        "tables/leaderships.parquet was changed after the run",
-        "tables/log_starts.parquet is missing, though it was collected",
-    ]
-    assert "log_starts" in trace.missing
-    assert "is not a Parquet file" in trace.problem("leaderships")
-
-
 def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
-    spark: SparkSession,
-    mounted: tuple[Path, str],
-    history: RunFolder,
-    tmp_path: Path,
-    hadoop: Callable[[str, str], None],
+    mounted: tuple[Path, str], tmp_path: Path, hadoop: Callable[[str, str], None]
 ) -> None:
     hadoop("fs.defaultFS", mounted[1].removesuffix("/data"))
-    engine = SparkEngine(spark, rows=0, scratch=Scratch(tmp_path))
-    engine.add_file("polls", history.tables / "polls.parquet", TABLES["polls"], 1)
-    assert engine.rows("select * from polls", numbers={}).num_rows > 0
-    scratch = Scratch(tmp_path)
-    kept = scratch.kept(spark.range(3))
-    assert kept.rows == 3
-    assert spark.read.schema(kept.schema).parquet(kept.uri).count() == 3
+    (tmp_path / "text").write_text("a line")
+    found = sql_session().read.text(in_full(tmp_path / "text"))
+    assert [row.value for row in found.collect()] == ["a line"]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +124,7 @@ def test_a_uri_without_runs_is_reported(
 WRITES_AS_S3A = """
 from analysis.cli import Asked
 from analysis.engine.jvm import gateway
-spark = Asked("local[1]", {}).open_for_uris()
+spark = Asked("local[1]", {}).open()
 jvm = gateway().jvm
 conf = jvm.org.apache.spark.SparkContext.getOrCreate().hadoopConfiguration()
 buffers = jvm.org.apache.hadoop.fs.LocalDirAllocator("hadoop.tmp.dir")

@@ -19,7 +19,6 @@ from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
-    Engine,
     Judging,
     RunVerdict,
     Timing,
@@ -36,7 +35,7 @@ FAILED = verdict_of(
     unexpected=[unexpected(LOST, findings=12, number=3)],
     expectations=[expected("reset", is_met=False), expected("lost_record")],
     timing=Timing(starting=9.4, story=7.1, collecting=3.4, forced=0.0, forced_by=[], phases=[]),
-    judging=Judging(engine=Engine.DUCKDB, why="few rows", seconds=2.5),
+    judging=Judging(why="few rows", seconds=2.5),
 )
 
 

@@ -14,7 +14,7 @@ from rich.progress import Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from analysis.engine.scratch import in_full
+from analysis.engine.hadoop import in_full
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import as_json, write_session_outputs
 from analysis.report.session_page import write_session
@@ -147,10 +147,10 @@ def test_a_run_of_an_odd_name_is_judged_or_says_why_not(tmp_path: Path, kind: st
     folder = RunFolder(tmp_path / name)
     universes = universes_of(Request(events=1_000, seed=1))
     write_history(folder, universes, description(1, "test", "0", {}))
-    found = judge_here(Share(at_once=1), folder, "a test")
+    found = judge_here(Share(at_once=1), folder)
     assert found.verdict is not None, found.error
     (folder.path / "plan.json").write_text("{")
-    error = judge_here(Share(at_once=1), folder, "a test").error
+    error = judge_here(Share(at_once=1), folder).error
     assert error is not None
     error.encode()
     assert kind != "no UTF-8" or reported in error

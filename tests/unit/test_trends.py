@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
 from analysis.trends import rules
 from analysis.trends.history import history_of
@@ -313,15 +312,16 @@ def test_a_trend_that_is_larger_than_noise_is_marked() -> None:
 
 @pytest.mark.spark
 @pytest.mark.extended
-def test_spark_reads_from_a_store_what_duckdb_does(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_spark_reads_from_a_store_what_duckdb_does(tmp_path: Path) -> None:
     drawn = Nights([Lane("s"), Lane("t", "3.9.2")], [in_nights(2, 3)], count=5)
     rows = list(rows_of(drawn, 7))
     write_rows(rows, tmp_path)
     night = name_of(4)
-    found = history_of(spark, str(tmp_path), night=night, suite=SUITE, cluster=CLUSTER)
+    found = history_of(str(tmp_path), night=night, suite=SUITE, cluster=CLUSTER)
     assert found == Asked(rows).until(night)
     assert found.chances
-    other = history_of(spark, str(tmp_path), night=night, suite="other", cluster=CLUSTER)
+    other = history_of(str(tmp_path), night=night, suite="other", cluster=CLUSTER)
     assert other.nights == []
 
 

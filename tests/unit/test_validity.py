@@ -9,11 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import TraceReader
-from pyspark.sql import SparkSession
 
 from analysis.engine.duckdb import Database
 from analysis.runs import validity
-from analysis.runs.load import load_trace
 from analysis.tasks import Share, judge_here
 from contract.errors import RunFolderError
 from contract.run_folder import RunFolder
@@ -107,7 +105,7 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
 ) -> None:
     table, _, words = BREAKS["unknown outcome"]
     folder = changed(genuine, tmp_path, "unknown outcome")
-    found = judge_here(Share(at_once=1), folder, "a test")
+    found = judge_here(Share(at_once=1), folder)
     verdict = found.verdict
     assert verdict is not None, found.error
     assert verdict.verdict is RunVerdict.UNDECIDED
@@ -116,17 +114,6 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
     assert words in doubt
     assert not [one for one in verdict.checks.values() if one.verdict is CheckVerdict.VIOLATED]
     assert words in (folder.report / "index.html").read_text()
-
-
-@pytest.mark.spark
-@pytest.mark.extended
-@pytest.mark.long
-def test_spark_finds_the_same(
-    genuine: RunFolder, spark: SparkSession, read_run: TraceReader, tmp_path: Path
-) -> None:
-    for name in sorted(BREAKS):
-        folder = changed(genuine, tmp_path / name, name)
-        assert load_trace(spark, folder).unreadable == read_run(folder).unreadable
 
 
 def test_a_table_with_a_damaged_page_is_named_alone(

@@ -187,9 +187,8 @@ def _found(trace: Trace, world: World, checks: Iterable[Check]) -> dict[Place, S
     """The findings of the checks, counted by place."""
     seen: dict[Place, Seen] = defaultdict(Counter)
     asked = [check for check in checks if check not in _SHARED_BY_ALL]
-    found = trace.engine.each(lambda check: _findings(trace, check), asked)
-    for check, rows in zip(asked, found, strict=True):
-        for row in rows:
+    for check in asked:
+        for row in _findings(trace, check):
             place = world.place_of(row)
             if place is not None:
                 seen[place][_without_place(check, row, place)] += 1

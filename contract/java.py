@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.toolchains import JAVAC, path_of
 from contract.errors import PrerequisiteError
 
 CLASS_DATA_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
@@ -44,21 +43,6 @@ def java_command() -> str:
     if found is None:
         raise PrerequisiteError(
             "no java in JAVA_HOME or on PATH; Debian: apt-get install openjdk-17-jre-headless"
-        )
-    return found
-
-
-def javac_command() -> str:
-    """The `javac` beside `java_command`, else that of the PATH.
-
-    Raises:
-        PrerequisiteError: there is none: a JRE has no compiler.
-    """
-    found = path_of(JAVAC)
-    if found is None:
-        raise PrerequisiteError(
-            "no javac in JAVA_HOME or on PATH: patches of the client can't be compiled; Debian: "
-            f"apt-get install {JAVAC.package}"
         )
     return found
 
