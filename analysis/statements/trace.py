@@ -5,17 +5,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from analysis.engine.duckdb import DuckDBEngine
 from analysis.engine.prepared import has_parameters, prepared, prepared_at
 from analysis.statements.files import Fact, facts
 from analysis.statements.plan import PLANNED, planned
 from contract.errors import StatementError, TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
 from contract.tables import TABLES
+
+if TYPE_CHECKING:
+    from analysis.engine.duckdb import DuckDBEngine
 
 _T = TypeVar("_T")
 Row = dict[str, Any]
@@ -94,7 +96,7 @@ class Trace:
         asked: the rows of `asked_findings`.
     """
 
-    engine: DuckDBEngine
+    engine: "DuckDBEngine"
     plan: Plan
     run: RunDescription
     load: Callable[[str], None]

@@ -115,7 +115,7 @@ def test_without_its_history_a_run_can_not_be_judged(
     run = RunFolder(shutil.copytree(demo[0].path, tmp_path / "run"))
     (run.history / "clients.jsonl").unlink()
     assert decode_again(run)
-    verdict = judge_here(Share(at_once=1), run, "a test").verdict
+    verdict = judge_here(Share(at_once=1), run).verdict
     assert verdict is not None
     assert verdict.verdict is RunVerdict.UNDECIDED
     assert verdict.checks["skipped_record"].verdict is CheckVerdict.UNDECIDED

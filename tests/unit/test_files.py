@@ -323,7 +323,7 @@ FILES = ("tables/polls.parquet", "report/index.html", "history/driver.jsonl", "p
 
 
 def judged(folder: RunFolder) -> Judged:
-    return judge_here(Share(at_once=1), folder, "a test")
+    return judge_here(Share(at_once=1), folder)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("by_one_check")
 
 
 def judged(folder: RunFolder) -> Judged:
-    return judge_here(Share(at_once=4), folder, "a test")
+    return judge_here(Share(at_once=4), folder)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -248,7 +248,7 @@ def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
         "from analysis.tasks import Share, judge_here; from contract.run_folder import RunFolder\n"
         "judging._write = lambda *_: (print('writing', flush=True), sys.stdin.read())\n"
         "judging.judge = partial(judging.judge, only=[])\n"
-        "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])), 'a test')\n"
+        "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])))\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program, str(generated.path)],
