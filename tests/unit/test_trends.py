@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from analysis.trends import rules
 from analysis.trends.history import Row, history_of
-from analysis.trends.identity import identity, shape
+from analysis.trends.identity import identity, shape, subject_of
 from analysis.trends.morning import morning
 from contract.errors import UsageError
 from contract.known import Known, KnownFinding, known_beside, read_known
@@ -228,6 +228,12 @@ def test_a_run_that_names_a_file_of_its_night_is_the_same_one_in_each_night() ->
     assert morning(history, NOTHING, today=day_of(NIGHTS - 1)) == told(in_nights(3, 6, 11))
 
 
+def test_the_subject_of_a_row_is_what_was_done() -> None:
+    assert subject_of('{"coverage": "/a", "cut": "in"}') == '{"cut": "in"}'
+    assert subject_of('{"cut":"in"}') == '{"cut":"in"}'
+    assert subject_of(None) is None
+
+
 def test_what_the_last_night_has_first_is_new() -> None:
     found = state_of(in_nights(11))
     assert (found.state, found.before) == (FindingState.NEW, None)
@@ -332,7 +338,6 @@ def test_a_trend_that_is_larger_than_noise_is_marked() -> None:
 def test_spark_reads_from_a_store_what_duckdb_does(spark: SparkSession, tmp_path: Path) -> None:
     drawn = Nights([Lane("s"), Lane("t", "3.9.2")], [in_nights(2, 3)], count=5)
     rows = list(of_earlier_releases(rows_of(drawn, 7), until=name_of(3)))
-    rows[0] = rows[0] | {"parameters": None}
     write_rows(rows, tmp_path)
     night = name_of(4)
     found = history_of(spark, str(tmp_path), night=night, suite=SUITE, cluster=CLUSTER)
