@@ -12,7 +12,6 @@ from pathlib import Path
 import msgspec
 
 from analysis.report.answer import answer, consequence
-from analysis.report.coverage import keep_states
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import OUTPUT_FILES, write_run_outputs
 from analysis.report.page import write_report
@@ -21,7 +20,6 @@ from analysis.runs.remote import RemoteFolder
 from analysis.statements.trace import Trace
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
-from contract.coverage import COVERAGE_FILE, RANDOM_PLAN_FILE
 from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
 from contract.findings import FINDINGS_FILE
@@ -33,7 +31,7 @@ from contract.verdicts import Judging, Verdict
 
 _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"
-WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, COVERAGE_FILE, *OUTPUT_FILES)
+WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES)
 """The files of a report that judging a run writes."""
 _ITS = Path("its folder")
 """In an error, which is shown with the path of the run."""
@@ -145,8 +143,6 @@ def _write(facts: RunFacts, verdict: Verdict) -> None:
     folder = facts.folder
     write_report(facts, verdict)
     write_run_outputs(Judged(folder, verdict))
-    if (folder.path / RANDOM_PLAN_FILE).is_file():
-        keep_states(facts)
     text = msgspec.json.format(msgspec.json.encode(verdict), indent=2)
     replace_file(folder.report / _VERDICT, text + b"\n")
 

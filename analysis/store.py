@@ -25,7 +25,7 @@ from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.locks import alone_in
-from contract.nights import home_of, read_night
+from contract.nights import home_of, lasting_parameters, read_night
 from contract.regular_files import open_regular, printable, read_file, replace_file, storage_error
 from contract.run_folder import STORE_FOLDER, RunFolder
 from contract.uris import place
@@ -208,7 +208,8 @@ def _rows(one: Judged, where: str) -> pa.Table:
 
 
 def _what_was_done(parameters: Mapping[str, Any]) -> str:
-    given = {name: value for name, value in parameters.items() if name != _PLAN}
+    given = lasting_parameters(parameters)
+    given.pop(_PLAN, None)
     return json.dumps(given, sort_keys=True)
 
 

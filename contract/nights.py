@@ -5,7 +5,7 @@ the analysis's result, read by the harness for its exit code and by the next nig
 """
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,11 +20,11 @@ from contract.verdicts import CheckVerdict, RunVerdict
 NIGHT_FILE = "night.json"
 RANDOM = "random"
 """The scenario whose plan its seed decides, and the suite that has it."""
-COVERAGE_PARAMETER = "coverage"
-"""Of that scenario: the path of the snapshot by which plans are drawn."""
 SESSION_FILE = "ducktape.log"
 """Every session's folder has it."""
 _LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
+_OF_ONE_NIGHT = "coverage"
+"""A parameter of random runs of earlier releases: the path of a file in their own night."""
 SUMMARY_FILE = "summary.json"
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -204,6 +204,11 @@ class NightSummary(msgspec.Struct, frozen=True, kw_only=True):
     unexercised: list[str] = []
     stopped: str = ""
     morning: Morning | None = None
+
+
+def lasting_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters by which a run is the same one in each night: of its names and its rows."""
+    return {name: value for name, value in given.items() if name != _OF_ONE_NIGHT}
 
 
 def write_atomically(path: Path, content: msgspec.Struct | Sequence[msgspec.Struct]) -> None:

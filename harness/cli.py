@@ -17,7 +17,6 @@ COMMANDS = {
     "guest": "harness.commands.guest",
     "docker": "harness.commands.docker",
     "new": "harness.commands.new",
-    "plan": "harness.commands.plans",
     "run": "harness.commands.run",
     "nightly": "harness.commands.nightly",
     "random": "harness.commands.plans",
@@ -30,7 +29,6 @@ COMMANDS = {
     "open": "harness.commands.reports",
     "explain": "harness.commands.reports",
     "report": "harness.commands.reports",
-    "coverage": "harness.commands.reports",
     "generate": "harness.commands.generate",
     "playground": "harness.commands.playground",
     "status": "harness.commands.status",
@@ -51,7 +49,6 @@ _NAMES = {
     "guest": "app",
     "docker": "app",
     "new": "app",
-    "plan": "app",
     "list": "list_scenarios",
     "open": "open_page",
 }

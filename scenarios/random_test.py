@@ -22,6 +22,7 @@ from contract.clients import INSTALLED, Client
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.run_folder import Expectation
+from harness.plans.draw import draw
 from harness.plans.plan import (
     BROKERS,
     MUST_JUDGE,
@@ -32,7 +33,6 @@ from harness.plans.plan import (
     read_plan,
     written,
 )
-from harness.plans.steering import snapshot_at, steered
 from harness.plans.story import Story
 from harness.story.scenario import Scenario
 from harness.story.workload import commits_no_epochs, reader
@@ -59,19 +59,10 @@ class RandomScenario(Scenario):
     )
 
     @parametrize()  # ducktape gives what `--parameters` names to marked tests only
-    def test_random(self, plan: str = "", coverage: str = "") -> None:
-        """Carry out the plan of the seed.
-
-        `plan`: the path of a kept plan instead. `coverage`: that of a snapshot, by which the plan
-        is drawn towards what earlier runs have not reached.
-        """
+    def test_random(self, plan: str = "") -> None:
+        """Carry out the plan of the seed, or a kept one; `plan`: its path."""
         try:
-            snapshot = snapshot_at(Path(coverage)) if coverage else None
-            drawn = (
-                read_plan(Path(plan))
-                if plan
-                else steered(self.session.seed, self._testable(), snapshot)
-            )
+            drawn = read_plan(Path(plan)) if plan else draw(self.session.seed, self._testable())
         except UsageError as mistake:
             refuse(mistake)
             raise

@@ -28,7 +28,7 @@ from analysis.engine.session import close_spark
 from analysis.opening import open_spark
 from analysis.store import STORED
 from analysis.trends.history import VIEWS, History, history_of, in_order, statement
-from analysis.trends.identity import shape
+from analysis.trends.identity import shape, subject_of
 from analysis.trends.morning import morning
 from analysis.trends.rules import ALPHA
 from contract.known import Known, KnownFinding
@@ -182,6 +182,7 @@ class Asked:
         """Load the rows."""
         asked = self._connection
         asked.create_function("shape", shape)
+        asked.create_function("subject_of", subject_of, ["VARCHAR"], "VARCHAR")
         asked.execute("create macro get_json_object(text, path) as json_extract_string(text, path)")
         table = pa.Table.from_pylist(list(self.rows), STORED)
         named = ["check_name" if name == "check" else name for name in table.column_names]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from contract.nights import lasting_parameters
 from contract.run_folder import Plan
 from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict, Verdict
 
@@ -87,7 +88,8 @@ def matrix(runs: Sequence[Run]) -> Matrix:
 
 def row_name(scenario: str, parameters: dict[str, Any]) -> str:
     """E.g. `zombie_leader, recipe pause`."""
-    return ", ".join([scenario, *(f"{name} {value}" for name, value in parameters.items())])
+    given = lasting_parameters(parameters)
+    return ", ".join([scenario, *(f"{name} {value}" for name, value in given.items())])
 
 
 def _clients(found: Iterable[str]) -> list[str]:

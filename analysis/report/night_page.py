@@ -5,14 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.report.coverage import never_reached, sentences
 from analysis.report.matrix import matrix, row_name
 from analysis.report.morning_view import TRENDS_MAX, view_of
 from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised, with_known
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration
-from contract.coverage import coverage_of, run_coverage
 from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.mornings import Morning
@@ -102,7 +100,6 @@ def write_night(
                     for name, one in of_report.items()
                 ]
             ),
-            coverage=_coverage(judged),
             runs_max=RUNS_MAX,
             trends_max=TRENDS_MAX,
             cards_max=CARDS_MAX,
@@ -112,16 +109,6 @@ def write_night(
     replace_text(report / "index.html", page)
     write_atomically(report / SUMMARY_FILE, summary)
     return summary
-
-
-def _coverage(judged: list[Judged]) -> tuple[list[str], list[str]] | None:
-    """What the random runs reached, and the pairs of values that they did not; None without any."""
-    kept = {one.folder.path: run_coverage(one.folder) for one in judged if one.verdict}
-    reached = {str(path): (path, one) for path, one in kept.items() if one is not None}
-    if not reached:
-        return None
-    found = coverage_of(reached)
-    return sentences(found), never_reached(found)
 
 
 def _counts(rows: list[NightRow]) -> dict[Outcome, int]:

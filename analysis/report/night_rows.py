@@ -1,7 +1,7 @@
 """A night's runs against what its suite expects."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.mornings import FindingState, Morning, TrackedFinding
 from contract.nights import (
-    COVERAGE_PARAMETER,
     NIGHT_FILE,
     CheckCount,
     Night,
@@ -20,6 +19,7 @@ from contract.nights import (
     Outcome,
     PlannedRun,
     RunStatus,
+    lasting_parameters,
 )
 from contract.regular_files import is_below
 from contract.run_folder import RunFolder, find_runs, has_runs
@@ -143,7 +143,7 @@ def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
     return NightRow(
         id=planned.id,
         scenario=planned.scenario,
-        parameters=_parameters(one.verdict.parameters or planned.parameters),
+        parameters=lasting_parameters(one.verdict.parameters or planned.parameters),
         kafka=planned.kafka,
         build=planned.build,
         seed=planned.seed,
@@ -164,16 +164,11 @@ def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
     )
 
 
-def _parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the snapshot of a random run, whose path would name another run in each night."""
-    return {name: value for name, value in given.items() if name != COVERAGE_PARAMETER}
-
-
 def _unjudged(planned: PlannedRun, error: str) -> NightRow:
     return NightRow(
         id=planned.id,
         scenario=planned.scenario,
-        parameters=_parameters(planned.parameters),
+        parameters=lasting_parameters(planned.parameters),
         kafka=planned.kafka,
         build=planned.build,
         seed=planned.seed,

@@ -29,6 +29,7 @@ from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
 _FILE = re.compile(r"\A/\*\n(.*?)\n\*/\n(.*)\Z", re.DOTALL)
+_OF_TEMPLATES = re.compile(r"\{[{%#]")
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def expanded(text: str, path: Path) -> str:
     Raises:
         StatementError: one of them does not exist, or is used wrongly.
     """
+    if not _OF_TEMPLATES.search(text):
+        return text.strip()
     try:
         return environment().from_string(text).render().strip()
     except (jinja2.TemplateError, TypeError) as error:

@@ -15,7 +15,7 @@ from analysis.engine import jvm
 from analysis.engine.hadoop import LITERAL, in_full
 from analysis.engine.session import sql_session
 from analysis.store import STORED
-from analysis.trends.identity import shape
+from analysis.trends.identity import shape, subject_of
 from contract.errors import AnalysisError
 from contract.uris import place
 
@@ -29,8 +29,8 @@ _OF_FEW_ROWS = {
 """The rows of thousands of runs are few: to compile a statement takes longer than to ask it."""
 VIEWS = {
     "stored_runs": """
-        select night, scenario, run, kafka, expect, parameters as subject, plan, started_micros,
-          ended_micros, run_verdict, run_verdict <> 'undecided' as is_decided
+        select night, scenario, run, kafka, expect, subject_of(parameters) as subject, plan,
+          started_micros, ended_micros, run_verdict, run_verdict <> 'undecided' as is_decided
         from stored where check_name is null""",
     "clients_of_runs": """
         select night, run, explode(clients) as client from stored where check_name is null""",
@@ -40,7 +40,7 @@ VIEWS = {
         select night, run, one.client, one.redelivered
         from (select night, run, explode(resumed) as one from stored where check_name is null)""",
     "stored_findings": """
-        select *, parameters as subject from stored where check_name is not null""",
+        select *, subject_of(parameters) as subject from stored where check_name is not null""",
 }
 """What the statements read, of the rows of the store."""
 
@@ -95,6 +95,7 @@ def _history(store: str, night: str, suite: str, cluster: str) -> History:
     began = stored.groupBy("night").agg(least("started_micros").alias("began")).toArrow()
     nights = in_order(began.to_pylist(), night)
     spark.udf.register("shape", shape)
+    spark.udf.register("subject_of", subject_of)
     named = stored.where(col("night").isin(nights)).withColumnRenamed("check", "check_name")
     named.createOrReplaceTempView("stored")
     for view, text in VIEWS.items():

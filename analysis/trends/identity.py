@@ -7,6 +7,8 @@ import hashlib
 import json
 import re
 
+from contract.nights import lasting_parameters
+
 _KEPT = re.compile(r"(?:acks=-?\d+|error -?\d+)\b")
 """Numbers that are a part of the cause: what a producer waits for, and Kafka's error codes."""
 _ID = re.compile(
@@ -38,6 +40,18 @@ def _without_numbers(text: str) -> str:
     return _PLURAL.sub(r"\1", text)
 
 
+def subject_of(parameters: str | None) -> str | None:
+    """The parameters of a row of the store that say what was done; some rows have none.
+
+    Rows of earlier releases have others, too.
+    """
+    if parameters is None:
+        return None
+    given = json.loads(parameters)
+    lasting = lasting_parameters(given)
+    return parameters if lasting == given else json.dumps(lasting, sort_keys=True)
+
+
 def identity(
     check: str,
     kind: str,
@@ -56,7 +70,7 @@ def identity(
         shape_of_cause: `shape` of its cause.
         client: of its group; None for a finding about no group.
         scenario: in which it was found.
-        parameters: of the scenario, as the store has them.
+        parameters: of the scenario (`subject_of`).
         plan: the hash of the random plan that the run was given, such as a shrunk one; empty where
             it drew one, so that the same finding in plans of other seeds is the same one.
     """

@@ -7,6 +7,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from uuid import uuid4
 
 from cluster.kafka.topology import (
     CLIENT_PORT,
@@ -177,6 +178,14 @@ def format_options(
 def directory_id(voter_id: int) -> str:
     """Return the directory id of a voter of a dynamic quorum, as Kafka writes it."""
     return base64.urlsafe_b64encode(b"fencepost%7d" % voter_id).decode().rstrip("=")
+
+
+def new_directory_id() -> str:
+    """Return a random directory id, as `Uuid.randomUuid` of Kafka makes it."""
+    while True:
+        found = base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+        if not found.startswith("-"):
+            return found
 
 
 def _security(topology: Topology) -> dict[str, str]:

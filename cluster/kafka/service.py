@@ -1,7 +1,8 @@
 """A Kafka cluster as a ducktape service: real brokers and controllers, one per node."""
 
-import shlex
+import re
 import signal
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from cluster.kafka.config import (
     LOG_CONFIGS,
     format_options,
     java_options,
+    new_directory_id,
     server_properties,
     setting_ms,
 )
@@ -24,7 +26,8 @@ from contract.errors import NodeError
 _STOP_SECONDS = 30
 _LOG_TAIL_BYTES = 2000
 _LINES_SHOWN = 20
-_DIRECTORY_ID = "directory.id="
+_DIRECTORY_ID, _META = "directory.id", "meta.properties"
+_FORMAT_SECONDS = 60
 _CLUSTER_ID = "fencepost-cluster-000Q"
 
 
@@ -100,11 +103,11 @@ class KafkaService(Service):  # type: ignore[misc]
         Raises:
             NodeError: it is not formatted, or has no id.
         """
-        lines = self._hosts[server_id].read(self.data(server_id) / "meta.properties").decode()
-        found = [line for line in lines.splitlines() if line.startswith(_DIRECTORY_ID)]
+        lines = self._hosts[server_id].read(self.data(server_id) / _META).decode()
+        found = [line for line in lines.splitlines() if line.startswith(f"{_DIRECTORY_ID}=")]
         if not found:
             raise NodeError(f"the log directory of server {server_id} has no id")
-        return found[0].removeprefix(_DIRECTORY_ID)
+        return found[0].removeprefix(f"{_DIRECTORY_ID}=")
 
     def log_file(self, server_id: int) -> Path:
         """The server's log, on its node."""
@@ -118,32 +121,62 @@ class KafkaService(Service):  # type: ignore[misc]
     def start(self, **_kwargs: Any) -> None:
         """Format and start all servers at once."""
         ids = self.topology.server_ids
+        alike: dict[str, list[int]] = {}
+        for server_id in ids:
+            # A voter of a dynamic quorum has a directory id that all of them know.
+            kind = str(server_id) if self.topology.spares else self.topology.roles(server_id)
+            alike.setdefault(kind, []).append(server_id)
         with ThreadPoolExecutor(len(ids)) as pool:
-            list(pool.map(lambda server_id: self.start_server(server_id, fresh=True), ids))
+            list(pool.map(self._format, alike.values()))
+            list(pool.map(self.start_server, ids))
 
     def start_server(self, server_id: int, *, fresh: bool = False) -> None:
         """Start one server; `fresh` configures it and formats its log directory first."""
         if self.is_running(server_id):
             raise NodeError(f"server {server_id} runs already")
-        node, home = self._hosts[server_id], self._home(server_id)
-        classes = self._classes[server_id]
-        class_path = node.class_path(classes.locked, classes.own)
-        java = [
-            node.java,
-            *node.class_data(class_path),
-            *java_options(home, class_path, topology=self.topology),
-        ]
-        properties = f"{home}/server.properties"
-        serve = [*java, "kafka.Kafka", properties]
-        script = f"exec {shlex.join(serve)}"
         if fresh:
-            self._configure(server_id)
-            form = [*java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
-            form += format_options(self.topology, server_id=server_id, addresses=self._addresses)
-            script = f"{shlex.join(form)} && {script}"
-        self._processes[server_id] = node.spawn(
-            ["sh", "-c", script], log=self.log_file(server_id), cwd=home
+            self._format([server_id])
+        home = self._home(server_id)
+        serve = [*self._java(server_id), "kafka.Kafka", f"{home}/server.properties"]
+        self._processes[server_id] = self._hosts[server_id].spawn(
+            serve, log=self.log_file(server_id), cwd=home
         )
+
+    def _format(self, server_ids: Sequence[int]) -> None:
+        """Configure servers of the same roles, and format the log directory of the first.
+
+        The others get copies, with ids of their own: a JVM less for each.
+        """
+        first, *others = server_ids
+        for server_id in server_ids:
+            self._configure(server_id)
+        properties = f"{self._home(first)}/server.properties"
+        form = [*self._java(first), "kafka.tools.StorageTool"]
+        form += ["format", "-t", _CLUSTER_ID, "-c", properties]
+        form += format_options(self.topology, server_id=first, addresses=self._addresses)
+        self._hosts[first].run(form, timeout_seconds=_FORMAT_SECONDS)
+        files = self._files_of(first) if others else {}
+        for server_id in others:
+            meta = files[_META].decode()
+            for key, value in {"node.id": server_id, _DIRECTORY_ID: new_directory_id()}.items():
+                meta = re.sub(rf"^{key}=.*", f"{key}={value}", meta, flags=re.MULTILINE)
+            copies = {**files, _META: meta.encode()}
+            data = self.data(server_id)
+            self._hosts[server_id].write_all({data / name: copies[name] for name in copies})
+
+    def _files_of(self, server_id: int) -> dict[str, bytes]:
+        """The files of a formatted log directory, by their paths below it."""
+        node, data = self._hosts[server_id], self.data(server_id)
+        listed = ["find", str(data), "-type", "f", "-printf", r"%P\n"]
+        names = node.run(listed, timeout_seconds=_FORMAT_SECONDS).output.splitlines()
+        return {name: node.read(data / name) for name in names}
+
+    def _java(self, server_id: int) -> list[str]:
+        """The command of a JVM with the class path of a server."""
+        node, classes = self._hosts[server_id], self._classes[server_id]
+        class_path = node.class_path(classes.locked, classes.own)
+        options = java_options(self._home(server_id), class_path, topology=self.topology)
+        return [node.java, *node.class_data(class_path), *options]
 
     def classes(self, server_id: int) -> ClassPath:
         """The class path of a server's next start."""

@@ -3,7 +3,6 @@
 import math
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,10 +21,9 @@ from contract.builds import Choice
 from contract.child import run_child
 from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
 from contract.comparisons import Side, write_comparison
-from contract.coverage import COVERAGE_FILE
 from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.known import known_beside
-from contract.nights import RANDOM, SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
+from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
 from contract.program import say
 from contract.python import python
 from contract.terminal import Terminal
@@ -184,7 +182,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
             # Of a night of some hours the last story is not known before it has ended.
             stories = _stories(night.remaining) if hours is None else sys.maxsize
             with EarlyAnalysis(stories=stories, options=options) as analysis:
-                further = wanted.further(night.state.seed, night.coverage)
+                further = wanted.further(night.state.seed)
                 _carry_out(
                     night,
                     results,
@@ -201,8 +199,6 @@ def nightly(  # noqa: PLR0913 - the options of a command
                 f"{_done(night)}; the night is not judged. Continue: {again}"
             ) from None
         night.finish()
-    if any(run.scenario == RANDOM for run in night.state.runs):
-        _keep_coverage(results)
     if not as_json:
         _conclude(summary, night.path)
     if on_end is not None and (problem := run_on_end(on_end, night.path)) is not None:
@@ -312,19 +308,6 @@ def _carry_out(
             earlier=earlier,
             make_room=make_room,
         )
-
-
-def _keep_coverage(results: Path) -> None:
-    """Write what the runs of all nights reached, by which the next random plans are drawn."""
-    words = ["--out", str(results / COVERAGE_FILE), "--", str(results / NIGHTS)]
-    command = tethered(python("analysis.report.coverage", *words))
-    try:
-        code = run_child(command, what="the coverage", stdout=subprocess.DEVNULL)
-    except AnalysisError as error:
-        say(str(error))
-    else:
-        if code != 0:
-            say(f"the coverage of {results} was not written: it ended with status {code}")
 
 
 def _budget(night: HeldNight, disk: float | None, results: Path) -> Budget:

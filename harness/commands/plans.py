@@ -1,4 +1,4 @@
-"""`fencepost random`, `replay`, `shrink` and `plan to-scenario`: plans of the scenario random."""
+"""`fencepost random`, `replay` and `shrink`: plans of the scenario random."""
 
 import shlex
 import time
@@ -18,15 +18,14 @@ from contract.builds import Build, Choice
 from contract.checks import Check
 from contract.child import run_child
 from contract.clients import clients_of
-from contract.coverage import COVERAGE_FILE, Coverage
 from contract.errors import InterruptError, UsageError
 from contract.nearest import lacking
 from contract.nights import write_atomically
 from contract.progress import PhaseProgress
 from contract.python import python
 from contract.randomness import new_seed
-from contract.regular_files import replace_file, replace_text
-from contract.run_folder import STORE_FOLDER, require_new_file
+from contract.regular_files import replace_file
+from contract.run_folder import STORE_FOLDER
 from contract.shares import wilson
 from contract.terminal import Terminal
 from contract.uris import as_word, local_folder
@@ -49,16 +48,13 @@ from harness.commands.requirements import require_runs, require_seed
 from harness.invocation import session_of
 from harness.nightly.run import duration
 from harness.nightly.state import new_folder
-from harness.plans.draw import seeds
+from harness.plans.draw import draw, seeds
 from harness.plans.plan import PLAN_FILE, RandomPlan, read_plan, written
-from harness.plans.scenario_file import scenario_of
 from harness.plans.series import SCENARIO, Carried, Found, Judge, Series
 from harness.plans.shrink import actions_of, smallest
-from harness.plans.steering import snapshot_at, steered
 from harness.plans.trials import Finding, Rule, Trial, Trials, named, state_of
 from harness.session.catalog import find_scenarios
 
-app = typer.Typer(help="Plans as data.", no_args_is_help=True)
 PLANS_DEFAULT = 10
 SUMMARY_FILE = "series.json"
 SMALLEST_FILE, SLICE_FILE = "smallest.json", "slice.txt"
@@ -105,18 +101,6 @@ def random(  # noqa: PLR0913 - the options of a command
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
     clients: Clients = None,
-    snapshot: Annotated[
-        Path | None,
-        typer.Option(
-            help="Of coverage: plans are drawn towards what its runs have not reached; "
-            f"{COVERAGE_FILE} of the results if not given.",
-            parser=local_folder,
-            metavar="FILE",
-        ),
-    ] = None,
-    is_uniform: Annotated[
-        bool, typer.Option("--uniform", help="Draw plans by their seeds alone.")
-    ] = False,
     is_dry: Annotated[
         bool, typer.Option("--dry-run", help="Write the plans only; no cluster is started.")
     ] = False,
@@ -124,40 +108,31 @@ def random(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Draw plans from a seed, carry out one after the other, and judge each at once.
 
-    The same seed, release and snapshot give the same plans, byte for byte. A plan that fails, or
-    whose run ends with an error, does not end the series. Exits 0 if all pass, 1 if one fails,
-    else 2.
+    The same seed and release give the same plans, byte for byte. A plan that fails, or whose run
+    ends with an error, does not end the series. Exits 0 if all pass, 1 if one fails, else 2.
     """
     require_seed(seed)
     if plans is not None and minutes is not None:
         raise UsageError("--plans and --minutes both end the series: give one")
     if is_dry and minutes is not None:
         raise UsageError("--dry-run takes no time: give --plans")
-    if is_uniform and snapshot is not None:
-        raise UsageError("--uniform draws without a snapshot: leave out one of both")
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
-    kept = results / COVERAGE_FILE
-    file = None if is_uniform else snapshot or (kept if kept.is_file() else None)
-    known = None if file is None else snapshot_at(file)
     first = new_seed() if seed is None else seed
     drawn = islice(seeds(first), None if minutes is not None else plans or PLANS_DEFAULT)
     if is_dry:
         build = fetched(choice, cluster)
-        _write_plans([_drawn(one, build, known) for one in drawn], results, as_json=as_json)
+        _write_plans([_drawn(one, build) for one in drawn], results, as_json=as_json)
         return
     summary = Summary(seed=first, plans=[])
     with _series(choice, cluster, results, first, "random") as (series, build):
-        towards = "" if file is None else f", towards what {file} has not reached"
         _console.print(
-            f"seed {first}, Kafka {build.kafka}, {cluster.value}{towards}",
-            style="dim",
-            soft_wrap=True,
+            f"seed {first}, Kafka {build.kafka}, {cluster.value}", style="dim", soft_wrap=True
         )
         ends = None if minutes is None else time.monotonic() + 60 * minutes
         for number, one in enumerate(drawn, start=1):
             if ends is not None and time.monotonic() >= ends:
                 break
-            plan = _drawn(one, build, known)
+            plan = _drawn(one, build)
             name = f"{number:03}-{one}"
             run = series.carry_out(plan, name)
             _console.print(
@@ -270,36 +245,6 @@ def shrink(  # noqa: PLR0913 - the options of a command
     _show_smallest(trials, found, _options(choice, cluster, results))
 
 
-@app.callback()
-def options() -> None:
-    """Options of all commands on plans: none."""
-
-
-@app.command(name="to-scenario")
-def to_scenario(
-    plan: PlanFile,
-    file: Annotated[
-        Path,
-        typer.Argument(help="The file to write, as lost_test.py.", metavar="FILE"),
-    ],
-) -> None:
-    """Write the scenario file that does what a plan does, in the verbs of docs/verbs.md.
-
-    `fencepost run FILE` carries it out.
-    """
-    wanted = read_plan(plan.absolute())
-    require_new_file(file)
-    if file.exists():
-        raise UsageError(f"{file} exists: choose another name, or remove it")
-    if not file.name.endswith("_test.py"):
-        raise UsageError(f"{file}: the name of a scenario's file ends with _test.py")
-    try:
-        file.write_text(scenario_of(wanted, file.name.removesuffix("_test.py")))
-    except OSError as error:
-        raise UsageError(f"{file} can't be written ({error.strerror})") from None
-    typer.echo(f"wrote {file}; run it: fencepost run {file}")
-
-
 def finding_of(text: str, plan: RandomPlan) -> Finding:
     """The finding that CHECK or CHECK:GROUP names.
 
@@ -360,8 +305,8 @@ def _series(
         raise InterruptError(f"the runs that ended are kept and judged: {folder}") from None
 
 
-def _drawn(seed: int, build: Build, snapshot: Coverage | None) -> RandomPlan:
-    return steered(seed, clients_of(build.kafka, java=build.client), snapshot)
+def _drawn(seed: int, build: Build) -> RandomPlan:
+    return draw(seed, clients_of(build.kafka, java=build.client))
 
 
 def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> None:
@@ -426,8 +371,6 @@ def _counted(trials: Trials, plan: RandomPlan) -> str:
 def _show_smallest(trials: Trials, plan: RandomPlan, given: str) -> None:
     home, run = trials.home, trials.shown(trials.of(plan))[0]
     replace_file(home / SMALLEST_FILE, written(plan))
-    name = f"shrunk_{trials.state.finding.check}"
-    replace_text(home / f"{name}_test.py", scenario_of(plan, name))
     explain = ["fencepost", "explain", str(home / run.folder), trials.state.finding.check]
     with (home / SLICE_FILE).open("w") as told:
         command = python("analysis.report.explain", "--", *explain[2:])
@@ -438,7 +381,6 @@ def _show_smallest(trials: Trials, plan: RandomPlan, given: str) -> None:
         f"plan: {home / SMALLEST_FILE}",
         f"again: fencepost replay {as_word(home / SMALLEST_FILE)} --times 5 {given}",
         f"its events: {shlex.join(explain)}" + ("" if code else f" ({home / SLICE_FILE})"),
-        f"scenario: fencepost run {as_word(home / f'{name}_test.py')}",
     ]
     for line in lines:
         Terminal().print(line, soft_wrap=True, highlight=False, markup=False)

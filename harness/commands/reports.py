@@ -1,4 +1,4 @@
-"""`fencepost open`, `explain`, `report` and `coverage`: what is known of runs and findings."""
+"""`fencepost open`, `explain` and `report`: what is known of runs and findings."""
 
 import os
 import sys
@@ -124,36 +124,6 @@ def report(
         raise UsageError("only a checkout of the repository has the reports: docs/reports")
     words = ["list"] if finding is None else ["page", "--", finding]
     raise typer.Exit(run_child(python("studies.reports", *words), what="the report"))
-
-
-def coverage(
-    results: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Folders of runs, sessions, nights or results.",
-            parser=local_folder,
-            metavar="RESULTS...",
-        ),
-    ],
-    *,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Where the snapshot is written; coverage.json in the first folder if not given.",
-            parser=local_folder,
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show which states of the protocol runs reached, and which none did; write the snapshot.
-
-    Later random plans are drawn towards what the runs of a snapshot have not reached.
-    """
-    options = [] if out is None else ["--out", str(out)]
-    options += ["--json"] if as_json else []
-    command = python("analysis.report.coverage", *options, "--", *map(str, results))
-    raise typer.Exit(run_child(command, what="the coverage"))
 
 
 def last_page(results: Path) -> Path:

@@ -15,7 +15,6 @@ from typing import IO
 import msgspec
 
 from contract.builds import Choice
-from contract.coverage import COVERAGE_FILE
 from contract.described import SCHEMA
 from contract.errors import UsageError
 from contract.locks import take
@@ -28,7 +27,6 @@ from contract.nights import (
     write_atomically,
 )
 from contract.randomness import new_seed
-from contract.regular_files import read_file, replace_file
 from harness.nightly.suite import Suite, begun_with_both, find_suite, plan_runs, random_runs
 
 _LOCK = "lock"
@@ -76,11 +74,8 @@ class Wanted:
         )
         return [run for suite in suites for run in self._planned(suite, 0)]
 
-    def further(self, seed: int, coverage: Path | None = None) -> Iterator[PlannedRun]:
-        """Yield the runs of random plans that follow with `hours`, without end.
-
-        `coverage`: the snapshot by which they are drawn.
-        """
+    def further(self, seed: int) -> Iterator[PlannedRun]:
+        """Yield the runs of random plans that follow with `hours`, without end."""
         if self.hours is not None:
             yield from random_runs(
                 self.plan(seed),
@@ -88,7 +83,6 @@ class Wanted:
                 cluster=self.cluster,
                 default_kafka=self.default_kafka,
                 given=self.given,
-                coverage=coverage,
             )
 
     def is_continued_by(self, night: Night) -> bool:
@@ -110,8 +104,8 @@ class Wanted:
 
 
 def _named(run: PlannedRun) -> tuple[str, ...]:
-    """What a planned run is; a random one by its seed, as each night has a snapshot of its own."""
-    return (run.id, str(run.seed), run.build if run.scenario == RANDOM else run.rerun)
+    """What a planned run is, by which a night goes on."""
+    return (run.id, str(run.seed), run.rerun)
 
 
 class HeldNight:
@@ -127,12 +121,6 @@ class HeldNight:
         """Replace the record of the run with this id."""
         runs = [run if other.id == run.id else other for other in self.state.runs]
         self._save(msgspec.structs.replace(self.state, runs=runs))
-
-    @property
-    def coverage(self) -> Path | None:
-        """The snapshot of coverage as it was when the night began; None if there was none."""
-        file = self.path / COVERAGE_FILE
-        return file if file.is_file() else None
 
     def add(self, run: PlannedRun) -> None:
         """Add a run at the end."""
@@ -240,9 +228,6 @@ def _create(nights: Path, wanted: Wanted) -> Path:
         runs=wanted.plan(seed),
         hours=wanted.hours,
     )
-    known = nights.parent / COVERAGE_FILE
-    if wanted.hours is not None and known.is_file():
-        replace_file(path / COVERAGE_FILE, read_file(known))
     write_atomically(path / NIGHT_FILE, night)
     return path
 

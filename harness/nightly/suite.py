@@ -16,7 +16,7 @@ from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
 from contract.errors import DistributionError, UsageError
-from contract.nights import COVERAGE_PARAMETER, RANDOM, PlannedRun
+from contract.nights import RANDOM, PlannedRun
 from contract.randomness import SEED_BITS, generator
 from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
@@ -229,7 +229,6 @@ def random_runs(
     cluster: str,
     default_kafka: str,
     given: Choice | None = None,
-    coverage: Path | None = None,
 ) -> Iterator[PlannedRun]:
     """Yield runs of random plans without end, on the versions of the suite `random` in turn.
 
@@ -242,16 +241,11 @@ def random_runs(
         cluster: the pool.
         default_kafka: as `plan_runs`.
         given: as `plan_runs`.
-        coverage: the snapshot by which plans are drawn; None: by their seeds alone.
     """
     runs = list(before)
     random = generator(seed + (1 << SEED_BITS))
-    steered = {} if coverage is None else {COVERAGE_PARAMETER: str(coverage)}
     builds = [
-        (
-            msgspec.structs.replace(entry, parameters={**entry.parameters, **steered}),
-            resolve(choice),
-        )
+        (entry, resolve(choice))
         for entry in find_suite(RANDOM).entries
         for choice in _choices(entry, given or Choice(), default_kafka)
     ]

@@ -1,7 +1,6 @@
 """Draws the plan of a seed. What no cluster of the scenario could reach is never drawn."""
 
 from collections.abc import Iterator, Sequence
-from random import Random
 
 from msgspec.structs import replace
 
@@ -15,7 +14,6 @@ from harness.plans.plan import (
     HOLDS,
     TOPIC,
     Do,
-    Origin,
     RandomPlan,
     Step,
     When,
@@ -56,15 +54,15 @@ one between records of older epochs. Each
 seed leaves out every kind with probability 1/2, so that the others meet more often (swarm
 testing)."""
 _OF = 12
-FENCING = ("kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers")
+_FENCING = ("kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers")
 """Their broker is fenced: leaders and coordinators move."""
 _NOTICED = ("kill", "stop", "pause")
 """Their broker responds to no request, so that no view is that of a deposed leader."""
 _ENDING = ("kill", "stop")
 """They are proved without any other broker."""
-_BEHIND = {**dict.fromkeys(FENCING, 1), "bounce": 1, _REPLICATION: BROKERS}
+_BEHIND = {**dict.fromkeys(_FENCING, 1), "bounce": 1, _REPLICATION: BROKERS}
 """The number of replicas of a partition that may be out of sync after a fault of these verbs."""
-_SERVERS = (*FENCING, _REPLICATION, _CLIENTS, "bounce")
+_SERVERS = (*_FENCING, _REPLICATION, _CLIENTS, "bounce")
 _VERBS = (*_SERVERS, *HOLDS, EXPIRE, _ELECT, _REBALANCE)
 _VERBS_MIN = 3
 _FAULTS = range(2, 5)
@@ -77,8 +75,6 @@ _RECORDS = 100
 """Of a transaction."""
 _PROCESSING_MS = 200
 """500 records a poll are 2,500 a second, five times what is written."""
-_CHANGED = 1 / 16
-"""The share of a plan's draws that a mutation changes."""
 
 
 def seeds(seed: int) -> Iterator[int]:
@@ -88,45 +84,16 @@ def seeds(seed: int) -> Iterator[int]:
         yield random.getrandbits(SEED_BITS)
 
 
-def draw(seed: int, clients: Sequence[Client], *, origin: Origin | None = None) -> RandomPlan:
-    """Draw the plan of a seed, for the clients that the Kafka version has.
-
-    With an `origin` its draws are those of another plan, but for some.
-    """
-    seeds = (seed,) if origin is None else origin.seeds
-    return replace(_Draw(seed, clients, numbers_of(seeds)).plan(), origin=origin)
-
-
-def numbers_of(seeds: Sequence[int]) -> Random:
-    """Return the random numbers of a seed, of which each further seed changes some."""
-    first, *changes = seeds
-    numbers = generator(first)
-    for seed in changes:
-        numbers = _Changed(numbers, generator(seed))
-    return numbers
-
-
-class _Changed(Random):
-    """The numbers of a generator, but for some, which another one gives."""
-
-    def __init__(self, numbers: Random, changes: Random) -> None:
-        super().__init__(0)
-        self._numbers, self._changes = numbers, changes
-
-    def random(self) -> float:
-        number = self._numbers.random()
-        return self._changes.random() if self._changes.random() < _CHANGED else number
-
-    def getrandbits(self, k: int, /) -> int:
-        number = self._numbers.getrandbits(k)
-        return self._changes.getrandbits(k) if self._changes.random() < _CHANGED else number
+def draw(seed: int, clients: Sequence[Client]) -> RandomPlan:
+    """Draw the plan of a seed, for the clients that the Kafka version has."""
+    return _Draw(seed, clients).plan()
 
 
 class _Draw:
     """The draws of one plan, with the faults that hold at each step."""
 
-    def __init__(self, seed: int, clients: Sequence[Client], numbers: Random) -> None:
-        self._random = numbers
+    def __init__(self, seed: int, clients: Sequence[Client]) -> None:
+        self._random = generator(seed)
         self._seed, self._clients = seed, sorted(clients)
         self._kinds = {kind for kind in WEIGHTS if self._random.random() < 1 / 2}
         if len(self._kinds & {*_SERVERS}) < _VERBS_MIN:
@@ -267,15 +234,15 @@ class _Draw:
             if not self._open():
                 found -= {*HOLDS}
         elif is_one and self._is_holding():
-            found = {*FENCING, EXPIRE}
-        elif not {*held} <= {*FENCING} or len(held) > _HELD_MAX:
+            found = {*_FENCING, EXPIRE}
+        elif not {*held} <= {*_FENCING} or len(held) > _HELD_MAX:
             found = set()
         elif len(held) == _HELD_MAX:
             # A declared disaster: no broker is left.
             is_disaster = self._topic.unclean_election and {*held} <= {*_ENDING}
             found = {*_ENDING} if is_disaster else set()
         else:
-            found = {*FENCING} if self._topic.min_insync == 1 else {_CLIENTS}
+            found = {*_FENCING} if self._topic.min_insync == 1 else {_CLIENTS}
         return [verb for verb in _VERBS if verb in found & self._kinds]
 
     def _of_java(self) -> list[str]:
@@ -311,7 +278,7 @@ class _Draw:
         """
         held = self._verbs_held()
         is_able = self._behind <= BROKERS - self._topic.min_insync
-        if {*held} & {_REPLICATION, _CLIENTS} or ({*held} & {*FENCING} and not is_able):
+        if {*held} & {_REPLICATION, _CLIENTS} or ({*held} & {*_FENCING} and not is_able):
             return [When.PROVED]
         states = [When.PROVED, When.ACKNOWLEDGED, When.ACKNOWLEDGED]
         if not held:
@@ -319,7 +286,7 @@ class _Draw:
             states += [When.IN_SYNC] * (3 if self._behind else 1)
             states += [When.TRANSACTION] * 2 if self._producer.transactions else []
         verb, _, target = self._last.partition(" ")
-        if verb in FENCING and target.startswith("leader:"):
+        if verb in _FENCING and target.startswith("leader:"):
             states += [When.EPOCH] * 2
         if verb in _NOTICED:
             states.append(When.ISR)

@@ -5,7 +5,7 @@ members again.
 """
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated
@@ -109,17 +109,6 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_rolling: bool = False
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plan is a mutation of.
-
-    parent: the hash of that plan (`contract.coverage.hash_of`).
-    seeds: that its draws follow from: that of a plan, and of the changes of each mutation since.
-    """
-
-    parent: str
-    seeds: tuple[int, ...]
-
-
 class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """All that a run of the scenario `random` does.
 
@@ -128,7 +117,6 @@ class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     seed: int
-    origin: Origin | None = None
     topic: TopicPlan
     producer: ProducerPlan
     groups: tuple[GroupPlan, ...]
@@ -314,19 +302,6 @@ def group_of(fault: str) -> str:
     """The group that a fault of a plan names, such as one whose coordinator it is about."""
     kind, _, name = fault.partition(" ")[2].partition(":")
     return name if kind in ("group", "coordinator") else ""
-
-
-def of_other_groups(step: Step, names: Mapping[str, str]) -> Step:
-    """Return a step about other groups: those of these names, by the names that it has."""
-    fault, group = step.fault, group_of(step.fault)
-    if group:
-        fault = f"{fault.removesuffix(group)}{names[group]}"
-    return replace(
-        step,
-        fault=fault,
-        group=names.get(step.group, ""),
-        awaited=names.get(step.awaited, ""),
-    )
 
 
 def waiting_for(step: Step, when: When) -> Step:

@@ -12,16 +12,11 @@ from harness.plans.plan import TOPIC, Do, RandomPlan, Step, When, fault_of, is_o
 from harness.story.consumers import members_of
 from harness.story.run import Run
 
-RECORDS_PER_SECOND = 500
-READ_SECONDS = 75
+_RECORDS_PER_SECOND = 500
+_READ_SECONDS = 75
 """Longer than `session.timeout.ms` and `group.consumer.session.timeout.ms`, 45 s: a member that was
 closed while its coordinator could not be reached keeps its partitions for so long."""
-OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
-
-
-def internal_topics(plan: RandomPlan) -> list[str]:
-    """The internal topics that the clients of a plan use."""
-    return [OFFSETS, TRANSACTIONS] if plan.producer.transactions else [OFFSETS]
+_OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 
 
 class Story:
@@ -40,7 +35,7 @@ class Story:
         """Take all steps, heal what holds, and let groups read to the log ends."""
         run, plan = self._run, self._plan
         run.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
-        run.workload.start_producer(plan.producer, records_per_second=RECORDS_PER_SECOND)
+        run.workload.start_producer(plan.producer, records_per_second=_RECORDS_PER_SECOND)
         for group in plan.groups:
             self._open(group)
         run.workload.await_acknowledged([plan.producer.producer], 1)
@@ -50,7 +45,7 @@ class Story:
             self._await(step)
             self._take(step)
         run.settle(
-            internal_topics=[OFFSETS, *([TRANSACTIONS] if plan.producer.transactions else [])]
+            internal_topics=[_OFFSETS, *([_TRANSACTIONS] if plan.producer.transactions else [])]
         )
         run.workload.stop_producers()
         for group in plan.groups:
@@ -60,7 +55,7 @@ class Story:
             run.read_to_end(
                 [one for one in plan.groups if self._incarnations[one.group] == incarnation],
                 incarnation=incarnation,
-                timeout_seconds=READ_SECONDS,
+                timeout_seconds=_READ_SECONDS,
             )
 
     def _members(self) -> dict[str, list[str]]:

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from analysis.report.matrix import row_name
 from analysis.report.night_page import changes, write_night
 from analysis.report.night_rows import Judged, decide_night, outcome_of, runs_of
-from contract.coverage import COVERAGE_FILE, RunCoverage, Seen
-from contract.described import SCHEMA
 from contract.errors import RunFolderError
 from contract.nights import (
     NIGHT_FILE,
@@ -28,7 +27,6 @@ from contract.run_folder import RunFolder
 from contract.verdicts import EXIT_CODES, CheckResult, CheckVerdict, RunVerdict, Verdict
 from tests.descriptions import description_of, plan_of
 from tests.made import made
-from tests.states import STATE
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"
@@ -192,10 +190,14 @@ def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, repor
     assert reported in (tmp_path / "report" / "index.html").read_text()
 
 
-def test_a_random_run_is_not_named_by_its_snapshot(tmp_path: Path) -> None:
-    done = planned(1, parameters={"coverage": "/results/nightly/n/coverage.json"})
-    summary = write_night(tmp_path, night([done]), [judged(tmp_path, done)])
-    assert summary.runs[0].parameters == {}
+def test_a_run_is_not_named_by_a_file_of_its_night(tmp_path: Path) -> None:
+    """Random runs of earlier releases have such a parameter."""
+    given = {"coverage": "/results/nightly/n/coverage.json"}
+    done, gone = planned(1, parameters=given), planned(2, parameters=given, folder="runs/gone")
+    summary = write_night(tmp_path, night([done, gone]), [judged(tmp_path, done)])
+    assert [row.parameters for row in summary.runs] == [{}, {}]
+    assert [row.key for row in summary.runs] == ["s1, Kafka 4.4.0", "s2, Kafka 4.4.0"]
+    assert row_name("s1", {**given, "plan": "p"}) == "s1, plan p"
 
 
 def test_a_run_that_never_ran_is_named_and_leaves_the_night_undecided(tmp_path: Path) -> None:
@@ -350,20 +352,3 @@ def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
     page = (tmp_path / "report" / "index.html").read_text()
     assert "Checks that no run exercised" in page
     assert "<p>double_ownership</p>" in page
-
-
-def test_a_night_shows_what_its_random_runs_never_reached(tmp_path: Path) -> None:
-    run = planned()
-    one = judged(tmp_path, run)
-    write_night(tmp_path, night([run]), [one])
-    page = tmp_path / "report" / "index.html"
-    assert "States that no run reached" not in page.read_text()
-    reached = [STATE, msgspec.structs.replace(STATE, gap="1", members="0")]
-    seen = [Seen(state=each, events=1, groups=["g"], pairs=1, first_micros=1) for each in reached]
-    kept = RunCoverage(schema=SCHEMA, states=seen)
-    one.folder.report.mkdir(exist_ok=True)
-    (one.folder.report / COVERAGE_FILE).write_bytes(msgspec.json.encode(kept))
-    write_night(tmp_path, night([run]), [one])
-    shown = page.read_text()
-    assert "Values that no run reached: leader none, leader two, isr shrunk" in shown
-    assert "<li>gap 0 with members 0</li>" in shown

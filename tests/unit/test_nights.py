@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contract.builds import Choice
-from contract.coverage import COVERAGE_FILE
 from contract.errors import RunFolderError, UsageError
 from contract.nights import NIGHT_FILE, PlannedRun, RunStatus, read_night
 from harness.nightly.run import Ended, remaining_seconds, run_remaining
@@ -393,27 +392,6 @@ def test_the_nth_random_run_of_a_seed_is_the_same_whatever_the_suite() -> None:
     assert [run.id for run in first[:2]] == ["004-random-4.4.0", "005-random-3.9.2"]
     assert [run.repeat for run in first] == [0, 0, 1, 1, 2, 2]
     assert not set(seeds) & {run.seed for run in hourly().plan(7)}
-
-
-def test_random_runs_are_drawn_by_what_was_known_before_the_night(tmp_path: Path) -> None:
-    """The snapshot is the night's own, also when it is continued after a newer one was written."""
-    known = tmp_path / COVERAGE_FILE
-    known.write_text("before")
-    nights = tmp_path / "nightly"
-    with hold_night(nights, hourly(), is_fresh=False) as night:
-        assert night.coverage is not None
-        assert night.coverage.read_text() == "before"
-        (first,) = itertools.islice(hourly().further(7, night.coverage), 1)
-        night.add(first)
-        assert first.parameters == {"coverage": str(night.path / COVERAGE_FILE)}
-        assert str(night.path / COVERAGE_FILE) in first.rerun
-    known.write_text("after")
-    with hold_night(nights, hourly(), is_fresh=False) as again:
-        assert again.path == night.path
-        assert again.coverage is not None
-        assert again.coverage.read_text() == "before"
-    with hold_night(nights, wanted(seed=7), is_fresh=False) as without:
-        assert without.coverage is None
 
 
 def test_random_runs_follow_until_the_time_is_used(tmp_path: Path, clock: list[float]) -> None:

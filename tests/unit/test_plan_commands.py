@@ -1,38 +1,26 @@
 """The commands on plans: what they write, count and refuse, without a cluster."""
 
-import ast
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
 from contract.builds import released
 from contract.clients import INSTALLED
-from contract.coverage import Coverage, Reached, hash_of
-from contract.described import SCHEMA
 from contract.errors import InterruptError, NodeError, UsageError
-from contract.run_folder import MemberPlan
 from contract.verdicts import RunVerdict
 from harness.commands import plans as commands
 from harness.commands.plans import counts, finding_of, lines_of
 from harness.invocation import session_of
 from harness.plans import series
 from harness.plans.draw import draw
-from harness.plans.plan import HOLDS, Do, RandomPlan, read_plan, written
-from harness.plans.scenario_file import scenario_of
+from harness.plans.plan import RandomPlan, read_plan, written
 from harness.plans.series import Carried, Found, Series
 from harness.plans.trials import named
-from harness.session.catalog import own_scenario
-from harness.session.ducktape_session import DucktapeSession, pool_size
+from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
-from tests.states import STATE
 
 CLIENTS = list(INSTALLED)
 SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
@@ -89,43 +77,6 @@ def test_the_same_seed_gives_the_same_files(
         plan = read_plan(file)
         assert file.name.endswith(f"-{plan.seed}.json")
         assert plan == draw(plan.seed, CLIENTS)
-
-
-def test_a_series_takes_the_snapshot_of_its_results(
-    fencepost: Fencepost, tmp_path: Path, cluster: Runs
-) -> None:
-    parent = draw(3, CLIENTS)
-    name = hash_of(written(parent))
-    reached = Coverage(
-        schema=SCHEMA,
-        runs=1,
-        without=[],
-        states=[Reached(state=STATE, events=1, runs=["r"], plans=[name])],
-        plans={name: json.loads(written(parent))},
-    )
-    other = tmp_path / "other.json"
-    other.write_bytes(msgspec.json.encode(reached))
-
-    def seen(*options: str) -> list[RandomPlan]:
-        ended = fencepost(
-            *("random", "--seed", "7", "--plans", "9", "--dry-run", "--json"),
-            *("--results", str(tmp_path), *options),
-        )
-        assert ended.returncode == 0, ended.stderr
-        return [read_plan(Path(one)) for one in json.loads(ended.stdout)["plans"]]
-
-    assert not cluster.plans
-    uniform = seen()
-    assert not [plan for plan in uniform if plan.origin]
-    steered = seen("--snapshot", str(other))
-    assert [plan for plan in steered if plan.origin]
-    other.rename(tmp_path / "coverage.json")
-    assert seen() == steered
-    assert seen("--uniform") == uniform
-    ended = fencepost("random", "--uniform", "--snapshot", str(other))
-    assert "--uniform draws without a snapshot" in ended.stderr
-    ended = fencepost("random", "--snapshot", str(other))
-    assert "is no coverage of a series" in ended.stderr
 
 
 def test_a_series_goes_on_after_an_error_and_names_the_commands(
@@ -221,9 +172,8 @@ def test_a_search_ends_with_the_smallest_plan_and_its_commands(
     smallest = read_plan(home / "smallest.json")
     assert len(smallest.steps) == 0
     assert len(smallest.groups) == 1
-    for line in ("again: fencepost replay", "its events: fencepost explain", "scenario: fencepost"):
-        assert line in ended.stdout
-    compile((home / "shrunk_lost_record_test.py").read_text(), "x", "exec")
+    assert f"again: fencepost replay {home}/smallest.json --times 5" in ended.stdout
+    assert "its events: fencepost explain" in ended.stdout
 
 
 @pytest.mark.parametrize(
@@ -241,9 +191,6 @@ def test_a_search_ends_with_the_smallest_plan_and_its_commands(
         (("shrink", "mine.json", "--finding", "lost_recrd"), "the nearest is lost_record"),
         (("shrink", "mine.json", "--finding", "lost_record:x"), "there is no group x"),
         (("shrink", "mine.json", "--finding", "reset", "--shown", "4"), "--shown 4 of --runs 3"),
-        (("plan", "to-scenario", "mine.json", "x.py"), "ends with _test.py"),
-        (("plan", "to-scenario", "mine.json", "own_test.py"), "own_test.py exists"),
-        (("plan", "to-scenario", "bad.json", "x_test.py"), "no target of elect"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_starts(
@@ -258,8 +205,7 @@ def test_a_wrong_call_is_refused_before_anything_starts(
     (tmp_path / "mine.json").write_bytes(content)
     fault = next(step.fault for step in draw(7, CLIENTS).steps if step.fault)
     (tmp_path / "bad.json").write_bytes(content.replace(fault.encode(), b"elect partition:x"))
-    for name in ("README.md", "own_test.py"):
-        (tmp_path / name).write_text("")
+    (tmp_path / "README.md").write_text("")
     before = sorted(tmp_path.iterdir())
     ended = fencepost(*arguments)
     assert ended.returncode == 64, ended.stderr
@@ -330,66 +276,3 @@ def test_only_a_run_of_the_plan_itself_counts(
     run = on.carry_out(draw(7, CLIENTS), "001")
     assert run.verdict is RunVerdict.UNDECIDED
     assert ("is damaged" if other == 7 else "is no run of the plan") in run.problem
-
-
-@cache
-def plans() -> list[RandomPlan]:
-    return [draw(seed, CLIENTS) for seed in range(200)]
-
-
-def test_the_file_of_a_plan_is_a_scenario_that_is_taken(tmp_path: Path) -> None:
-    chosen = {step.fault.partition(" ")[0]: plan for plan in plans() for step in plan.steps}
-    chosen |= {str(step.when): plan for plan in plans() for step in plan.steps}
-    chosen["transactions"] = next(one for one in plans() if one.producer.transactions)
-    native = next(one for one in plans() if one.groups[0].client == "librdkafka")
-    first = {1: MemberPlan(client="java", commit_epoch="metadata")}
-    mixed = replace(native.groups[0], members=2, others=first)
-    chosen["others"] = replace(native, groups=(mixed, *native.groups[1:]))
-    files = []
-    for number, plan in enumerate({written(plan): plan for plan in chosen.values()}.values()):
-        file = tmp_path / f"own_{number}_test.py"
-        file.write_text(scenario_of(plan, f"own_{number}"))
-        files.append(file)
-        found = own_scenario(file)
-        assert not found.problem
-        assert found.question.endswith("?")
-        assert pool_size([file], released("4.4.0")) > 4  # Imported; names and settings are known.
-    ruff = [sys.executable, "-m", "ruff"]
-    for command in (["format", "--check"], ["check", "--select", "F,E"]):
-        own = ["--isolated", "--line-length", "100", *map(str, files)]
-        ended = subprocess.run([*ruff, *command, *own], capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stdout
-
-
-def test_the_file_of_a_plan_takes_its_steps_in_order() -> None:
-    for plan in plans()[:50]:
-        text = scenario_of(plan, "own")
-        tree = ast.parse(text)
-        story = next(
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef) and node.name == "test_own"
-        )
-        calls = [ast.unparse(node) for node in ast.walk(story) if isinstance(node, ast.Call)]
-        injected = [one for one in calls if one.startswith("run.inject(")]
-        assert len(injected) == sum(step.do is Do.INJECT for step in plan.steps)
-        for number, step in enumerate(one for one in plan.steps if one.do is Do.INJECT):
-            assert f"fault_{number} = run.inject(" in text
-            verb, _, target = step.fault.partition(" ")
-            wanted = HOLDS.get(verb, target.partition(":")[2].rpartition("-")[0])
-            assert wanted in injected[number]
-            assert f"fault_{number}.heal()" in text
-        values = [str(step.values) for step in plan.steps if step.values]
-        awaited = [one.rpartition(", ")[2].rstrip(")") for one in calls if "acknowledged" in one]
-        assert awaited == ["1", *values]
-
-
-def test_to_scenario_writes_a_file(
-    fencepost: Fencepost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.json").write_bytes(written(plans()[0]))
-    ended = fencepost("plan", "to-scenario", "mine.json", "lost_test.py")
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout == "wrote lost_test.py; run it: fencepost run lost_test.py\n"
-    assert (tmp_path / "lost_test.py").read_text() == scenario_of(plans()[0], "lost")

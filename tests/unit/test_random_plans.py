@@ -1,5 +1,7 @@
 """Plans of the scenario random follow from the seed, and ask nothing that can not come."""
 
+import json
+import logging
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from ducktape.tests import loader as ducktape_loader
+from ducktape.tests.session import SessionContext
 from msgspec.structs import replace
 
 from contract.clients import INSTALLED, Client, clients_of
@@ -21,10 +25,10 @@ from harness.plans.plan import (
     Step,
     When,
     is_over,
-    of_other_groups,
     read_plan,
     written,
 )
+from scenarios import random_test
 
 CLIENTS = list(INSTALLED)
 FENCING = {"kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers"}
@@ -293,16 +297,24 @@ def test_each_member_of_an_awaited_group_has_a_partition(tmp_path: Path) -> None
         read_plan(file)
 
 
-def test_a_step_is_about_other_groups() -> None:
-    names = {"a": "b"}
-    step = Step(when=When.ASSIGNED, awaited="a", do=Do.INJECT, fault="kill coordinator:a")
-    assert of_other_groups(step, names) == replace(step, awaited="b", fault="kill coordinator:b")
-    held = Step(when=When.PROVED, do=Do.INJECT, fault="hold-fetch group:a")
-    assert of_other_groups(held, names) == replace(held, fault="hold-fetch group:b")
-    opened = Step(when=When.PROVED, do=Do.REOPEN, group="a")
-    assert of_other_groups(opened, names) == replace(opened, group="b")
-    other = Step(when=When.PROVED, do=Do.INJECT, fault="kill leader:orders-0")
-    assert of_other_groups(other, names) == other
+def test_a_plan_of_a_release_that_steered_is_read(tmp_path: Path) -> None:
+    plan = draw(7, CLIENTS)
+    origin = {"parent": "fd546a6a71154f8a", "seeds": [1, 2]}
+    file = tmp_path / "random.json"
+    file.write_text(json.dumps({**json.loads(written(plan)), "origin": origin}))
+    assert read_plan(file) == plan
+
+
+@pytest.mark.parametrize("given", [{"plan": "/kept.json"}, {}])
+def test_ducktape_gives_the_scenario_what_a_command_names_and_runs_nothing_else(
+    given: dict[str, str],
+) -> None:
+    session = SessionContext(session_id="s", results_dir="unused", cluster=None, globals={})
+    loader = ducktape_loader.TestLoader(
+        session, logging.getLogger("s"), injected_args=given or None
+    )
+    (only,) = loader.load([str(Path(random_test.__file__))])
+    assert only.injected_args == given
 
 
 def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pyspark import SparkContext, TaskContext
 from analysis import tasks
 from analysis.tasks import Due, File, Piece, Share, judge_here, judge_in_tasks
 from contract.errors import AnalysisError
-from contract.run_folder import STORE_FOLDER, RunFolder
+from contract.run_folder import PLAN_FILE, STORE_FOLDER, RunFolder
 from contract.verdicts import RunVerdict
 from simulator.history import Request, description, universes_of, write_history
 
@@ -133,6 +133,9 @@ def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(
     name: str, tmp_path: Path
 ) -> None:
     folder = history(tmp_path / "night 1" / name, 1)
+    plan = folder.path / PLAN_FILE
+    given = msgspec.json.decode(plan.read_bytes()) | {"parameters": {"coverage": "/of/a/night"}}
+    plan.write_bytes(msgspec.json.encode(given))
     (tmp_path / STORE_FOLDER).mkdir()
     command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
     for _ in range(2):

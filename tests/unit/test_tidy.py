@@ -240,7 +240,7 @@ def test_every_scenario_asks_a_question() -> None:
         assert scenario.question.endswith("?"), scenario.name
 
 
-@pytest.mark.parametrize("folder", ["bench", "harness", "studies"])
+@pytest.mark.parametrize("folder", ["bench", "harness"])
 def test_scenarios_that_are_no_story_of_a_suite_name_what_exists(folder: str) -> None:
     files = list((ROOT / folder).rglob("*_test.py"))
     assert files

@@ -1,8 +1,9 @@
 """Findings over nights: their identities, the rules of a change, states, and known.yml."""
 
 import itertools
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.trends import rules
-from analysis.trends.history import history_of
-from analysis.trends.identity import identity, shape
+from analysis.trends.history import Row, history_of
+from analysis.trends.identity import identity, shape, subject_of
 from analysis.trends.morning import morning
 from contract.errors import UsageError
 from contract.known import Known, KnownFinding, known_beside, read_known
@@ -211,6 +212,27 @@ def in_nights(*nights: int) -> Planted:
     return Planted("s", lambda night: float(night in nights))
 
 
+def of_earlier_releases(rows: Iterable[Row], *, until: str) -> Iterator[Row]:
+    """Rows whose runs name a file of their own night, before a night."""
+    for row in rows:
+        given = {"coverage": f"/nightly/{row['night']}/coverage.json"}
+        yield row | ({"parameters": json.dumps(given)} if row["night"] < until else {})
+
+
+def test_a_run_that_names_a_file_of_its_night_is_the_same_one_in_each_night() -> None:
+    drawn = Nights([ALWAYS, Lane("quiet")], [in_nights(3, 6, 11)], count=NIGHTS, undecided=0)
+    rows = list(of_earlier_releases(rows_of(drawn, 7), until=name_of(8)))
+    assert len({row["parameters"] for row in rows}) == 9
+    history = Asked(rows).until(name_of(NIGHTS - 1))
+    assert morning(history, NOTHING, today=day_of(NIGHTS - 1)) == told(in_nights(3, 6, 11))
+
+
+def test_the_subject_of_a_row_is_what_was_done() -> None:
+    assert subject_of('{"coverage": "/a", "cut": "in"}') == '{"cut": "in"}'
+    assert subject_of('{"cut":"in"}') == '{"cut":"in"}'
+    assert subject_of(None) is None
+
+
 def test_what_the_last_night_has_first_is_new() -> None:
     found = state_of(in_nights(11))
     assert (found.state, found.before) == (FindingState.NEW, None)
@@ -315,7 +337,7 @@ def test_a_trend_that_is_larger_than_noise_is_marked() -> None:
 @pytest.mark.usefixtures("spark")
 def test_spark_reads_from_a_store_what_duckdb_does(tmp_path: Path) -> None:
     drawn = Nights([Lane("s"), Lane("t", "3.9.2")], [in_nights(2, 3)], count=5)
-    rows = list(rows_of(drawn, 7))
+    rows = list(of_earlier_releases(rows_of(drawn, 7), until=name_of(3)))
     write_rows(rows, tmp_path)
     night = name_of(4)
     found = history_of(str(tmp_path), night=night, suite=SUITE, cluster=CLUSTER)
