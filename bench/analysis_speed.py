@@ -1,10 +1,10 @@
-"""What `fencepost analyze` costs, from Enter to the written page, by history and by engine.
+"""What `fencepost analyze` costs, from Enter to the written page, beside DuckDB alone.
 
 `python -m bench.analysis_speed [EVENTS ...] [--base REVISION]` (`make bench-analysis`) generates
-clean histories of these sizes, a small one, a night of small ones, and one of each other kind. It
-judges each with DuckDB in tasks and with Spark SQL, and compares all findings. The code of the base
-revision judges the same histories. Spark standalone judges the night with one worker and with two.
-Keeps the figures of docs/benchmarks.md. Exits 1 if findings differ.
+clean histories of these sizes, a small one, a night of small ones, and fragmented ones. It judges
+each by `fencepost analyze` and in one process without Spark, and compares all findings. The code
+of the base revision judges the same histories. Spark standalone judges the night with one worker
+and with two. Keeps the figures of docs/benchmarks.md. Exits 1 if findings differ.
 """
 
 import argparse
@@ -24,24 +24,24 @@ from analysis.tasks import rows_of
 from bench.figures import is_kept, keep, kept, rendered
 from bench.folders import own_folder
 from bench.processes import FENCEPOST, ROOT, Cost, Revision, environment, run_measured, standalone
+from bench.traces import judged_of
 from contract.errors import FencepostError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder, find_runs
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 
-EVENTS = (1_000_000, 10_000_000)
+EVENTS = (1_000_000, 10_000_000, 100_000_000)
+FRAGMENTED_EVENTS = (1_000_000, 20_000_000)
 SMALL_EVENTS = 4_600
 """About 10,000 rows, as many as a short run has."""
 NIGHT_RUNS = 34
-SQL_EVENTS_MAX, BASE_EVENTS_MAX = 10_000_000, 10_000_000
-"""Larger histories are judged in a task only, since the others take minutes."""
-FRAGMENTED_SQL_EVENTS_MAX = 1_000_000
+BASE_EVENTS_MAX = 10_000_000
 WORKERS = (1, 2)
 
 _SEED = 19902
 _NAME = "benchmarks"
 _TEMPLATE = Path(__file__).with_name("benchmarks.md.j2")
-_TASKS, _SQL, _BASE = "DuckDB in tasks", "Spark SQL", "base"
+_ANALYZE, _ALONE, _BASE = "fencepost analyze", "DuckDB alone", "base"
 _GIGABYTE = 1 << 30
 
 
@@ -71,9 +71,9 @@ class Measured:
     """All of it.
 
     Attributes:
-        rows: the analyses; those of one history follow each other, DuckDB's first.
+        rows: the analyses; those of one history follow each other, that of DuckDB alone first.
         clusters: seconds of Spark standalone, by the number of workers.
-        differing: the histories of which Spark SQL found something else.
+        differing: the histories of which DuckDB alone found something else.
         base: the commit of the base revision; empty without one.
         machine: in words.
     """
@@ -96,18 +96,16 @@ class Bench:
 
     def measured(self, sizes: Sequence[int]) -> Measured:
         """Return all figures of the page; `sizes` of the clean histories, in events."""
-        largest = max(SMALL_EVENTS, *(one for one in sizes if one <= SQL_EVENTS_MAX))
-        tenth = max(SMALL_EVENTS, largest // 10)
         night = [("night", SMALL_EVENTS, NIGHT_RUNS)]
         clean = [(CLEAN, events, 1) for events in (SMALL_EVENTS, *sizes)]
-        others = [("unhealthy", tenth, 1), ("fragmented", tenth, 1), ("fragmented", largest, 1)]
+        others = [("fragmented", events, 1) for events in FRAGMENTED_EVENTS]
         rows = [row for one in (*clean, *night, *others) for row in self._judged(*one)]
         clusters = {workers: self._standalone(workers) for workers in WORKERS}
         base = self._base.commit if self._base else ""
         return Measured(rows, clusters, self._differing, base, _machine())
 
     def _judged(self, kind: str, events: int, runs: int) -> Iterator[Row]:
-        """Generate histories and judge them by each engine that can in minutes."""
+        """Generate histories and judge them in each way."""
         folder = self._folder / f"{kind}-{events}"
         with self._console.status(f"generating {kind}, {events:,} events"):
             for number in range(runs):
@@ -116,20 +114,19 @@ class Bench:
                 place = folder / f"run-{number}" if runs > 1 else folder
                 reported = description(_SEED + number, "make bench-analysis", "unknown", {})
                 write_history(RunFolder(place), universes_of(request), reported)
-        yield self._row(kind, events, folder, _TASKS, "--engine", "duckdb")
-        sql_max = FRAGMENTED_SQL_EVENTS_MAX if kind == "fragmented" else SQL_EVENTS_MAX
-        if events <= sql_max and runs == 1:
-            found = _findings(folder)
-            yield self._row(kind, events, folder, _SQL, "--engine", "sql")
-            if found != _findings(folder):
-                self._differing.append(f"{kind}, {events:,} events")
-        if self._base is not None and events <= min(BASE_EVENTS_MAX, sql_max):
+        yield self._row(kind, events, folder, _ALONE)
+        found = _findings(folder)
+        yield self._row(kind, events, folder, _ANALYZE)
+        if found != _findings(folder):
+            self._differing.append(f"{kind}, {events:,} events")
+        if self._base is not None and events <= BASE_EVENTS_MAX:
             yield self._row(kind, events, folder, _BASE)
 
-    def _row(self, kind: str, events: int, folder: Path, by: str, *options: str) -> Row:
+    def _row(self, kind: str, events: int, folder: Path, by: str) -> Row:
         project = self._base.folder if by == _BASE and self._base else ROOT
+        alone = [sys.executable, "-m", "bench.analysis_speed", "--alone"]
         cost = run_measured(
-            [*FENCEPOST, "analyze", str(folder), *options],
+            [*(alone if by == _ALONE else [*FENCEPOST, "analyze"]), str(folder)],
             on_line=lambda _: None,
             environment=os.environ,
             folder=project,
@@ -171,11 +168,11 @@ def part(measured: Measured | None = None) -> str:
 
 
 def _rows(rows: Sequence[Row]) -> Iterator[Sequence[object]]:
-    """Yield a row for each analysis, with its time against that of DuckDB."""
-    by_tasks = 0.0
+    """Yield a row for each analysis, with its CPU time against that of DuckDB alone."""
+    alone = 0.0
     for row in rows:
-        if row.by == _TASKS:
-            by_tasks = row.cost.seconds
+        if row.by == _ALONE:
+            alone = row.cost.cpu_seconds
         yield (
             row.history,
             f"{row.events:,}",
@@ -185,7 +182,7 @@ def _rows(rows: Sequence[Row]) -> Iterator[Sequence[object]]:
             f"{row.cost.cpu_seconds:.1f}",
             f"{row.cost.peak_bytes / _GIGABYTE:.1f}",
             f"{row.findings:,}",
-            f"{row.cost.seconds / by_tasks:.1f}",
+            f"{row.cost.cpu_seconds / alone:.1f}",
         )
 
 
@@ -213,7 +210,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the analysis.", prog="bench-analysis")
     parser.add_argument("events", nargs="*", type=int, default=EVENTS, help="of clean histories")
     parser.add_argument("--base", default="", help="an earlier revision, by any name of git's")
+    parser.add_argument("--alone", type=Path, help="judge runs here, in one process without Spark")
     asked = parser.parse_args()
+    if asked.alone is not None:
+        for run in find_runs(asked.alone):
+            judged_of(run)
+        return
     console = Console(stderr=True)
     sizes = sorted(set(asked.events))
     try:

@@ -28,10 +28,10 @@ def analysed(by: str, seconds: float, history: str = "clean") -> Row:
 
 def measured(**values: Any) -> Measured:
     rows = [
-        analysed("DuckDB in tasks", 10),
-        analysed("Spark SQL", 45),
+        analysed("DuckDB alone", 10),
+        analysed("fencepost analyze", 45),
         analysed("base", 30),
-        analysed("DuckDB in tasks", 20, "fragmented"),
+        analysed("DuckDB alone", 20, "fragmented"),
     ]
     parts: dict[str, Any] = {"rows": rows, "clusters": {1: 90.0, 2: 50.0}, "differing": []}
     return Measured(**parts | values)
@@ -90,9 +90,9 @@ def test_a_failure_is_reported_with_its_end() -> None:
 
 def test_the_page_tells_ratios() -> None:
     reported = part(measured())
-    row = "| clean | 1,000,000 | 2,000 | Spark SQL | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
+    row = "| clean | 1,000,000 | 2,000 | fencepost analyze | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
     assert row in reported.splitlines()
-    assert "| fragmented | 1,000,000 | 2,000 | DuckDB in tasks | 20.0 |" in reported
+    assert "| fragmented | 1,000,000 | 2,000 | DuckDB alone | 20.0 |" in reported
     assert "| 2 | 50.0 | **1.80** |" in reported
     assert "whole rows:\nthe same." in reported
     assert "revision" not in reported

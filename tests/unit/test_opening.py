@@ -20,11 +20,12 @@ import pytest
 from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
 
 from analysis import cli, early, opening
-from analysis.engine import session
+from analysis.engine import class_data, session
 from analysis.engine.jvm import reason
 from analysis.engine.session import _print_no_lost_connection, open_spark
 from analysis.engine.settings import settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
+from contract.java import ClassData
 from contract.locks import HeldFolder
 from contract.spark import is_local, require_options, require_spark_home
 from contract.waiting import wait_until
@@ -487,3 +488,35 @@ def test_it_starts_again_where_spark_did_not_open(
     with pytest.raises(ReplacedError) as ended:
         early.ready_for_folder()
     assert ended.value.args == ("-P", "-m", "analysis.__main__", "--json", "--", str(tmp_path))
+
+
+# Class data of Spark's JVM.
+
+RECORDS = """
+import sys
+sys.prefix = sys.argv[1]
+from analysis import prepare
+from analysis.engine import class_data
+prepare.record_class_data()
+print(*class_data.flags())
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.extended
+def test_class_data_are_recorded_once_and_used(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RECORDS, str(tmp_path)]
+    flags = [subprocess.run(command, capture_output=True, text=True, check=True).stdout]
+    (archive,) = tmp_path.rglob("*.jsa")
+    changed = archive.stat().st_mtime_ns
+    flags.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert all(one.startswith(f"-XX:SharedArchiveFile={archive} ") for one in flags)
+    assert archive.stat().st_mtime_ns == changed
+
+
+def test_folders_of_classes_leave_no_class_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A JVM whose class path has a folder with files ends when it is to write an archive."""
+    monkeypatch.setattr(class_data, "_place", lambda: ClassData(Path("none"), "spark", "17", "0"))
+    assert class_data.to_record() is not None
+    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
+    assert class_data.to_record() is None

@@ -1,5 +1,6 @@
 """Facts and checks as files: what a header and a statement must have, and that names resolve."""
 
+import re
 from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -28,8 +29,9 @@ from analysis.statements.registry import (
     resolved,
 )
 from contract.errors import StatementError
+from contract.table_columns import INT64_MAX
 from contract.tables import TABLES
-from tests.unit.every_statement import facts_named_in, made_of, read_by, tables_of
+from tests.unit.every_statement import facts_named_in, made_of, read_by, statements, tables_of
 
 EACH = [*sources("facts").values(), *sources("checks").values()]
 CHECK_HEADER = """/*
@@ -57,6 +59,17 @@ def test_every_column_of_a_statement_is_one_of_its_tables() -> None:
         except StatementError as error:
             wrong.append(str(error))
     assert wrong == []
+
+
+def test_a_number_of_a_statement_leaves_room_for_what_is_added_to_it() -> None:
+    """As values of tables do: the sum of a time and a bound, or of two of them, is an int64."""
+    large = {
+        name: number
+        for name, text in statements().items()
+        for number in map(int, re.findall(r"\b\d{10,}\b", text))
+        if number > INT64_MAX
+    }
+    assert large == {}
 
 
 def test_a_fact_returns_its_columns() -> None:
