@@ -114,6 +114,19 @@ def rows_of(folder: RunFolder, remote: RemoteFolder | None = None) -> int:
     return sum(files.rows.values())
 
 
+def require_of_a_task(rows: int) -> None:
+    """Check that a run has no more rows than a task judges.
+
+    Raises:
+        AnalysisError: it has. The command is right, and no other one would judge the run.
+    """
+    if rows > ROWS_OF_A_TASK:
+        raise AnalysisError(
+            f"the tables have {rows:,} rows, more than the {ROWS_OF_A_TASK:,} that are judged: run "
+            "the scenario for a shorter time, or with fewer records (docs/limits.md)"
+        )
+
+
 def judge_in_tasks(
     spark: SparkSession,
     runs: Sequence[Due],
