@@ -33,10 +33,10 @@ from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
 from contract.verdicts import Engine, Verdict
 
-ROWS_OF_A_TASK = 20_000_000
+ROWS_OF_A_TASK = 40_000_000
 """Of the tables of a run that a task judges: ranges of records, and other rows.
 
-These take 10 GB; with less memory DuckDB spills (docs/decisions/0035).
+As many as were measured (docs/decisions/0064).
 """
 _RESULTS = "run int, name string, content binary"
 """Rows of a task: run, then `verdict` or `error` with its JSON, or a piece of a report's file."""

@@ -41,13 +41,7 @@ class Database:
         """
         spill.mkdir(parents=True, exist_ok=True)
         directory = _opened(spill, by=self)
-        config = {
-            "threads": threads,
-            "memory_limit": memory,
-            "temp_directory": directory,
-            # No statement relies on an order that it does not ask for, as Spark has none.
-            "preserve_insertion_order": False,
-        }
+        config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._directory, self._engines = directory, 0
         self._conn = duckdb.connect(config=config)
         for macro in MACROS:

@@ -299,3 +299,12 @@ def test_what_is_kept_of_a_large_run_is_in_a_file(
         engine.define("joined", "select same from kept join more using (one)", {})
         assert sorted(reported(engine, "select same from joined")) == [(1,), (2,)]
         assert {file.stem for file in spill.iterdir()} == files
+
+
+def test_many_rows_are_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    # DuckDB's `preserve_insertion_order = false` loses it, of several threads.
+    engine = Database(threads=2, memory="1GB", spill=tmp_path).engine()
+    places = list(range(200_000))
+    engine.add("rows", pa.table({"place": places, "key": [-one for one in places]}))
+    found = engine.rows("select place from rows order by key", numbers={})["place"].to_pylist()
+    assert found == places[::-1]
