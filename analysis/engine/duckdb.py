@@ -19,6 +19,11 @@ from analysis.engine.prepared import MACROS, prepared, with_numbers
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
 _LOADED_ROWS = 20_000
 """Up to this number of rows, a table is read once, into memory."""
+_LARGE_ROWS = 2_000_000
+"""Of the files of a run. More are `large`: what is kept of them goes into a file.
+
+DuckDB compresses the tables of a file, to a tenth in fragmented histories; never temporary ones.
+"""
 
 
 class Database:
@@ -35,13 +40,16 @@ class Database:
         spill.mkdir(parents=True, exist_ok=True)
         directory = _opened(spill, by=self)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
+        self._directory, self._engines = directory, 0
         self._conn = duckdb.connect(config=config)
         for macro in MACROS:
             self._conn.execute(f"CREATE MACRO {macro}")
 
     def engine(self) -> "DuckDBEngine":
         """An engine without tables yet."""
-        return DuckDBEngine(self, self._conn.cursor())
+        self._engines += 1
+        name = f"kept_{self._engines}"
+        return DuckDBEngine(self, self._conn.cursor(), name, f"{self._directory}/{name}")
 
 
 class DuckDBEngine:
@@ -50,11 +58,23 @@ class DuckDBEngine:
     `numbers` are the values of a statement's parameters, such as `:clock_micros`.
     """
 
-    def __init__(self, database: Database, connection: duckdb.DuckDBPyConnection) -> None:
-        """Use a connection of a database, which is kept open."""
+    def __init__(
+        self, database: Database, connection: duckdb.DuckDBPyConnection, name: str, file: str
+    ) -> None:
+        """Use a connection of a database, which is kept open.
+
+        Args:
+            database: the database.
+            connection: of it.
+            name: of what is kept of a large run.
+            file: for that, which does not exist.
+        """
         self._database = database
         self._conn = connection
         self._views: set[str] = set()
+        self._rows = 0
+        self._name, self._file = name, file
+        self._is_open = False
 
     def add(self, name: str, rows: pa.Table) -> None:
         """Name rows that Python has."""
@@ -67,6 +87,7 @@ class DuckDBEngine:
 
         A file that can't be read fails in each statement about it.
         """
+        self._rows += rows
         columns = ", ".join(f'"{column}"' for column in schema.names)
         file = f"read_parquet('{_opened(place, by=self)}', hive_partitioning=false)"
         statement = f"{name} AS SELECT {columns} FROM {file}"
@@ -83,9 +104,18 @@ class DuckDBEngine:
 
     def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
         """Name the rows of a statement, which are computed now, once. Whether there are any."""
-        made = self._conn.execute(f"CREATE TEMP TABLE {name} AS {_spelled(statement, numbers)}")
+        place = self._large(name) if self._rows > _LARGE_ROWS else f"TEMP TABLE {name}"
+        made = self._conn.execute(f"CREATE {place} AS {_spelled(statement, numbers)}")
         ((rows,),) = made.fetchall()
         return bool(rows)
+
+    def _large(self, name: str) -> str:
+        """A table in the file of the engine, which is made with the first one."""
+        if not self._is_open:
+            self._conn.execute(f"ATTACH '{self._file}' AS {self._name}")
+            self._conn.execute(f"SET search_path = 'memory.main,{self._name}.main'")
+            self._is_open = True
+        return f"TABLE {self._name}.{name}"
 
     def define(self, name: str, statement: str, numbers: Mapping[str, int]) -> None:
         """Name a statement, to be a part of those that read it."""

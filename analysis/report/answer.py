@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from analysis.report.run_facts import RunFacts
 from analysis.report.words import share, with_noun
+from analysis.statements.cases import literal
 from analysis.statements.trace import Row
 from contract.answers import (
     COUNTED,
@@ -215,7 +216,7 @@ class Figures:
         groups = self._groups.get(condition.column)
         if groups is None or "group" not in source.columns:
             raise KeyError(condition.column)
-        of_group = " ".join(f"when {_quoted(one)} then {_quoted(value)}" for one, value in groups)
+        of_group = " ".join(f"when {literal(one)} then {literal(value)}" for one, value in groups)
         return _compared(condition, f"case `group` {of_group} end")
 
     def _during(self, names: tuple[str, ...], source: _Source) -> str:
@@ -370,12 +371,7 @@ def _compared(condition: Condition, value: str) -> str:
 
 
 def _is_in(value: str, accepted: Iterable[str]) -> str:
-    return f"{value} in ({', '.join(map(_quoted, accepted))})"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return f"{value} in ({', '.join(map(literal, accepted))})"
 
 
 def _unknown(figure: Figure) -> str:

@@ -14,7 +14,10 @@ from contract.manifest import alterations
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 
-_MEMORY_LIMIT = Path("/sys/fs/cgroup/memory.max")
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUP = Path("/proc/self/cgroup")
+_CACHED = "inactive_file "
+"""Of a group's memory, what it holds of files that nobody uses."""
 
 
 def count_rows(folder: RunFolder) -> dict[str, int]:
@@ -23,11 +26,30 @@ def count_rows(folder: RunFolder) -> dict[str, int]:
 
 
 def memory_here() -> int:
-    """The bytes of memory that are free on this machine, or in this container."""
-    free = int(psutil.virtual_memory().available)
-    with suppress(OSError, ValueError):
-        free = min(free, int(_MEMORY_LIMIT.read_text()))
-    return free
+    """The bytes of memory that are free on this machine, and in each control group around us.
+
+    A container has its limit in such a group (cgroup 2); what else runs in it shares that.
+    """
+    free = [int(psutil.virtual_memory().available)]
+    for group in _groups():
+        with suppress(OSError, ValueError):
+            limit = int((group / "memory.max").read_text())
+            used = int((group / "memory.current").read_text())
+            stated = (group / "memory.stat").read_text().splitlines()
+            cached = sum(int(line.split()[1]) for line in stated if line.startswith(_CACHED))
+            free.append(max(0, limit - used + cached))
+    return min(free)
+
+
+def _groups() -> list[Path]:
+    """The folders of our control group and of those around it; a container sees the last one."""
+    path = ""
+    with suppress(OSError):
+        for line in _OWN_GROUP.read_text().splitlines():
+            if line.startswith("0::"):
+                path = line.removeprefix("0::").strip("/")
+    own = _GROUPS / path
+    return [own, *(one for one in own.parents if one.is_relative_to(_GROUPS))]
 
 
 def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int) -> Trace:

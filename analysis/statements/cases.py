@@ -170,21 +170,22 @@ def in_words(text: str) -> str:
     """A text with the values of the row in its places, in SQL."""
     places = list(_VALUE.finditer(text))
     if not places:
-        return _literal(text)
+        return literal(text)
     if places[0].group() == text:
         return f"({places[0][1]})"
     pattern = _VALUE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
-    return f"format_string({_literal(pattern)}, {', '.join(f'({one[1]})' for one in places)})"
+    return f"format_string({literal(pattern)}, {', '.join(f'({one[1]})' for one in places)})"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def _condition(case: Case, *, has_kind: bool) -> str:
     """When a case holds; empty if always."""
-    parts = [f"`kind` = {_literal(case.kind)}"] if has_kind and case.is_of_one_kind else []
+    parts = [f"`kind` = {literal(case.kind)}"] if has_kind and case.is_of_one_kind else []
     return " AND ".join([*parts, *([f"({case.when})"] if case.when else [])])
 
 

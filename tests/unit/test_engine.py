@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.engine import duckdb as module
 from analysis.engine.duckdb import Database, DuckDBEngine
 from analysis.engine.prepared import has_parameters, prepared, with_numbers
 
@@ -281,3 +282,29 @@ def test_parameters_have_their_values_in_duckdb_too(engine: DuckDBEngine) -> Non
     assert reported(engine, "select bigint(:clock_micros) as x", clock_micros=5) == [(5,)]
     engine.define("moments", "select :clock_micros as at_micros", {"clock_micros": 7})
     assert reported(engine, "select at_micros from moments") == [(7,)]
+
+
+def test_what_is_kept_of_a_large_run_is_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, spill = pa.table({"one": [1, 2]}), tmp_path / "it's"
+    pq.write_table(content, tmp_path / "rows.parquet")
+    database = Database(threads=1, memory="1GB", spill=spill)
+    for rows, files in ((2, set()), (3, {"kept_2"})):
+        monkeypatch.setattr(module, "_LARGE_ROWS", 2)
+        engine = database.engine()
+        engine.add_file("rows", tmp_path / "rows.parquet", content.schema, rows)
+        engine.add("more", content)
+        assert engine.keep("kept", "select one, get(array(one), 0) as same from rows", {})
+        engine.define("joined", "select same from kept join more using (one)", {})
+        assert sorted(reported(engine, "select same from joined")) == [(1,), (2,)]
+        assert {file.stem for file in spill.iterdir()} == files
+
+
+def test_many_rows_are_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    # DuckDB's `preserve_insertion_order = false` loses it, of several threads.
+    engine = Database(threads=2, memory="1GB", spill=tmp_path).engine()
+    places = list(range(200_000))
+    engine.add("rows", pa.table({"place": places, "key": [-one for one in places]}))
+    found = engine.rows("select place from rows order by key", numbers={})["place"].to_pylist()
+    assert found == places[::-1]

@@ -16,6 +16,7 @@ import pytest
 from pyspark import SparkContext, TaskContext
 
 from analysis import tasks
+from analysis.runs import load
 from analysis.tasks import Due, File, Piece, Share, judge_here, judge_in_tasks
 from contract.errors import AnalysisError
 from contract.run_folder import PLAN_FILE, STORE_FOLDER, RunFolder
@@ -104,6 +105,21 @@ def test_a_share_is_a_part_of_the_machine() -> None:
     all_threads, all_memory = Share(at_once=1).of_this_machine()
     assert (threads, all_threads) == (1, cores)
     assert 0 < memory < all_memory < tasks.memory_here()
+
+
+def test_free_memory_is_that_of_the_tightest_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own").write_text("4:memory:/other\n0::/pod/task\n")
+    monkeypatch.setattr(load, "_GROUPS", tmp_path)
+    monkeypatch.setattr(load, "_OWN_GROUP", tmp_path / "own")
+    for group, limit in (("pod/task", "max"), ("pod", "9000"), (".", "20000")):
+        folder = tmp_path / group
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "memory.max").write_text(f"{limit}\n")
+        (folder / "memory.current").write_text("5000\n")
+        (folder / "memory.stat").write_text("anon 4000\ninactive_file 1000\nactive_file 1\n")
+    assert tasks.memory_here() == 5000
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from analysis.report.run_facts import RunFacts
 from analysis.report.templating import environment
 from analysis.report.timeline.lanes import Lane
-from analysis.report.timeline.source import Source
+from analysis.report.timeline.source import SUBJECTS_MAX, Source
 from analysis.report.timeline.subjects import (
     lanes_of_group,
     lanes_of_partition,
@@ -28,8 +28,6 @@ _T = TypeVar("_T")
 _PROVED = "select * from faults where proved_micros is not null order by proved_micros"
 POINTS_MAX = 20_000
 """Of all lanes together, shown or not."""
-SUBJECTS_MAX = 60
-"""Of the partitions, and of the groups, that have lanes."""
 _POINTS_OF_SUBJECTS = 8_000
 _POINTS_OF_SUBJECT_MAX = 800
 _SHOWN_PARTITIONS, _SHOWN_GROUPS = 4, 4

@@ -12,11 +12,18 @@ import pyarrow.parquet as pq
 
 from analysis.report.run_facts import RunFacts
 from analysis.report.stories import anchor
+from analysis.statements.cases import literal
 from analysis.statements.trace import Row
 from contract.findings import FINDINGS_FILE
 from contract.regular_files import open_regular
 from contract.verdicts import Finding, FindingVerdict, Verdict
 
+SUBJECTS_MAX = 60
+"""Of the partitions, and of the groups, that have lanes."""
+READ = """
+select distinct group, topic, partition from deliveries
+union
+select distinct group, topic, partition from committed_offsets"""
 _WEIGHT = {FindingVerdict.VIOLATION: 10_000, FindingVerdict.UNDECIDED: 100}
 
 
@@ -141,6 +148,19 @@ class Source:
     def groups(self) -> list[str]:
         """Those of the plan and of findings; those of grave findings first."""
         return _by_weight((group.group for group in self.plan.groups), self._groups_found)
+
+    @cached_property
+    def lines(self) -> str:
+        """A statement: the points of lines, of the topics of all that may have lanes.
+
+        With their names in it, it reads the rows of these topics only.
+        """
+        groups = set(self.groups[:SUBJECTS_MAX])
+        topics = {one.topic for one in self.partitions[:SUBJECTS_MAX]}
+        topics |= {row["topic"] for row in self.rows(READ) if row["group"] in groups}
+        named = ", ".join(map(literal, sorted(topics)))
+        shown = f"select * from drawn_lines where topic in ({named})"  # noqa: S608 - SQL's texts
+        return f"{shown} order by at_micros, offset"
 
     @property
     def partitions_found(self) -> int:

@@ -18,7 +18,7 @@ from analysis.report.timeline.lanes import (
     Lane,
     Point,
 )
-from analysis.report.timeline.source import Numbered, Partition, Source
+from analysis.report.timeline.source import READ, Numbered, Partition, Source
 from analysis.statements.trace import Row
 from contract.faults import target_of
 from contract.outcomes import Outcome
@@ -356,7 +356,6 @@ def lanes_of_partition(source: Source, where: Partition, points_max: int) -> Ite
 
 _STATES = "select * from leadership_states order by metadata_offset"
 _TRUNCATIONS = "select * from truncations order by at_micros"
-_LINES = "select * from drawn_lines order by at_micros, offset"
 
 
 def _replicas(source: Source, where: Partition, bars_max: int) -> Lane:
@@ -444,7 +443,7 @@ def _offsets(source: Source, where: Partition, points_max: int) -> Lane:
 def _lines(source: Source, where: Partition, group: str | None = None) -> dict[str, list[Row]]:
     """The points of lines of a partition, or of a group there, by the names of the lines."""
     found: dict[str, list[Row]] = {}
-    for row in source.of(_LINES, topic=where.topic, partition=where.number, group=group):
+    for row in source.of(source.lines, topic=where.topic, partition=where.number, group=group):
         found.setdefault(row["line"], []).append(row)
     return found
 
@@ -482,10 +481,6 @@ _POSITIONS_MAX = 2
 _MEMBERS_MAX = 8
 _SYMBOLS_MAX = 24
 _NAMES_MAX = 12
-_READ = """
-select distinct group, topic, partition from deliveries
-union
-select distinct group, topic, partition from committed_offsets"""
 _COMMITS = "select * from drawn_commits order by at_micros, offset"
 _RESETS = "select * from logged_resets order by at_micros"
 _FAILURES = "select * from failures_of_members order by at_micros"
@@ -512,7 +507,7 @@ def lanes_of_group(source: Source, group: str, points_max: int) -> Iterator[Lane
 def _partitions(source: Source, group: str) -> list[Partition]:
     """The partitions that the group read or committed; those of findings first."""
     found = {Partition.of(one.finding) for one in source.findings if one.finding.group == group}
-    used = [Partition(row["topic"], row["partition"]) for row in source.of(_READ, group=group)]
+    used = [Partition(row["topic"], row["partition"]) for row in source.of(READ, group=group)]
     return sorted(used, key=lambda where: (where not in found, where))
 
 
