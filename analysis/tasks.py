@@ -4,6 +4,7 @@ See docs/decisions/0035.
 """
 
 import os
+import re
 import resource
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -21,6 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.engine import jvm
+from analysis.engine.executors import Watch
 from analysis.engine.scratch import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended
 from analysis.judging import forget_report, judge_folder, withdrawn
@@ -49,6 +51,11 @@ _LOOK_SECONDS = 0.3
 _PARALLELISM = "spark.sql.leafNodeDefaultParallelism"
 _PACKAGES = ("analysis", "contract", "duckdb", "fencepost", "msgspec", "pyarrow", "sqlglot")
 """Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
+
+_NO_INTERPRETER = re.compile(
+    r'Cannot run program "([^"]+)"[^:\n]*: (?:error=\d+, |Exec failed, error: \d+ )?\(?([^\n)]+)'
+)
+"""What a JVM says of a program that it can't start, and why."""
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -120,6 +127,7 @@ def judge_in_tasks(
     *,
     at_once: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
+    on_wait: Callable[[str], None] = lambda _: None,
 ) -> list[Judged]:
     """Judge runs, each in a task; what ends one of them leaves the others their verdicts.
 
@@ -128,9 +136,10 @@ def judge_in_tasks(
         runs: at a path that executors have too, or at a URI.
         at_once: of `Share`.
         on_progress: called with the number of runs that are done.
+        on_wait: called with what all tasks wait for.
 
     Raises:
-        AnalysisError: the executors can't judge any run.
+        AnalysisError: the executors can't judge any run, or none can start.
     """
     # Not as rows: a path may be no text in UTF-8.
     places = [(str(run.folder.path.absolute()), run.why) for run in runs]
@@ -139,7 +148,7 @@ def judge_in_tasks(
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(rows.toArrow)
         try:
-            _await(spark, asked, on_progress)
+            _await(spark, asked, on_progress, on_wait)
         except BaseException:
             _cancel(spark, asked)
             raise
@@ -293,17 +302,27 @@ def _worker_ended() -> _Error:
 
 
 def _await(
-    spark: SparkSession, job: "Future[pa.Table]", on_progress: Callable[[int], None]
+    spark: SparkSession,
+    job: "Future[pa.Table]",
+    on_progress: Callable[[int], None],
+    on_wait: Callable[[str], None],
 ) -> None:
-    """Wait for the end of the only job of a session."""
+    """Wait for the end of the only job of a session.
+
+    Raises:
+        AnalysisError: no worker can have an executor.
+    """
     tracker, reported = spark.sparkContext.statusTracker(), 0
+    watch = Watch(spark.sparkContext, on_wait)
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            done = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+            infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            stages = [stage for stage in infos if stage is not None]
+            done = sum(stage.numCompletedTasks for stage in stages)
             if done > reported:
                 on_progress(done)
                 reported = done
+            watch.look(sum(stage.numActiveTasks for stage in stages) if stages else None)
 
 
 def _cancel(spark: SparkSession, job: "Future[pa.Table]") -> None:
@@ -354,4 +373,11 @@ def _reason(error: BaseException) -> str:
                 f"Spark's executors have no Python package {package}. Give them Fencepost: install "
                 "it there, or send a packed environment (docs/clusters.md)"
             )
+    if interpreter := _NO_INTERPRETER.search(text):
+        path, why = interpreter.groups()
+        return (
+            f"Spark's executors have no Python interpreter {path} ({why}). Install one with "
+            "Fencepost there, name theirs with --conf spark.pyspark.python=..., or send a packed "
+            "environment (docs/clusters.md)"
+        )
     return f"Spark could not run the tasks that judge: {jvm.reason(error)}"

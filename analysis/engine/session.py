@@ -23,7 +23,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OF_SQL, OPTIONS_OF_JVMS, PYTHON
 from contract.errors import AnalysisError
 from contract.locks import HeldFolder, remove_unheld, unheld
-from contract.spark import require_spark_home
+from contract.spark import require_master, require_spark_home
 from contract.verdicts import Engine
 
 LOCAL = "local[*,3]"
@@ -57,10 +57,11 @@ def open_session(
             options of JVMs are added.
 
     Raises:
-        PrerequisiteError: SPARK_HOME names no Spark.
+        PrerequisiteError: SPARK_HOME names no Spark, or nothing listens where the master is to be.
         AnalysisError: Spark does not start with that.
     """
     require_spark_home()
+    require_master(master)
     temporary = folder_of_temporary_files()
     builder = (
         SparkSession.builder.appName("fencepost")
