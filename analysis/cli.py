@@ -357,6 +357,7 @@ def _judge_in_tasks(
         due,
         at_once=at_once,
         on_progress=lambda done: phases.phase(f"judged {done} of {what}"),
+        on_wait=phases.phase,
     )
     return {one.folder: one for one in reported}
 

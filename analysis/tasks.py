@@ -4,6 +4,7 @@ See docs/decisions/0035.
 """
 
 import os
+import re
 import resource
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -20,6 +21,7 @@ from pyspark import RDD, SparkContext, TaskContext
 from pyspark.errors import PySparkException
 
 from analysis.engine import jvm
+from analysis.engine.executors import Watch
 from analysis.engine.hadoop import LITERAL
 from analysis.engine.session import is_jvm_alive, jvm_ended, sql_session
 from analysis.judging import forget_report, judge_folder, withdrawn
@@ -45,6 +47,11 @@ _COPIES = "fencepost-run-"
 _LOOK_SECONDS = 0.3
 _PACKAGES = ("analysis", "contract", "duckdb", "fencepost", "msgspec", "pyarrow", "sqlglot")
 """Of the packages that a task imports, those whose absence says that it lacks Fencepost."""
+
+_NO_INTERPRETER = re.compile(
+    r'Cannot run program "([^"]+)"[^:\n]*: (?:error=\d+, |Exec failed, error: \d+ )?\(?([^\n)]+)'
+)
+"""What a JVM says of a program that it can't start, and why."""
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -130,6 +137,7 @@ def judge_in_tasks(
     *,
     at_once: int = 0,
     on_progress: Callable[[int], None] = lambda _: None,
+    on_wait: Callable[[str], None] = lambda _: None,
 ) -> list[Judged]:
     """Judge runs, each in a task; what ends one of them leaves the others their verdicts.
 
@@ -138,9 +146,10 @@ def judge_in_tasks(
         runs: at a path that executors have too, or at a URI.
         at_once: of `Share`.
         on_progress: called with the number of runs that are done.
+        on_wait: called with what all tasks wait for.
 
     Raises:
-        AnalysisError: the executors can't judge any run.
+        AnalysisError: the executors can't judge any run, or none can start.
     """
     # Not as rows: a path may be no text in UTF-8.
     places = [str(run.folder.path.absolute()) for run in runs]
@@ -148,7 +157,7 @@ def judge_in_tasks(
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(judged.collect)
         try:
-            _await(spark, asked, on_progress)
+            _await(spark, asked, on_progress, on_wait)
         except BaseException:
             _cancel(spark, asked)
             raise
@@ -245,8 +254,8 @@ def rows_of(folder: RunFolder) -> int:
 
 def _too_large(rows: int) -> str:
     return (
-        f"its tables have {rows:,} rows, more than the {ROWS_OF_A_TASK:,} that a task judges: run the "
-        "scenario for a shorter time, or with fewer records (docs/limits.md)"
+        f"its tables have {rows:,} rows, more than the {ROWS_OF_A_TASK:,} that a task judges: run "
+        "the scenario for a shorter time, or with fewer records (docs/limits.md)"
     )
 
 
@@ -285,17 +294,27 @@ def _worker_ended() -> _Error:
 
 
 def _await(
-    spark: SparkContext, job: "Future[list[Piece]]", on_progress: Callable[[int], None]
+    spark: SparkContext,
+    job: "Future[list[Piece]]",
+    on_progress: Callable[[int], None],
+    on_wait: Callable[[str], None],
 ) -> None:
-    """Wait for the end of the only job."""
+    """Wait for the end of the only job.
+
+    Raises:
+        AnalysisError: no worker can have an executor.
+    """
     tracker, reported = spark.statusTracker(), 0
+    watch = Watch(spark, on_wait)
     while not wait([job], timeout=_LOOK_SECONDS).done:
         with suppress(Py4JError, OSError):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            done = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+            infos = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            stages = [stage for stage in infos if stage is not None]
+            done = sum(stage.numCompletedTasks for stage in stages)
             if done > reported:
                 on_progress(done)
                 reported = done
+            watch.look(sum(stage.numActiveTasks for stage in stages) if stages else None)
 
 
 def _cancel(spark: SparkContext, job: "Future[list[Piece]]") -> None:
@@ -348,4 +367,11 @@ def _reason(error: BaseException) -> str:
                 f"Spark's executors have no Python package {package}. Give them Fencepost: install "
                 "it there, or send a packed environment (docs/clusters.md)"
             )
+    if interpreter := _NO_INTERPRETER.search(text):
+        path, why = interpreter.groups()
+        return (
+            f"Spark's executors have no Python interpreter {path} ({why}). Install one with "
+            "Fencepost there, name theirs with --conf spark.pyspark.python=..., or send a packed "
+            "environment (docs/clusters.md)"
+        )
     return f"Spark could not run the tasks that judge: {jvm.reason(error)}"

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,8 @@ _MASTER = re.compile(
     r"|yarn|k8s://\S+"
 )
 _LOCAL = "local"
+_STANDALONE = "spark://"
+_CONNECT_SECONDS = 15
 _SIZE = re.compile(r"[1-9][0-9]{0,11}([kmgtp]b?|b)?", re.IGNORECASE)
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _FORMS = (
@@ -49,6 +52,30 @@ def require_options(master: str | None, settings: Iterable[str]) -> None:
             is_meant = keys.fullmatch(key.strip()) is not None
             if is_meant and not form.fullmatch(value.strip()):
                 raise UsageError(f"--conf {setting}: expected {words}")
+
+
+def require_master(master: str | None) -> None:
+    """Check that something listens where standalone masters are to be; Spark waits for a minute.
+
+    Raises:
+        PrerequisiteError: nothing does.
+    """
+    if master is None or not master.startswith(_STANDALONE):
+        return
+    addresses = master.removeprefix(_STANDALONE).split(",")
+    problems = []
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), _CONNECT_SECONDS / len(addresses)).close()
+        except (OSError, OverflowError, UnicodeError) as error:
+            problems.append(f"{address} ({getattr(error, 'strerror', None) or error})")
+        else:
+            return
+    raise PrerequisiteError(
+        f"No Spark master listens at {' or '.join(problems)}: start it, or give --master the URL "
+        "that it logs when it starts"
+    )
 
 
 def require_spark_home() -> None:

@@ -24,7 +24,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
 from contract.locks import HeldFolder, remove_unheld, unheld
-from contract.spark import require_spark_home
+from contract.spark import require_master, require_spark_home
 
 LOCAL = "local[*,3]"
 """Every core of this machine; a task may fail twice (`analysis.tasks`)."""
@@ -57,10 +57,11 @@ def open_spark(
             options of JVMs are added.
 
     Raises:
-        PrerequisiteError: SPARK_HOME names no Spark.
+        PrerequisiteError: SPARK_HOME names no Spark, or nothing listens where the master is to be.
         AnalysisError: Spark does not start with that.
     """
     require_spark_home()
+    require_master(master)
     temporary = folder_of_temporary_files()
     python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
     os.environ[_PYTHON] = python if master else sys.executable

@@ -1,0 +1,150 @@
+"""Why tasks wait: what an executor asks for, and what the workers of a standalone master have.
+
+Spark lets a job wait for ever where no worker can have its executor, as where all workers are busy.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+
+from analysis.engine import jvm
+from contract.errors import AnalysisError
+from contract.spark import is_local
+
+_WAIT_SECONDS = 8
+"""An executor on a free worker starts within a few seconds."""
+_LESS = "Give less: --conf spark.executor.memory=..., spark.executor.cores, spark.task.cpus"
+_MOST_KINDS = 5
+
+
+@dataclass(frozen=True)
+class Size:
+    """The cores and the memory of a worker, or of an executor."""
+
+    cores: int
+    mebibytes: int
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"{self.cores} core{'s'[: self.cores != 1]} and {self.mebibytes:,} MiB"
+
+    def holds(self, other: "Size") -> bool:
+        """Whether the other fits into this."""
+        return self.cores >= other.cores and self.mebibytes >= other.mebibytes
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """What a standalone master says.
+
+    Attributes:
+        executor: what each executor of this application needs.
+        workers: those that are alive: what each has, and what of it is free.
+    """
+
+    executor: Size
+    workers: tuple[tuple[Size, Size], ...]
+
+    def problem(self) -> str | None:
+        """Why no worker can ever have an executor; None if one can, though it may be busy."""
+        if not self.workers:
+            return "the master has no worker. Start one (docs/clusters.md)"
+        if any(size.holds(self.executor) for size, _ in self.workers):
+            return None
+        have = _listed(size for size, _ in self.workers)
+        return f"an executor needs {self.executor}, and the workers have {have}. {_LESS}"
+
+    def state(self) -> str:
+        """What an executor needs, and what is free."""
+        free = _listed(free for _, free in self.workers)
+        return f"it needs {self.executor}, and the workers have {free} free"
+
+
+def _listed(sizes: Iterable[Size]) -> str:
+    """The kinds of sizes, the largest first."""
+    kinds = sorted(Counter(sizes).items(), key=lambda kind: (-kind[0].mebibytes, -kind[0].cores))
+    words = [f"{size}{f' ({number} workers)' if number > 1 else ''}" for size, number in kinds]
+    more = [] if len(words) <= _MOST_KINDS else [f"{len(words) - _MOST_KINDS} kinds more"]
+    return ", or ".join([*words[:_MOST_KINDS], *more])
+
+
+class Watch:
+    """Watches a job whose tasks may wait for executors."""
+
+    def __init__(
+        self,
+        spark: SparkContext,
+        on_wait: Callable[[str], None],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        """Watch the jobs of a session.
+
+        Args:
+            spark: the session's.
+            on_wait: called once with what tasks wait for, if they wait for long.
+            clock: in seconds.
+        """
+        self._spark, self._on_wait, self._clock = spark, on_wait, clock
+        self._is_local = is_local(spark.master)
+        self._since: float | None = None
+        self._is_told = False
+
+    def look(self, running: int | None) -> None:
+        """Look at what a job waits for.
+
+        Args:
+            running: its tasks that run; None if no stage of it has begun.
+
+        Raises:
+            AnalysisError: no worker can have an executor.
+        """
+        if running != 0 or self._is_local:
+            self._since = None
+            return
+        now = self._clock()
+        self._since = now if self._since is None else self._since
+        if now - self._since < _WAIT_SECONDS:
+            return
+        self._since = now
+        master = self._spark.master
+        found = standalone(self._spark)
+        problem = found and found.problem()
+        if problem:
+            raise AnalysisError(f"No executor can start on {master}: {problem}")
+        if not self._is_told:
+            self._is_told = True
+            state = f": {found.state()}" if found else ""
+            self._on_wait(f"waiting for an executor of {master}{state}")
+
+
+def standalone(spark: SparkContext) -> Standalone | None:
+    """What the master of a session says; None if it is no standalone master, or does not answer."""
+    for master in jvm.masters(spark.master or ""):
+        # The last two: another version of Spark may have no such message.
+        with suppress(Py4JError, OSError, AttributeError, TypeError):
+            said = jvm.state_of_master(master)
+            if said.status().toString() == "ALIVE":
+                return _of(spark, said)
+    return None
+
+
+def _of(spark: SparkContext, said: Any) -> Standalone | None:
+    own = next((app for app in said.activeApps() if app.id() == spark.applicationId), None)
+    if own is None:
+        return None
+    cores = own.desc().coresPerExecutor()
+    of_executor = int(str(cores.get())) if cores.isDefined() else 1
+    of_task = int(spark.getConf().get("spark.task.cpus", "1"))
+    executor = Size(max(of_executor, of_task), own.desc().memoryPerExecutorMB())
+    workers = [
+        (Size(one.cores(), one.memory()), Size(one.coresFree(), one.memoryFree()))
+        for one in said.workers()
+        if one.isAlive()
+    ]
+    return Standalone(executor, tuple(workers))
