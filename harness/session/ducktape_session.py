@@ -30,7 +30,7 @@ from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
 from contract.builds import Build
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
-from contract.locks import alone_in, take
+from contract.locks import alone_by, alone_in
 from contract.nearest import nearest
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
@@ -297,12 +297,11 @@ def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
     """
     results.mkdir(parents=True, exist_ok=True)
     day = time.strftime("%Y-%m-%d")
-    with (root.parent / _LOCK).open("w") as lock:
-        take(
-            lock.fileno(),
-            what=f"the names of other sessions in {results}",
-            timeout_seconds=_LOCK_SECONDS,
-        )
+    with alone_by(
+        root.parent / _LOCK,
+        what=f"the names of other sessions in {results}",
+        timeout_seconds=_LOCK_SECONDS,
+    ):
         reserved = [Path(file.read_text()) for file in root.parent.glob(f"*/{_RESERVED}")]
         there = [*results.iterdir(), *(path for path in reserved if path.parent == results)]
         matches = [re.fullmatch(rf"{day}--([0-9]{{3,9}})", path.name) for path in there]
