@@ -1,6 +1,5 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
-import ast
 import json
 import re
 import shlex
@@ -42,7 +41,7 @@ from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
 from harness.session.hang import HangWatch, stacks_of_session
 from harness.session.loading import load
-from harness.story.mistakes import Story, require_no_mistake
+from harness.story.mistakes import mistakes, require_no_mistake
 from harness.story.phases import PREFIX
 from harness.story.scenario import Scenario
 from harness.story.soundness import require_declared
@@ -409,8 +408,7 @@ def _imported(file: Path) -> ModuleType:
         if not reached:
             raise UsageError(f"{file} does not import: {_in_words(error)}") from error
         line, named = reached[-1]
-        story = Story(ast.parse(file.read_bytes()), named)
-        for at, problem in () if isinstance(error, ImportError) else story.mistakes():
+        for at, problem in () if isinstance(error, ImportError) else mistakes(file, named):
             raise UsageError(f"{file}:{at}: {problem}") from error
         raise UsageError(f"{file}:{line} does not import: {_in_words(error)}") from error
 
