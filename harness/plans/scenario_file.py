@@ -173,8 +173,8 @@ class _Writer:
         else:
             yield "    expects: tuple[Expectation, ...] = ()"
         yield "    answer = ("
-        yield '        "Of {sends.records outcome=ok:acknowledged record}, "'
-        yield '        "{lost_record.records verdict=violation} were lost."'
+        yield "        \"Of {{ sends.records(outcome='ok') | noun('acknowledged record') }}, \""
+        yield "        \"{{ lost_record.records(verdict='violation') }} were lost.\""
         yield "    )"
 
     def _story(self) -> Iterator[str]:

@@ -38,7 +38,7 @@ class PlantedScenario(Scenario):
         for client in (*INSTALLED, "kafka-python@3.0.5", "kafka-python@3.0.8")
     )
     must_judge = (Check.HISTORY_COMPLETE,)
-    answer = "{lost_record.records} records were lost."
+    answer = "{{ lost_record.records }} records were lost."
 
     @matrix(plan=[""])
     def test_planted(self, plan: str) -> None:
