@@ -170,7 +170,7 @@ def parts(text: str) -> Iterator[str | Figure]:
         rendered = environment.from_string(text).render()
     except TemplateError as error:
         raise UsageError(f"{error.message or type(error).__name__}") from error
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, SyntaxError, RecursionError) as error:
         raise UsageError(f"a figure is not written as in contract/answers.py: {error}") from error
     for at, piece in enumerate(rendered.split(_MARK)):
         if at % 2:

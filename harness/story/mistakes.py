@@ -121,7 +121,8 @@ def errors_of(files: Iterable[Path]) -> list[Error]:
     command += ["--summary=none", "--check-unannotated-defs=true", "--skip-interpreter-query"]
     command += [f"--python-version={sys.version_info.major}.{sys.version_info.minor}"]
     command += [f"--site-package-path={sysconfig.get_path('purelib')}"]
-    command += [f"--search-path={one}" for one in {PACKAGES, *(file.parent for file in paths)}]
+    folders = dict.fromkeys([PACKAGES, *(file.parent for file in paths)])
+    command += [f"--search-path={folder}" for folder in folders]
     command += map(str, paths)
     ended = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     try:

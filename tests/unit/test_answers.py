@@ -299,6 +299,8 @@ def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text
         ("{{ 'x' * 9999999999 }}", "no Mul"),
         ("{{ sends.__class__ }}", "Undefined is no figure"),
         ("{{ range(9) }}", "range is neither"),
+        ("{{ " + "(" * 999 + "sends.rows" + ")" * 999 + " }}", "not written as"),
+        ("{{ sends.rows" + " + sends.rows" * 9999 + " }}", "not written as"),
     ],
 )
 def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
