@@ -62,7 +62,7 @@ COUNTED = {"groups": ("group",), "partitions": ("topic", "partition")}
 _YES, _NO = "Yes", "No"
 _NEGATED = re.compile(r"\b(without|no|not|never|none)\b", re.IGNORECASE)
 _OPEN = re.compile(r"(What|Where|Which|Who|Whose|Why|How)\b")
-"""How a question begins that nobody answers with Yes or No."""
+"""How a question begins to which neither Yes nor No is an answer."""
 _ALLOWED = (
     nodes.Template,
     nodes.Output,
@@ -171,7 +171,7 @@ def parts(text: str) -> Iterator[str | Figure]:
     except TemplateError as error:
         raise UsageError(f"{error.message or type(error).__name__}") from error
     except (TypeError, ValueError, AttributeError, SyntaxError, RecursionError) as error:
-        raise UsageError(f"a figure is not written as in contract/answers.py: {error}") from error
+        raise UsageError(f"a figure is not written as in docs/your-scenario.md: {error}") from error
     for at, piece in enumerate(rendered.split(_MARK)):
         if at % 2:
             yield figures[int(piece)]
@@ -270,7 +270,7 @@ def require_asked(answer: str, question: str) -> None:
         form = yes_if_none.__name__ if is_for_none else yes_if_any.__name__
         other = yes_if_any.__name__ if is_for_none else yes_if_none.__name__
         if _OPEN.match(question):
-            raise UsageError(f"{form}: nobody answers {question!r} with Yes or No")
+            raise UsageError(f"{form}: {question!r} asks for more than Yes or No")
         if not re.search(rf"\b{re.escape(figure.asked)}\b", question):
             raise UsageError(
                 f"{form}: the question does not ask {figure.asked!r}: name its own words, and "

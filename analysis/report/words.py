@@ -52,7 +52,7 @@ def upper_bound(count: int, of: int) -> float:
     """
     if not of or count >= of:
         return 1.0
-    from scipy.special import betaincinv  # noqa: PLC0415 - slow to load, and few answers need it
+    from scipy.special import betaincinv  # noqa: PLC0415 - slow to load, and few runs need it
 
     return float(betaincinv(count + 1, of - count, CONFIDENCE))
 

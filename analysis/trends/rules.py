@@ -62,7 +62,7 @@ def _least_tail(seen: Sequence[bool]) -> float:
 
 @cache
 def _tails(of: int, events: int) -> list[list[float]]:
-    """Return the probability of at least so many events, by number of last runs and of events."""
+    """Return the probability of this number of events or more, by number of last runs."""
     from scipy import stats  # noqa: PLC0415 - slow to load, and only nights need it
 
     last, among = np.ogrid[: of + 1, : events + 1]

@@ -241,7 +241,8 @@ class _Story:
             if issubclass(one, enum.Enum)
         ]
         written = ast.parse(self._text(error), mode="eval").body
-        if isinstance(written, ast.Constant) and any(written.value in set(one) for one in enums):
+        values: set[Any] = {value for one in enums for value in one}
+        if isinstance(written, ast.Constant) and written.value in values:
             return None
         in_words = _IN_WORDS.get(wanted, f"of type {wanted}")
         if enums and enums[0].__name__ == wanted:

@@ -317,7 +317,7 @@ def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
         ("yes_if_none(lost_record.rows, asked='survive')", "Is a record lost?", "does not ask"),
         ("yes_if_none(lost_record.rows, asked='lost')", "Is a record lost?", "are swapped"),
         ("yes_if_any(lost_record.rows, asked='without loss')", "Is it without loss?", "swapped"),
-        ("yes_if_any(lost_record.rows, asked='lost')", "What is lost?", "nobody answers"),
+        ("yes_if_any(lost_record.rows, asked='lost')", "What is lost?", "asks for more than Yes"),
     ],
 )
 def test_yes_and_no_are_those_of_the_question(
