@@ -1,38 +1,49 @@
-"""How a scenario's answer is written: a text whose figures are computed from the run.
+"""How a scenario's answer is written: a Jinja template whose figures are computed from the run.
 
-A scenario declares the text, e.g. `{lost_record.records acks=all:record} were lost.`; the plan
-carries it, and the analysis fills in the figures. A figure in braces is one or several counts,
-joined by ` + `, and one of four forms:
+A scenario declares the text, e.g. `{{ lost_record.records(acks="all") | noun("record") }} were
+lost.`; the plan carries it, and the analysis fills in the figures. A figure is a count, or a sum
+of counts:
 
-    {COUNTS}              the number: `7`
-    {COUNTS:record}       with its noun: `7 records`, `1 record`
-    {COUNTS?Yes|No}       the first text if the number is above 0, else the second
-    {COUNTS / COUNTS:case}
-                          a share with its upper bound: `0 of 1,000 cases (at most 0.3 %, ...)`
+    SOURCE.MEASURE    the source is a check: its findings; a table of docs/results.md; or
+                      `resumption`
+    MEASURE           rows, records, groups or partitions; `faults`: how many faults held when one
+                      of the rows came about; `evaluated` of a check: how many cases it judged; else
+                      a column, whose values are listed
+    (COLUMN="A|B", COLUMN=other_than("A"), COLUMN=above(0))
+                      conditions on the rows: columns of the source, of a finding's evidence, or of
+                      a row's group: client, reset, commit_epoch and the group's labels
+    (during="PHASE|VERB")
+                      within the phases of this description or stage, or while a fault of this verb
+                      held: from its injection to its heal
 
-A count is `SOURCE.MEASURE` and any number of conditions on the rows of the source:
+and is shown in one of five forms:
 
-    SOURCE    a check: its findings; a table of docs/results.md; or `resumption`
-    MEASURE   rows, records, groups or partitions; `faults`: how many faults held when one of the
-              rows came about; `evaluated` of a check: how many cases it judged; else a column,
-              whose values are listed
-    COLUMN=A|B, COLUMN!=A, COLUMN>0
-              of the source, of a finding's evidence, or of a row's group: client, reset,
-              commit_epoch and the group's labels
-    during="PHASE|VERB"
-              within the phases of this description or stage, or while a fault of this verb held:
-              from its injection to its heal
+    {{ FIGURE }}                        the number: `7`
+    {{ FIGURE | noun("record") }}       with its noun: `7 records`, `1 record`
+    {{ (FIGURE / FIGURE) | noun("case") }}
+                                        a share with its upper bound: `0 of 1,000 cases (at most
+                                        0.3 %, ...)`
+    {{ FIGURE | whether("Some", "None") }}
+                                        the first text if the number is above 0, else the second
+    {{ yes_if_any(FIGURE, asked="lost") }}, {{ yes_if_none(FIGURE, asked="without loss") }}
+                                        Yes or No. `asked` are words of the question: those that say
+                                        what happened, or that it did not
 
-Findings count unless they are undecided; `verdict=` chooses others.
+Findings count unless they are undecided; `verdict=` chooses others. Nothing else of Jinja is
+allowed, since a plan may come from elsewhere: an answer neither loops nor decides.
 """
 
 import re
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jinja2 import StrictUndefined, TemplateError, nodes
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contract.checks import Check
 from contract.errors import UsageError
+from contract.nearest import nearest
 from contract.tables import TABLES
 
 RESUMPTION = "resumption"
@@ -48,10 +59,24 @@ COUNTING = ("rows", "records", "groups", "partitions", FAULTS, EVALUATED)
 COUNTED = {"groups": ("group",), "partitions": ("topic", "partition")}
 """The columns whose different values a measure counts."""
 
-_FIGURE = re.compile(r"\{([^{}]*)\}")
-_NOUN = re.compile(r"(.*):([a-z][a-z ]*)", re.DOTALL)
-_SOURCE = re.compile(r"([a-z_]+)\.([a-z_]+)")
-_CONDITION = re.compile(r"([a-z_]+)(=|!=|>)(.*)", re.DOTALL)
+_YES, _NO = "Yes", "No"
+_NEGATED = re.compile(r"\b(without|no|not|never|none)\b", re.IGNORECASE)
+_OPEN = re.compile(r"(What|Where|Which|Who|Whose|Why|How)\b")
+"""How a question begins to which neither Yes nor No is an answer."""
+_ALLOWED = (
+    nodes.Template,
+    nodes.Output,
+    nodes.TemplateData,
+    nodes.Name,
+    nodes.Getattr,
+    nodes.Call,
+    nodes.Keyword,
+    nodes.Const,
+    nodes.Add,
+    nodes.Div,
+    nodes.Filter,
+)
+_MARK = "\0"
 
 
 @dataclass(frozen=True)
@@ -81,12 +106,47 @@ class Figure:
         noun: in the singular; empty without one.
         choice: the texts for a number above 0 and for 0; None if the number itself is shown.
         of: the counts of all cases, of which `counts` are some; empty if it is no share.
+        asked: the words of the question to which the choice says Yes; empty if it does not.
     """
 
     counts: tuple[Count, ...]
     noun: str = ""
     choice: tuple[str, str] | None = None
     of: tuple[Count, ...] = ()
+    asked: str = ""
+
+    def __add__(self, other: "Figure") -> "Figure":
+        """Add up both."""
+        return replace(self, counts=(*self.counts, *other.counts))
+
+    def __truediv__(self, other: "Figure") -> "Figure":
+        """These cases of all those."""
+        return replace(self, of=other.counts)
+
+    def __call__(self, **conditions: Any) -> "Figure":
+        """Count only the rows that meet these conditions.
+
+        Raises:
+            UsageError: the measure has none.
+        """
+        (count,) = self.counts
+        if count.measure == EVALUATED:
+            raise UsageError(f"{count.source}: {EVALUATED} is of a check, and has no conditions")
+        met = (_condition(*one) for one in conditions.items())
+        return Figure((replace(count, conditions=(*count.conditions, *met)),))
+
+
+class _Source:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __getattr__(self, measure: str) -> Figure:
+        if measure == EVALUATED and self._name not in set(Check):
+            raise UsageError(f"{self._name}.{measure}: {EVALUATED} is of a check")
+        return Figure((Count(self._name, measure),))
 
 
 def parts(text: str) -> Iterator[str | Figure]:
@@ -95,57 +155,128 @@ def parts(text: str) -> Iterator[str | Figure]:
     Raises:
         UsageError: a figure is not written as above, or its source does not exist.
     """
-    end = 0
-    for match in _FIGURE.finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()]
-        yield _figure(match[1])
-        end = match.end()
-    if end < len(text):
-        yield text[end:]
+    figures: list[Figure] = []
 
+    def shown(value: Any) -> str:
+        if not isinstance(value, Figure):
+            raise UsageError(f"{value!r} is no figure: write SOURCE.MEASURE, such as sends.records")
+        figures.append(value)
+        return f"{_MARK}{len(figures) - 1}{_MARK}"
 
-def _figure(written: str) -> Figure:
-    asked, asks, choice = written.partition("?")
-    with_noun = _NOUN.fullmatch(asked)
-    counted, noun = with_noun.groups() if with_noun else (asked, "")
-    counted, is_share, of = counted.partition(" / ")
-    texts = choice.split("|")
-    if asks and len(texts) != 2:  # noqa: PLR2004 - one for each case
-        raise UsageError(f"{{{written}}}: two texts must follow the `?`, separated by `|`")
-    return Figure(
-        counts=_counts(counted),
-        noun=noun,
-        choice=(texts[0], texts[1]) if asks else None,
-        of=_counts(of) if is_share else (),
-    )
-
-
-def _counts(written: str) -> tuple[Count, ...]:
-    return tuple(_count(one) for one in written.split(" + "))
-
-
-def _count(written: str) -> Count:
+    environment = _environment()
+    environment.finalize = shown
     try:
-        words = shlex.split(written)
-    except ValueError as error:
-        raise UsageError(f"{written}: {error}") from error
-    named = _SOURCE.fullmatch(words[0]) if words else None
-    if named is None:
-        raise UsageError(f"{written or 'a figure'}: write SOURCE.MEASURE, such as sends.records")
-    source, measure = named.groups()
-    if source not in {*Check, *TABLES, RESUMPTION}:
-        raise UsageError(f"{written}: {source} is neither a check nor a table")
-    if measure == EVALUATED and (source not in set(Check) or words[1:]):
-        raise UsageError(f"{written}: {EVALUATED} is of a check, and has no conditions")
-    return Count(source, measure, tuple(_condition(word) for word in words[1:]))
+        _require_allowed(environment.parse(text))
+        rendered = environment.from_string(text).render()
+    except TemplateError as error:
+        raise UsageError(f"{error.message or type(error).__name__}") from error
+    except (TypeError, ValueError, AttributeError, SyntaxError, RecursionError) as error:
+        raise UsageError(f"a figure is not written as in docs/your-scenario.md: {error}") from error
+    for at, piece in enumerate(rendered.split(_MARK)):
+        if at % 2:
+            yield figures[int(piece)]
+        elif piece:
+            yield piece
 
 
-def _condition(written: str) -> Condition:
-    match = _CONDITION.fullmatch(written)
-    if match is None:
-        raise UsageError(f"{written}: write COLUMN=VALUE, COLUMN!=VALUE or COLUMN>NUMBER")
-    column, operator, value = match.groups()
-    if operator == ">" and not value.lstrip("-").isdecimal():
-        raise UsageError(f"{written}: {value!r} is not a whole number")
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, cache_size=0)
+    sources = {str(name): _Source(str(name)) for name in (*Check, *TABLES, RESUMPTION)}
+    functions = (yes_if_any, yes_if_none, above, other_than)
+    environment.globals = {**sources, **{one.__name__: one for one in functions}}
+    environment.filters = {one.__name__: one for one in (noun, whether)}
+    return environment
+
+
+def _require_allowed(template: nodes.Template) -> None:
+    for node in (template, *template.find_all(nodes.Node)):
+        if not isinstance(node, _ALLOWED):
+            raise UsageError(f"an answer has figures only, and no {type(node).__name__}")
+        if isinstance(node, nodes.TemplateData) and {"{", "}", _MARK} & set(node.data):
+            raise UsageError("a figure stands in double braces, such as {{ lost_record.records }}")
+        if isinstance(node, nodes.Getattr) and not isinstance(node.node, nodes.Name):
+            raise UsageError(f"{node.attr}: write SOURCE.MEASURE, such as sends.records")
+    known = _environment().globals
+    for name in template.find_all(nodes.Name):
+        if name.name not in known:
+            meant = nearest(name.name, known)
+            hint = "" if meant is None else f"; the nearest is {meant}"
+            raise UsageError(f"{name.name} is neither a check nor a table{hint}")
+
+
+def noun(figure: Figure, name: str) -> Figure:
+    """With the noun of what is counted, in the singular."""
+    return replace(figure, noun=name)
+
+
+def whether(figure: Figure, some: str, none: str) -> Figure:
+    """One of two texts.
+
+    Raises:
+        UsageError: they are Yes and No, which have their own functions.
+    """
+    if {some, none} & {_YES, _NO}:
+        raise UsageError("Yes and No are written by yes_if_any or yes_if_none")
+    return replace(figure, choice=(some, none))
+
+
+def yes_if_any(figure: Figure, asked: str) -> Figure:
+    """Yes to a question for what the figure counts."""
+    return replace(figure, choice=(_YES, _NO), asked=asked)
+
+
+def yes_if_none(figure: Figure, asked: str) -> Figure:
+    """Yes to a question whether what the figure counts did not happen."""
+    return replace(figure, choice=(_NO, _YES), asked=asked)
+
+
+def above(number: int) -> tuple[str, str]:
+    """A condition: above a whole number.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise UsageError(f"above({number!r}): it is not a whole number")
+    return ">", str(number)
+
+
+def other_than(value: str) -> tuple[str, str]:
+    """A condition: none of these values."""
+    return "!=", _text(value)
+
+
+def _condition(column: str, wanted: Any) -> Condition:
+    operator, value = wanted if isinstance(wanted, tuple) else ("=", _text(wanted))
     return Condition(column, operator, tuple(value.split("|")))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str | int):
+        raise UsageError(f"{value!r} is neither a text nor a number")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def require_asked(answer: str, question: str) -> None:
+    """Refuse an answer whose Yes and No are not those of the question.
+
+    Raises:
+        UsageError: the question has other words, or the Yes and the No are swapped.
+    """
+    pieces = list(parts(answer))
+    texts = " ".join(piece for piece in pieces if isinstance(piece, str))
+    for figure in (one for one in pieces if isinstance(one, Figure) and one.asked):
+        is_for_none = figure.choice == (_NO, _YES)
+        form = yes_if_none.__name__ if is_for_none else yes_if_any.__name__
+        other = yes_if_any.__name__ if is_for_none else yes_if_none.__name__
+        if _OPEN.match(question):
+            raise UsageError(f"{form}: {question!r} asks for more than Yes or No")
+        if not re.search(rf"\b{re.escape(figure.asked)}\b", question):
+            raise UsageError(
+                f"{form}: the question does not ask {figure.asked!r}: name its own words, and "
+                f"count what they are about ({question!r})"
+            )
+        is_negated = _NEGATED.search(figure.asked) is not None
+        is_counted = re.search(rf"\b{re.escape(figure.asked)}\b", texts) is not None
+        if (is_negated and not is_for_none) or (is_counted and is_for_none and not is_negated):
+            raise UsageError(f"{form}: Yes and No to {figure.asked!r} are swapped: {other}")

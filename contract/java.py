@@ -4,7 +4,6 @@ A class data archive holds the classes that a program loaded, parsed and verifie
 it starts with them. It is made once for a program, a class path and a Java.
 """
 
-import fcntl
 import glob
 import hashlib
 import os
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import PrerequisiteError
+from contract.locks import HeldName
 
 CLASS_DATA_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 """Flags of a JVM that is to print nothing about archives, whether it reads or writes one."""
@@ -85,8 +85,7 @@ class ClassData:
             part: Path | None = None
             with suppress(OSError):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                lock = stack.enter_context((self.folder / f"{self.program}.lock").open("w"))
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                stack.enter_context(HeldName(self.folder / f"{self.program}.lock"))
                 (self.folder / f"{self.program}.part").unlink(missing_ok=True)
                 part = self.folder / f"{self.program}.part"
             if part is None:

@@ -1,24 +1,25 @@
 """Folders and names that a process holds by a lock until it ends.
 
 The kernel releases the lock however the process ends. A reused process id or a changed
-clock does not make a dead process look alive.
+clock does not make a dead process look alive. A lock file is no link, and its content stays.
 """
 
-import fcntl
 import os
 import shutil
 import socket
 import stat
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Self
 from uuid import uuid4
 
 import psutil
+from filelock import FileLock, Timeout, lock_descriptor
 
-from contract.errors import PrerequisiteError, WaitTimeoutError
+from contract.errors import PrerequisiteError
 from contract.waiting import wait_until
 
 _ASKED_SECONDS = 0.5
@@ -27,6 +28,7 @@ _WRITER_SECONDS = 3600.0
 _LOCKS = Path("/proc/locks")
 _LOCKED_FILE = 5
 """Of Linux: the locks of all processes; in a line, the process and then the file it holds."""
+_MODE = 0o600
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -48,7 +50,7 @@ class HeldFolder:
             except FileNotFoundError:
                 continue
             # One that has it would remove it, and may be stopped before it does.
-            if _is_taken(descriptor) and self.path.exists():
+            if lock_descriptor(descriptor, blocking=False) and self.path.exists():
                 break
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
@@ -62,19 +64,51 @@ class HeldName:
         BlockingIOError: another process holds it.
     """
 
-    def __init__(self, file: Path) -> None:
-        """Hold it until this object is closed or collected."""
-        with suppress(OSError):
-            os.close(os.open(file, _READ | os.O_CREAT, 0o600))
+    def __init__(self, file: Path, *, content: bytes = b"") -> None:
+        """Hold it until this object is closed or collected; content replaces that of the file."""
+        lock = _file_lock(file, content)
         try:
             # Who asks whether it is held holds it meanwhile.
-            descriptor = wait_until(
-                lambda: _locked(file), what=f"the lock of {file}", timeout_seconds=_ASKED_SECONDS
-            )
-        except WaitTimeoutError:
+            lock.acquire(timeout=_ASKED_SECONDS)
+        except OSError:
             raise BlockingIOError(f"another process holds {file}") from None
-        self.release = weakref.finalize(self, os.close, descriptor)
+        self.release = weakref.finalize(self, lock.release)
         """Release the lock, as the end of this object does."""
+
+    def __enter__(self) -> Self:
+        """Hold it during a block."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Release it."""
+        self.release()
+
+
+@contextmanager
+def alone_by(file: Path, *, what: str, timeout_seconds: float) -> Iterator[None]:
+    """Hold a lock file, which is made if there is none, when no other process does any more.
+
+    Args:
+        file: stays as it is.
+        what: is awaited, in words.
+        timeout_seconds: the limit; a stopped process holds a lock until it goes on or ends.
+
+    Raises:
+        WaitTimeoutError: another process has it for longer; says which.
+        PrerequisiteError: it can't be opened, or is a link.
+    """
+    lock = _file_lock(file)
+    try:
+        _take(lambda: _is_acquired(lock), file, what=what, timeout_seconds=timeout_seconds)
+    except OSError as error:
+        raise PrerequisiteError(
+            f"{file} can't be a lock ({error.strerror}): it has to be a file that this user can "
+            "write into, and no link"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -87,8 +121,9 @@ def alone_in(folder: Path) -> Iterator[None]:
     """
     descriptor = os.open(folder, _READ & ~os.O_NOFOLLOW)
     try:
-        take(
-            descriptor,
+        _take(
+            lambda: lock_descriptor(descriptor, blocking=False),
+            folder,
             what=f"the end of what another process writes into {folder}",
             timeout_seconds=_WRITER_SECONDS,
         )
@@ -97,24 +132,38 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def take(descriptor: int, *, what: str, timeout_seconds: float) -> None:
-    """Take the lock of an open file or folder, when no other process has it any more.
-
-    Args:
-        descriptor: of the file; the lock is released when it is closed.
-        what: is awaited, in words.
-        timeout_seconds: the limit; a stopped process holds a lock until it goes on or ends.
-
-    Raises:
-        WaitTimeoutError: another process has it for longer; says which.
-    """
+def _take(is_taken: Callable[[], bool], path: Path, *, what: str, timeout_seconds: float) -> None:
     wait_until(
-        lambda: _is_taken(descriptor),
+        is_taken,
         what=what,
         timeout_seconds=timeout_seconds,
-        last_seen=lambda: f"{_holder(descriptor)} holds the lock.",
+        last_seen=lambda: f"{_holder(path)} holds the lock.",
         hint="wait for that process, or end it; then start the command again",
     )
+
+
+def _file_lock(file: Path, content: bytes = b"") -> FileLock:
+    """A lock by a file. One that other users could write into, or have linked, gets no content."""
+
+    def write(descriptor: int) -> None:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, content)
+
+    return FileLock(
+        file,
+        mode=_MODE,
+        thread_local=False,
+        fallback_to_soft=False,
+        on_acquired=write if content else None,
+    )
+
+
+def _is_acquired(lock: FileLock) -> bool:
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    return True
 
 
 def hold_first(names: Iterable[str], prefix: str) -> tuple[str, HeldName]:
@@ -196,28 +245,16 @@ def _locked(path: Path) -> int | None:
         descriptor = os.open(path, _READ)
     except OSError:
         return None
-    try:
-        is_taken = _is_taken(descriptor)
-    except OSError:
-        is_taken = False
-    if is_taken:
-        return descriptor
+    with suppress(OSError):
+        if lock_descriptor(descriptor, blocking=False):
+            return descriptor
     os.close(descriptor)
     return None
 
 
-def _is_taken(descriptor: int) -> bool:
-    """Take a lock, unless another process has it."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _holder(descriptor: int) -> str:
-    """The process that has the lock of an open file, where this system reports it."""
-    found = os.fstat(descriptor)
+def _holder(path: Path) -> str:
+    """The process that has the lock of a file or folder, where this system reports it."""
+    found = path.stat()
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     with suppress(OSError, psutil.Error):
         for line in _LOCKS.read_text().splitlines():

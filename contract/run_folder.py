@@ -246,7 +246,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     must_judge: the checks that the question is about. The run is undecided if one of them has no
         case, or if the list is empty. All other checks are judged as well.
-    answer: how the question is answered, with figures in braces (`contract.answers`); empty: by the
+    answer: how the question is answered, a template of figures (`contract.answers`); empty: by the
         verdicts of the checks alone.
     follows: what an application or a cluster learns from it, with such figures; None: nothing.
     """

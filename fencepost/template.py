@@ -41,8 +41,9 @@ class TemplateScenario(Scenario):
     expects: Sequence[Expectation] = ()
     # The first sentence of the report. Its figures are counted in the run.
     answer = (
-        "{lost_record.records?No|Yes}: of {sends.records outcome=ok:acknowledged record}, "
-        "{lost_record.records} were lost."
+        "{{ yes_if_none(lost_record.records, asked='survive') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost."
     )
 
     def test_template(self) -> None:

@@ -17,7 +17,6 @@ from contract.errors import UsageError
 from contract.python import IS_INSTALLED
 
 GLOBALS_KEY = "fencepost"
-WEBHOOK_OPTION = "--webhook"
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = ("fencepost", "ducktape", "pyspark", "jpype1", "pyarrow")
 
@@ -73,15 +72,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def command_line() -> str:
-    """Return the command of this process, without the URL of a webhook, which may be secret."""
-    words = list(sys.argv)
-    for at, word in enumerate(words):
-        option, equals, _ = word.partition("=")
-        if option == WEBHOOK_OPTION and equals:
-            words[at] = f"{WEBHOOK_OPTION}=..."
-        elif at and words[at - 1] == WEBHOOK_OPTION:
-            words[at] = "..."
-    return shlex.join(words)
+    """Return the command of this process."""
+    return shlex.join(sys.argv)
 
 
 def rerun_command(

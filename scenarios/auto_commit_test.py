@@ -99,19 +99,21 @@ class AutoCommitScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{skipped_record.records?Records|None} skipped: {skipped_record.records} in "
-        "{skipped_record.groups:group}, {skipped_record.records verdict=violation} of them by a "
-        "client that promises otherwise; {duplicate_delivery.records:record} delivered again after "
-        "{faults.rows:kill} ({duplicate_delivery.records manner=periodic} with enable.auto.commit, "
-        "{duplicate_delivery.records manner=unawaited} with commitAsync). "
-        "{commit_beyond_processed.rows verdict=undecided:commit} were stored before the poll had "
-        "returned their records."
+        "{{ skipped_record.records | whether('Records', 'None') }} skipped: "
+        "{{ skipped_record.records }} in {{ skipped_record.groups | noun('group') }}, "
+        "{{ skipped_record.records(verdict='violation') }} of them by a client that promises "
+        "otherwise; {{ duplicate_delivery.records | noun('record') }} delivered again after "
+        "{{ faults.rows | noun('kill') }} ({{ duplicate_delivery.records(manner='periodic') }} "
+        "with enable.auto.commit, {{ duplicate_delivery.records(manner='unawaited') }} with "
+        "commitAsync). {{ commit_beyond_processed.rows(verdict='undecided') | noun('commit') }} "
+        "were stored before the poll had returned their records."
     )
     follows = Consequence(
         sentence=(
             "Process what a poll returned before the next one, so that a repetition does no harm: "
-            "{duplicate_delivery.records:record} were delivered again, and "
-            "{skipped_record.records verdict=violation} skipped that Java's client had committed."
+            "{{ duplicate_delivery.records | noun('record') }} were delivered again, and "
+            "{{ skipped_record.records(verdict='violation') }} skipped that Java's client had "
+            "committed."
         ),
         document="Javadoc of KafkaConsumer, Automatic Offset Committing",
     )

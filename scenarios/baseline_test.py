@@ -44,15 +44,17 @@ class BaselineScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records + skipped_record.records + duplicate_delivery.records?Yes|No}: of "
-        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost, "
-        "{skipped_record.records} skipped and {duplicate_delivery.records} delivered twice."
+        "{{ yes_if_any(lost_record.records + skipped_record.records + duplicate_delivery.records, "
+        "asked='lose, repeat or skip') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost, {{ skipped_record.records }} skipped and "
+        "{{ duplicate_delivery.records }} delivered twice."
     )
     follows = Consequence(
         sentence=(
             "Process records so that a repetition does no harm: "
-            "{duplicate_delivery.records:record} came twice in this run without a fault, and "
-            "what Kafka promises by default is at-least-once delivery."
+            "{{ duplicate_delivery.records | noun('record') }} came twice in this run without a "
+            "fault, and what Kafka promises by default is at-least-once delivery."
         ),
         document="Kafka documentation, Design: Message Delivery Semantics",
     )

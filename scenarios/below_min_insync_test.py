@@ -45,23 +45,21 @@ class BelowMinInsyncScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "While one replica was in sync, the leader acknowledged "
-        "{sends.records outcome=ok acks=1 during='the leader alone acknowledges acks=1':record} "
-        "with acks=1 and "
-        "{sends.records outcome=ok acks=all during='the leader alone acknowledges acks=1'} with "
-        "acks=all. Consumers received "
-        "{polls.records during='the leader alone acknowledges acks=1':record} meanwhile, and "
-        "{lost_record.records} of {sends.records outcome=ok} acknowledged records were lost."
+        "While one replica was in sync, the leader acknowledged {{ sends.records(outcome='ok', "
+        "acks=1, during='the leader alone acknowledges acks=1') | noun('record') }} with acks=1 "
+        "and {{ sends.records(outcome='ok', acks='all', during='the leader alone acknowledges "
+        "acks=1') }} with acks=all. Consumers received "
+        "{{ polls.records(during='the leader alone acknowledges acks=1') | noun('record') }} "
+        "meanwhile, and {{ lost_record.records }} of {{ sends.records(outcome='ok') }} "
+        "acknowledged records were lost."
     )
     follows = Consequence(
         sentence=(
             "A write that must survive its leader needs acks=all and a min.insync.replicas above "
-            "1: alone, the leader acknowledged "
-            "{sends.records outcome=ok acks=1 during='the leader alone acknowledges "
-            "acks=1':record} "
-            "with acks=1 and "
-            "{sends.records outcome=ok acks=all during='the leader alone acknowledges acks=1'} "
-            "with acks=all."
+            "1: alone, the leader acknowledged {{ sends.records(outcome='ok', acks=1, during='the "
+            "leader alone acknowledges acks=1') | noun('record') }} with acks=1 and {{ "
+            "sends.records(outcome='ok', acks='all', during='the leader alone acknowledges "
+            "acks=1') }} with acks=all."
         ),
         document="Kafka documentation, topic configuration min.insync.replicas",
     )

@@ -44,15 +44,17 @@ class CanaryScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records verdict=violation?Yes|No}: of "
-        "{sends.records producer=planted outcome=ok:acknowledged record} whose loss was planted, "
-        "the analysis reports {lost_record.records verdict=violation} as lost without permission."
+        "{{ yes_if_any(lost_record.records(verdict='violation'), asked='find a loss') }}: of "
+        "{{ sends.records(producer='planted', outcome='ok') | noun('acknowledged record') }} "
+        "whose loss was planted, the analysis reports "
+        "{{ lost_record.records(verdict='violation') }} as lost without permission."
     )
     follows = Consequence(
         sentence=(
-            "Keep the replicas of a partition where they do not fail together: a committed "
-            "record survives as long as one replica in sync keeps it, and after all of them lost "
-            "their last records, {lost_record.records:acknowledged record} are reported as lost."
+            "Keep the replicas of a partition where they do not fail together: a committed record "
+            "survives as long as one replica in sync keeps it, and after all of them lost their "
+            "last records, {{ lost_record.records | noun('acknowledged record') }} are reported "
+            "as lost."
         ),
         document="Kafka documentation, Design: Replication",
     )

@@ -75,16 +75,17 @@ class ClientVersionsScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{stuck_consumer.groups} of {group_events.groups change=opened:group}, each of another "
-        "release, stopped below the log ends ({stuck_consumer.client}) and read no further within "
-        "45 s."
+        "{{ stuck_consumer.groups }} of "
+        "{{ group_events.groups(change='opened') | noun('group') }}, each of another release, "
+        "stopped below the log ends ({{ stuck_consumer.client }}) and read no further within 45 s."
     )
     follows = Consequence(
         sentence=(
             "Before an application takes another release of its client, let it read through an "
-            "election and a rebalance: of {group_events.groups change=opened:release} "
-            "{stuck_consumer.groups} stood still here, without an exception "
-            "({stuck_consumer.client})."
+            "election and a rebalance: of "
+            "{{ group_events.groups(change='opened') | noun('release') }} "
+            "{{ stuck_consumer.groups }} stood still here, without an exception ("
+            "{{ stuck_consumer.client }})."
         ),
         document="KIP-320, Proposed Changes; KIP-429, Public Interfaces",
     )

@@ -107,24 +107,27 @@ class CommitEpochScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{resumption.groups committed_epoch=1} of {resumption.groups:group} committed their "
-        "record's epoch and resumed at {resumption.resumed_at committed_epoch=1} or raised an "
-        "exception; "
-        "{resumption.groups committed_epoch=1 never_delivered>0} of them skipped records. Of "
-        "{resumption.groups committed_epoch>1:group} that committed a newer epoch, "
-        "{resumption.groups committed_epoch>1 never_delivered>0} skipped records without an error "
-        "({resumption.never_delivered committed_epoch>1 never_delivered>0} each)."
+        "{{ resumption.groups(committed_epoch=1) }} of {{ resumption.groups | noun('group') }} "
+        "committed their record's epoch and resumed at "
+        "{{ resumption.resumed_at(committed_epoch=1) }} or raised an exception; "
+        "{{ resumption.groups(committed_epoch=1, never_delivered=above(0)) }} of them skipped "
+        "records. Of {{ resumption.groups(committed_epoch=above(1)) | noun('group') }} that "
+        "committed a newer epoch, "
+        "{{ resumption.groups(committed_epoch=above(1), never_delivered=above(0)) }} skipped "
+        "records without an error ("
+        "{{ resumption.never_delivered(committed_epoch=above(1), never_delivered=above(0)) }} "
+        "each)."
     )
     follows = Consequence(
         sentence=(
             "With a plain commitSync(), "
-            "{resumption.groups commit_epoch=record never_delivered>0} of "
-            "{resumption.groups commit_epoch=record:group} skipped records; with new "
-            "OffsetAndMetadata(offset), which many applications write, "
-            "{resumption.groups commit_epoch=none never_delivered>0} of "
-            "{resumption.groups commit_epoch=none:group} did "
-            "({resumption.never_delivered commit_epoch=none never_delivered>0} each): an offset "
-            "without a leader epoch cannot be validated."
+            "{{ resumption.groups(commit_epoch='record', never_delivered=above(0)) }} of "
+            "{{ resumption.groups(commit_epoch='record') | noun('group') }} skipped records; with "
+            "new OffsetAndMetadata(offset), which many applications write, "
+            "{{ resumption.groups(commit_epoch='none', never_delivered=above(0)) }} of "
+            "{{ resumption.groups(commit_epoch='none') | noun('group') }} did ("
+            "{{ resumption.never_delivered(commit_epoch='none', never_delivered=above(0)) }} "
+            "each): an offset without a leader epoch cannot be validated."
         ),
         document="KIP-320; Javadoc of OffsetAndMetadata, as of KAFKA-20507",
     )

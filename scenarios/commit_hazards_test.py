@@ -113,18 +113,21 @@ class CommitHazardsScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "Of {resumption.groups:group}, {resumption.groups never_delivered>0} skipped records "
-        "({resumption.never_delivered never_delivered>0}), and {resumption.groups redelivered>0} "
-        "were delivered records again ({resumption.redelivered redelivered>0})."
+        "Of {{ resumption.groups | noun('group') }}, "
+        "{{ resumption.groups(never_delivered=above(0)) }} skipped records ("
+        "{{ resumption.never_delivered(never_delivered=above(0)) }}), and "
+        "{{ resumption.groups(redelivered=above(0)) }} were delivered records again ("
+        "{{ resumption.redelivered(redelivered=above(0)) }})."
     )
     follows = Consequence(
         sentence=(
-            "Of {resumption.groups commit_epoch=record|application:group} that committed the epoch "
-            "of the last record, as commitSync() does, "
-            "{resumption.groups commit_epoch=record|application never_delivered>0} skipped "
-            "records, and of {resumption.groups commit_epoch=none:group} that committed none, "
-            "{resumption.groups commit_epoch=none never_delivered>0} did: a consumer detects a "
-            "truncation by the epoch of the last record."
+            "Of {{ resumption.groups(commit_epoch='record|application') | noun('group') }} that "
+            "committed the epoch of the last record, as commitSync() does, "
+            "{{ resumption.groups(commit_epoch='record|application', never_delivered=above(0)) }} "
+            "skipped records, and of {{ resumption.groups(commit_epoch='none') | noun('group') }} "
+            "that committed none, "
+            "{{ resumption.groups(commit_epoch='none', never_delivered=above(0)) }} did: a "
+            "consumer detects a truncation by the epoch of the last record."
         ),
         document="Javadoc of OffsetAndMetadata.leaderEpoch(); KIP-320",
     )

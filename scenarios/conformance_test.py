@@ -273,14 +273,15 @@ class ConformanceScenario(Scenario):
     groups = tuple(_groups("leader_change", [Reader(client=one) for one in CLIENTS]))
     must_judge = (Check.SKIPPED_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE)
     answer = (
-        "Of {group_events.groups change=opened:group}, {skipped_record.groups} skipped "
-        "{skipped_record.records:record} ({skipped_record.client}) and {stuck_consumer.groups} "
-        "did not reach the log end ({stuck_consumer.client})."
+        "Of {{ group_events.groups(change='opened') | noun('group') }}, "
+        "{{ skipped_record.groups }} skipped {{ skipped_record.records | noun('record') }} ("
+        "{{ skipped_record.client }}) and {{ stuck_consumer.groups }} did not reach the log end ("
+        "{{ stuck_consumer.client }})."
     )
     follows = Consequence(
         sentence=(
             "Whether a group keeps its place depends on its client and its release: "
-            "{skipped_record.groups:group} skipped records here, without an error."
+            "{{ skipped_record.groups | noun('group') }} skipped records here, without an error."
         ),
         document="KIP-320, Proposed Changes",
     )

@@ -42,16 +42,19 @@ class ControllerFailoverScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records + skipped_record.records + unjustified_reset.rows?No|Yes}: of "
-        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost and "
-        "{skipped_record.records} skipped; {reset.rows:reset}, {unjustified_reset.rows} of them "
-        "without a cause. Leader epochs went down {epoch_regressed.rows:time}."
+        "{{ yes_if_none(lost_record.records + skipped_record.records + unjustified_reset.rows, "
+        "asked='without loss or reset') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost and {{ skipped_record.records }} skipped; "
+        "{{ reset.rows | noun('reset') }}, {{ unjustified_reset.rows }} of them without a cause. "
+        "Leader epochs went down {{ epoch_regressed.rows | noun('time') }}."
     )
     follows = Consequence(
         sentence=(
             "Run three controllers, of which a majority has to be alive: in a run in which the "
-            "active one and a leader were killed, {lost_record.records:acknowledged record} were "
-            "lost and {unjustified_reset.rows:position} were reset without a cause."
+            "active one and a leader were killed, "
+            "{{ lost_record.records | noun('acknowledged record') }} were lost and "
+            "{{ unjustified_reset.rows | noun('position') }} were reset without a cause."
         ),
         document="Kafka documentation, Operations: KRaft, Controllers",
     )

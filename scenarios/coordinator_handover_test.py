@@ -81,19 +81,21 @@ class CoordinatorHandoverScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{stale_fetched_commit.rows?No|Yes}: of {wire_calls.groups api=OFFSET_COMMIT:group}, new "
-        "coordinators returned to {stale_fetched_commit.groups kind=unstable} an older commit than "
-        "was acknowledged, or none, without require_stable: to "
-        "{stale_fetched_commit.groups kind=unstable seconds>1} for more than a second, to "
-        "{stale_fetched_commit.groups kind=unstable seconds>5} for more than 5. With "
-        "require_stable, to {stale_fetched_commit.groups kind=stable}."
+        "{{ yes_if_none(stale_fetched_commit.rows, asked='return the commits') }}: of "
+        "{{ wire_calls.groups(api='OFFSET_COMMIT') | noun('group') }}, new coordinators returned "
+        "to {{ stale_fetched_commit.groups(kind='unstable') }} an older commit than was "
+        "acknowledged, or none, without require_stable: to "
+        "{{ stale_fetched_commit.groups(kind='unstable', seconds=above(1)) }} for more than a "
+        "second, to {{ stale_fetched_commit.groups(kind='unstable', seconds=above(5)) }} for more "
+        "than 5. With require_stable, to {{ stale_fetched_commit.groups(kind='stable') }}."
     )
     follows = Consequence(
         sentence=(
             "A program that reads committed offsets without require_stable, as "
             "Admin.listConsumerGroupOffsets does by default, may be sent back by a change of the "
-            "coordinator: it was so with {stale_fetched_commit.groups kind=unstable:group} here, "
-            "and with {stale_fetched_commit.groups kind=stable} of those with require_stable."
+            "coordinator: it was so with "
+            "{{ stale_fetched_commit.groups(kind='unstable') | noun('group') }} here, and with "
+            "{{ stale_fetched_commit.groups(kind='stable') }} of those with require_stable."
         ),
         document="KIP-447; Javadoc of ListConsumerGroupOffsetsOptions.requireStable(boolean)",
     )

@@ -98,18 +98,20 @@ class CoordinatorHuntScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "Of {start_mismatch.evaluated:resumption} after a change of the coordinator, "
-        "{start_mismatch.rows verdict=violation} began elsewhere than committed "
-        "({start_mismatch.client verdict=violation}); {unjustified_reset.rows verdict=violation} "
-        "reset a position in the log. An older commit, or none, was returned to "
-        "{stale_fetched_commit.groups kind=unstable:group} without require_stable, and to "
-        "{stale_fetched_commit.groups kind=stable} with it."
+        "Of {{ start_mismatch.evaluated | noun('resumption') }} after a change of the "
+        "coordinator, {{ start_mismatch.rows(verdict='violation') }} began elsewhere than "
+        "committed ({{ start_mismatch.client(verdict='violation') }}); "
+        "{{ unjustified_reset.rows(verdict='violation') }} reset a position in the log. An older "
+        "commit, or none, was returned to "
+        "{{ stale_fetched_commit.groups(kind='unstable') | noun('group') }} without "
+        "require_stable, and to {{ stale_fetched_commit.groups(kind='stable') }} with it."
     )
     follows = Consequence(
         sentence=(
             "Who reads commits without require_stable may be sent back by a change of the "
-            "coordinator, as {start_mismatch.groups verdict=violation:group} here: read_committed "
-            "in librdkafka and kafka-python, or requireStable(true) with Admin, waits instead."
+            "coordinator, as {{ start_mismatch.groups(verdict='violation') | noun('group') }} "
+            "here: read_committed in librdkafka and kafka-python, or requireStable(true) with "
+            "Admin, waits instead."
         ),
         document="KIP-447; Javadoc of ListConsumerGroupOffsetsOptions.requireStable(boolean)",
     )

@@ -125,21 +125,21 @@ class EpochProtocolScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{wrong_epoch_error.rows + wrong_epoch_end.rows + wrong_diverging_epoch.rows"
-        " + wrong_reported_epoch.rows + malformed_response.rows + wrong_authorization.rows"
-        "?No|Yes}:"
-        " of {wire_calls.rows:response} about a partition,"
-        " {wrong_epoch_error.rows} validated the leader epoch otherwise than KIP-320 says,"
-        " {wrong_epoch_end.rows + wrong_diverging_epoch.rows} had another end than the log,"
-        " {wrong_reported_epoch.rows} another epoch, {malformed_response.rows} were malformed, and"
-        " {wrong_authorization.rows} refused or served the wrong principal."
+        "{{ yes_if_none(wrong_epoch_error.rows + wrong_epoch_end.rows + "
+        "wrong_diverging_epoch.rows + wrong_reported_epoch.rows + malformed_response.rows + "
+        "wrong_authorization.rows, asked='as KIP-320 says') }}: of "
+        "{{ wire_calls.rows | noun('response') }} about a partition, {{ wrong_epoch_error.rows }} "
+        "validated the leader epoch otherwise than KIP-320 says, "
+        "{{ wrong_epoch_end.rows + wrong_diverging_epoch.rows }} had another end than the log, "
+        "{{ wrong_reported_epoch.rows }} another epoch, {{ malformed_response.rows }} were "
+        "malformed, and {{ wrong_authorization.rows }} refused or served the wrong principal."
     )
     follows = Consequence(
         sentence=(
             "A client should send the current leader epoch with Fetch, ListOffsets and "
             "OffsetForLeaderEpoch: a broker compares it only where it is sent, and "
-            "{wrong_epoch_error.rows} of {wire_calls.rows:response} compared it otherwise than "
-            "documented."
+            "{{ wrong_epoch_error.rows }} of {{ wire_calls.rows | noun('response') }} compared it "
+            "otherwise than documented."
         ),
         document="KIP-320, Proposed Changes",
     )

@@ -49,13 +49,16 @@ class ExpiredResetScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{resets.rows cause=out_of_range:reset} of {resets.groups cause=out_of_range:group}; "
-        "{skipped_record.records verdict=violation:record} were skipped though not deleted."
+        "{{ resets.rows(cause='out_of_range') | noun('reset') }} of "
+        "{{ resets.groups(cause='out_of_range') | noun('group') }}; "
+        "{{ skipped_record.records(verdict='violation') | noun('record') }} were skipped though "
+        "not deleted."
     )
     follows = Consequence(
         sentence=(
             "A reset to the log start may lead out of the log again while records are deleted: "
-            "{resets.rows cause=out_of_range:reset} of {resets.groups cause=out_of_range:group}."
+            "{{ resets.rows(cause='out_of_range') | noun('reset') }} of "
+            "{{ resets.groups(cause='out_of_range') | noun('group') }}."
         ),
         document="Kafka documentation, configuration auto.offset.reset",
     )

@@ -85,18 +85,20 @@ class FollowerFetchingScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records + skipped_record.records + reset.rows + stuck_consumer.groups"
-        "?No|Yes}: of {sends.records outcome=ok:acknowledged record}, {lost_record.records} were "
-        "lost, {skipped_record.records} skipped and {duplicate_delivery.records} delivered twice, "
-        "with {reset.rows:reset} and {faults.rows:fault}. {stuck_consumer.groups:group} made no "
-        "progress."
+        "{{ yes_if_none(lost_record.records + skipped_record.records + reset.rows + "
+        "stuck_consumer.groups, asked='continue') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost, {{ skipped_record.records }} skipped and "
+        "{{ duplicate_delivery.records }} delivered twice, with {{ reset.rows | noun('reset') }} "
+        "and {{ faults.rows | noun('fault') }}. {{ stuck_consumer.groups | noun('group') }} made "
+        "no progress."
     )
     follows = Consequence(
         sentence=(
             "With client.rack a consumer reads from a follower that is near, and asks the leader "
             "for one again after metadata.max.age.ms at the latest: in a run in which leader and "
-            "followers failed, there were {reset.rows:reset}, and "
-            "{skipped_record.records:record} were skipped."
+            "followers failed, there were {{ reset.rows | noun('reset') }}, and "
+            "{{ skipped_record.records | noun('record') }} were skipped."
         ),
         document="KIP-392; Kafka documentation, consumer configuration client.rack",
     )

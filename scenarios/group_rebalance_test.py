@@ -65,20 +65,21 @@ class GroupRebalanceScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{skipped_record.records + unjustified_reset.rows + "
-        "start_mismatch.rows verdict=violation + "
-        "commit_regressed.rows verdict=violation + "
-        "lost_commit.rows verdict=violation + "
-        "commit_mismatch.rows verdict=violation?No|Yes}: {skipped_record.records:record} skipped, "
-        "{unjustified_reset.rows:reset} without a cause, "
-        "{commit_from_old_generation.rows verdict=violation:commit} under an old generation. "
-        "{duplicate_delivery.records:record} beyond the last commits were delivered again."
+        "{{ yes_if_none(skipped_record.records + unjustified_reset.rows + "
+        "start_mismatch.rows(verdict='violation') + commit_regressed.rows(verdict='violation') + "
+        "lost_commit.rows(verdict='violation') + commit_mismatch.rows(verdict='violation'), "
+        "asked='keep its positions') }}: {{ skipped_record.records | noun('record') }} skipped, "
+        "{{ unjustified_reset.rows | noun('reset') }} without a cause, "
+        "{{ commit_from_old_generation.rows(verdict='violation') | noun('commit') }} under an old "
+        "generation. {{ duplicate_delivery.records | noun('record') }} beyond the last commits "
+        "were delivered again."
     )
     follows = Consequence(
         sentence=(
             "Process records so that a repetition does no harm: what members have read beyond "
             "their last commit is delivered again after a rebalance, here "
-            "{duplicate_delivery.records:record}, while {skipped_record.records} were skipped."
+            "{{ duplicate_delivery.records | noun('record') }}, while "
+            "{{ skipped_record.records }} were skipped."
         ),
         document="Javadoc of KafkaConsumer, Manual Offset Control",
     )

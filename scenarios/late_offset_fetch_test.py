@@ -57,14 +57,15 @@ class LateOffsetFetchScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "Of {group_events.groups change=assigned:group}, {stuck_consumer.groups} stood still "
-        "({stuck_consumer.client}), {start_mismatch.groups verdict=violation} began elsewhere than "
-        "assigned and {skipped_record.groups} skipped records."
+        "Of {{ group_events.groups(change='assigned') | noun('group') }}, "
+        "{{ stuck_consumer.groups }} stood still ({{ stuck_consumer.client }}), "
+        "{{ start_mismatch.groups(verdict='violation') }} began elsewhere than assigned and "
+        "{{ skipped_record.groups }} skipped records."
     )
     follows = Consequence(
         sentence=(
-            "After assign, check that the consumer has a position: {stuck_consumer.groups:group} "
-            "got nothing, without an end."
+            "After assign, check that the consumer has a position: "
+            "{{ stuck_consumer.groups | noun('group') }} got nothing, without an end."
         ),
         document="Javadoc of KafkaConsumer, assign and position",
     )

@@ -85,15 +85,16 @@ class LostMemberScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{commit_regressed.rows verdict=violation + "
-        "commit_from_old_generation.rows verdict=violation?Yes|No}: of the members that had lost "
-        "their partitions, {commits.rows outcome=failed:commit} were refused; "
-        "{commit_regressed.rows verdict=violation} went back."
+        "{{ yes_if_any(commit_regressed.rows(verdict='violation') + "
+        "commit_from_old_generation.rows(verdict='violation'), asked='commit over its successor') "
+        "}}: of the members that had lost their partitions, "
+        "{{ commits.rows(outcome='failed') | noun('commit') }} were refused; "
+        "{{ commit_regressed.rows(verdict='violation') }} went back."
     )
     follows = Consequence(
         sentence=(
-            "A member that polls too rarely loses its partitions, and what it had not committed is "
-            "delivered again, here {duplicate_delivery.records:record}."
+            "A member that polls too rarely loses its partitions, and what it had not committed "
+            "is delivered again, here {{ duplicate_delivery.records | noun('record') }}."
         ),
         document="KIP-62; Javadoc of KafkaConsumer, Detecting Consumer Failures",
     )

@@ -65,17 +65,19 @@ class MarkerLostScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{hanging_transaction.records:committed record} of a transaction had no marker after the "
-        "election. Of {polls.records isolation=read_uncommitted:record} that groups got which "
+        "{{ hanging_transaction.records | noun('committed record') }} of a transaction had no "
+        "marker after the election. Of "
+        "{{ polls.records(isolation='read_uncommitted') | noun('record') }} that groups got which "
         "read all, groups that read committed records got "
-        "{polls.records isolation=read_committed}: {stuck_consumer.groups:group} stood still "
-        "({stuck_consumer.client})."
+        "{{ polls.records(isolation='read_committed') }}: "
+        "{{ stuck_consumer.groups | noun('group') }} stood still ({{ stuck_consumer.client }})."
     )
     follows = Consequence(
         sentence=(
-            "After an unclean election look for transactions that hang "
-            "(kafka-transactions.sh find-hanging), and abort them: until then "
-            "{stuck_consumer.groups:group} of {group_members.groups} got no further record."
+            "After an unclean election look for transactions that hang (kafka-transactions.sh "
+            "find-hanging), and abort them: until then "
+            "{{ stuck_consumer.groups | noun('group') }} of {{ group_members.groups }} got no "
+            "further record."
         ),
         document="KIP-664",
     )

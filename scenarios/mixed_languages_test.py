@@ -200,17 +200,19 @@ class MixedLanguagesScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{withheld_commit.groups verdict=violation?Yes|No}: in "
-        "{withheld_commit.groups verdict=violation:group} ({withheld_commit.client "
-        "verdict=violation}) {withheld_commit.rows verdict=violation:commit} stored nothing; "
-        "{skipped_record.records:record} were skipped by {skipped_record.groups:group}."
+        "{{ yes_if_any(withheld_commit.groups(verdict='violation'), asked='stop a member') }}: in "
+        "{{ withheld_commit.groups(verdict='violation') | noun('group') }} ("
+        "{{ withheld_commit.client(verdict='violation') }}) "
+        "{{ withheld_commit.rows(verdict='violation') | noun('commit') }} stored nothing; "
+        "{{ skipped_record.records | noun('record') }} were skipped by "
+        "{{ skipped_record.groups | noun('group') }}."
     )
     follows = Consequence(
         sentence=(
             "Who commits epochs above those of the records, or offsets without epochs, in a group "
-            "that librdkafka joins later, should expect that its commit() stores nothing "
-            "({withheld_commit.groups verdict=violation:group} here): commit(offsets) and "
-            "commit(message) store what they are given."
+            "that librdkafka joins later, should expect that its commit() stores nothing ("
+            "{{ withheld_commit.groups(verdict='violation') | noun('group') }} here): "
+            "commit(offsets) and commit(message) store what they are given."
         ),
         document="KIP-320; librdkafka: rd_kafka_fetch_pos_cmp",
     )

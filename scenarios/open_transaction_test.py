@@ -67,15 +67,15 @@ class OpenTransactionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{unjustified_reset.rows + start_mismatch.rows verdict=violation?Yes|No}: "
-        "{unjustified_reset.rows:reset} without a cause, "
-        "{start_mismatch.groups verdict=violation:group} began elsewhere than at its commit; "
-        "{duplicate_delivery.records:record} were delivered again."
+        "{{ unjustified_reset.rows | noun('reset') }} without a cause, "
+        "{{ start_mismatch.groups(verdict='violation') | noun('group') }} began elsewhere than at "
+        "its commit; {{ duplicate_delivery.records | noun('record') }} were delivered again."
     )
     follows = Consequence(
         sentence=(
             "A consumer that asks for stable offsets waits until an open transaction of its group "
-            "ends, at most its timeout; {duplicate_delivery.records:record} were delivered again."
+            "ends, at most its timeout; {{ duplicate_delivery.records | noun('record') }} were "
+            "delivered again."
         ),
         document="KIP-447",
     )

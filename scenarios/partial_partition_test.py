@@ -63,16 +63,18 @@ class PartialPartitionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records?Yes|No}: of {sends.records outcome=ok:acknowledged record}, "
-        "{lost_record.records} were lost and {skipped_record.records} skipped. "
-        "Under an epoch that was over, {served_under_fenced_epoch.records:record} were "
+        "{{ yes_if_any(lost_record.records, asked='lost') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost and {{ skipped_record.records }} skipped. Under an "
+        "epoch that was over, {{ served_under_fenced_epoch.records | noun('record') }} were "
         "acknowledged or served."
     )
     follows = Consequence(
         sentence=(
             "Retry a write until it is acknowledged, since a network error does not show whether "
-            "it was committed: of {sends.records outcome=ok:acknowledged record}, in a run in "
-            "which links failed, {lost_record.records} were lost."
+            "it was committed: of "
+            "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, in a run in which "
+            "links failed, {{ lost_record.records }} were lost."
         ),
         document="Kafka documentation, Design: Message Delivery Semantics",
     )

@@ -67,25 +67,28 @@ class PlannedChangesScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "Of acks=1: {lost_record.records acks=1 during='elect preferred':record}, in "
-        "{lost_record.faults acks=1 during='elect preferred' / faults.rows "
-        "fault='elect preferred':preferred election}; "
-        "{lost_record.records acks=1 during=stop:record}, in "
-        "{lost_record.faults acks=1 during=stop / faults.rows fault=stop:controlled shutdown}; "
-        "{lost_record.records acks=1 during=bounce:record}, in "
-        "{lost_record.faults acks=1 during=bounce / faults.rows fault=bounce:restart}; "
-        "{lost_record.records acks=1 during=reassign:record}, in "
-        "{lost_record.faults acks=1 during=reassign / faults.rows fault=reassign:reassignment}. "
-        "That is {lost_record.records acks=1} of "
-        "{sends.records outcome=ok acks=1:acknowledged record}. Of acks=all: "
-        "{lost_record.records acks=all} of "
-        "{sends.records outcome=ok acks=all:acknowledged record}."
+        "Of acks=1: {{ lost_record.records(acks=1, during='elect preferred') | noun('record') }}, "
+        "in {{ (lost_record.faults(acks=1, during='elect preferred') / faults.rows(fault='elect "
+        "preferred')) | noun('preferred election') }}; "
+        "{{ lost_record.records(acks=1, during='stop') | noun('record') }}, in {{ "
+        "(lost_record.faults(acks=1, during='stop') / faults.rows(fault='stop')) | "
+        "noun('controlled shutdown') }}; "
+        "{{ lost_record.records(acks=1, during='bounce') | noun('record') }}, in {{ "
+        "(lost_record.faults(acks=1, during='bounce') / faults.rows(fault='bounce')) | "
+        "noun('restart') }}; "
+        "{{ lost_record.records(acks=1, during='reassign') | noun('record') }}, in {{ "
+        "(lost_record.faults(acks=1, during='reassign') / faults.rows(fault='reassign')) | "
+        "noun('reassignment') }}. That is {{ lost_record.records(acks=1) }} of "
+        "{{ sends.records(outcome='ok', acks=1) | noun('acknowledged record') }}. Of acks=all: "
+        "{{ lost_record.records(acks='all') }} of "
+        "{{ sends.records(outcome='ok', acks='all') | noun('acknowledged record') }}."
     )
     follows = Consequence(
         sentence=(
             "Records that must survive a planned change of a leader need acks=all: "
-            "{faults.rows:such change} lost {lost_record.records acks=1:record} of acks=1 and "
-            "{lost_record.records acks=all} of acks=all."
+            "{{ faults.rows | noun('such change') }} lost "
+            "{{ lost_record.records(acks=1) | noun('record') }} of acks=1 and "
+            "{{ lost_record.records(acks='all') }} of acks=all."
         ),
         document="Kafka documentation, producer configuration acks",
     )

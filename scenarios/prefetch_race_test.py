@@ -61,15 +61,16 @@ class PrefetchRaceScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{truncation_detected.groups:group} reported a truncation; "
-        "{truncation_undetected.groups} read on without one in some partition, and "
-        "{skipped_record.groups} skipped records."
+        "{{ truncation_detected.groups | noun('group') }} reported a truncation; "
+        "{{ truncation_undetected.groups }} read on without one in some partition, and "
+        "{{ skipped_record.groups }} skipped records."
     )
     follows = Consequence(
         sentence=(
             "Where unclean elections are allowed, what an application has read may be truncated: "
-            "{truncation_detected.groups:group} noticed it, {truncation_undetected.groups} read "
-            "on in some partition without a notice, and {skipped_record.groups} skipped records."
+            "{{ truncation_detected.groups | noun('group') }} noticed it, "
+            "{{ truncation_undetected.groups }} read on in some partition without a notice, and "
+            "{{ skipped_record.groups }} skipped records."
         ),
         document="KIP-320, Motivation; Javadoc of LogTruncationException",
     )

@@ -84,18 +84,19 @@ class ProducerSettingsScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{duplicate_append.rows + nonmonotonic_send.rows?Some|None}: of "
-        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost; "
-        "{duplicate_append.rows:value} were written twice or more "
-        "({duplicate_append.rows verdict=violation} of an idempotent producer), and "
-        "{nonmonotonic_send.rows} in another order "
-        "({nonmonotonic_send.rows verdict=violation} of an idempotent producer)."
+        "{{ (duplicate_append.rows + nonmonotonic_send.rows) | whether('Some', 'None') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost; {{ duplicate_append.rows | noun('value') }} were "
+        "written twice or more ({{ duplicate_append.rows(verdict='violation') }} of an idempotent "
+        "producer), and {{ nonmonotonic_send.rows }} in another order ("
+        "{{ nonmonotonic_send.rows(verdict='violation') }} of an idempotent producer)."
     )
     follows = Consequence(
         sentence=(
             "Set enable.idempotence=true where a client does not do so by itself, as librdkafka: "
-            "producers without it wrote {duplicate_append.rows verdict=permitted:value} twice, "
-            "those with it {duplicate_append.rows verdict=violation}."
+            "producers without it wrote "
+            "{{ duplicate_append.rows(verdict='permitted') | noun('value') }} twice, those with "
+            "it {{ duplicate_append.rows(verdict='violation') }}."
         ),
         document="KIP-98; Kafka documentation, producer configuration enable.idempotence",
     )

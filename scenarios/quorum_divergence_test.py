@@ -79,18 +79,19 @@ class QuorumDivergenceScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{metadata_lost.rows + metadata_truncation.rows verdict=violation?No|Yes}: of"
-        " {metadata_truncation.rows:divergence} of metadata logs,"
-        " {metadata_truncation.rows verdict=violation} were truncated elsewhere than where the log"
-        " departs from the quorum's, and committed entries were lost {metadata_lost.rows:time}. Of"
-        " {quorum_samples.rows:sample} of leaders, {early_high_watermark.rows} refuted the rule of"
-        " the high watermark."
+        "{{ yes_if_none(metadata_lost.rows + metadata_truncation.rows(verdict='violation'), "
+        "asked='kept') }}: of {{ metadata_truncation.rows | noun('divergence') }} of metadata "
+        "logs, {{ metadata_truncation.rows(verdict='violation') }} were truncated elsewhere than "
+        "where the log departs from the quorum's, and committed entries were lost "
+        "{{ metadata_lost.rows | noun('time') }}. Of {{ quorum_samples.rows | noun('sample') }} "
+        "of leaders, {{ early_high_watermark.rows }} refuted the rule of the high watermark."
     )
     follows = Consequence(
         sentence=(
             "Take a change of metadata as done only once it is confirmed: what a deposed leader "
-            "of the quorum had alone was truncated ({metadata_truncation.rows:divergence}), and "
-            "committed entries were lost {metadata_lost.rows:time}."
+            "of the quorum had alone was truncated ("
+            "{{ metadata_truncation.rows | noun('divergence') }}), and committed entries were "
+            "lost {{ metadata_lost.rows | noun('time') }}."
         ),
         document="KIP-595",
     )

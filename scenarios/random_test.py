@@ -45,15 +45,16 @@ class RandomScenario(Scenario):
     groups = tuple(reader(client, TOPIC, client=client, members=2) for client in INSTALLED)
     must_judge = MUST_JUDGE
     answer = (
-        "Of {sends.records outcome=ok:acknowledged record}, "
-        "{lost_record.records verdict=violation} were lost, and "
-        "{skipped_record.records verdict=violation} skipped against a promise; "
-        "{duplicate_delivery.records:record} came again."
+        "Of {{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records(verdict='violation') }} were lost, and "
+        "{{ skipped_record.records(verdict='violation') }} skipped against a promise; "
+        "{{ duplicate_delivery.records | noun('record') }} came again."
     )
     follows = Consequence(
         sentence=(
             "Process records so that a repetition does no harm: "
-            "{duplicate_delivery.records:record} came again after faults and restarts."
+            "{{ duplicate_delivery.records | noun('record') }} came again after faults and "
+            "restarts."
         ),
         document="Kafka documentation, Design: Message Delivery Semantics",
     )

@@ -58,17 +58,20 @@ class ReconfigurationScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records verdict=violation + skipped_record.records + "
-        "unjustified_reset.rows?No|Yes}: of {sends.records outcome=ok:acknowledged record}, "
-        "{lost_record.records verdict=violation} were lost, "
-        "{lost_record.records verdict=permitted} deleted with their topic and "
-        "{skipped_record.records} skipped; {unjustified_reset.rows:reset} without a cause."
+        "{{ yes_if_none(lost_record.records(verdict='violation') + skipped_record.records + "
+        "unjustified_reset.rows, asked='without loss') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records(verdict='violation') }} were lost, "
+        "{{ lost_record.records(verdict='permitted') }} deleted with their topic and "
+        "{{ skipped_record.records }} skipped; {{ unjustified_reset.rows | noun('reset') }} "
+        "without a cause."
     )
     follows = Consequence(
         sentence=(
             "A topic that is created again under its name is another topic, and its groups have "
-            "to begin again: {lost_record.records verdict=permitted:record} were deleted with "
-            "their topic; otherwise {lost_record.records verdict=violation} were lost."
+            "to begin again: {{ lost_record.records(verdict='permitted') | noun('record') }} were "
+            "deleted with their topic; otherwise {{ lost_record.records(verdict='violation') }} "
+            "were lost."
         ),
         document="KIP-516",
     )

@@ -133,17 +133,18 @@ class ReprocessingHuntScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{unjustified_reset.rows verdict=violation?Yes|No}: after {unjustified_reset.rows "
-        "verdict=violation / start_mismatch.evaluated:resumption} from a committed offset, all of "
-        "one story, a position that was in the log was reset. {committed_epoch_expired.rows "
-        "stood='at an assignment'} resumed with an epoch that the log had no more. {reset.rows:"
-        "reset} in all, {unjustified_reset.rows verdict=undecided} of them undecided."
+        "{{ yes_if_any(unjustified_reset.rows(verdict='violation'), asked='ever reset') }}: after "
+        "{{ (unjustified_reset.rows(verdict='violation') / start_mismatch.evaluated) | "
+        "noun('resumption') }} from a committed offset, all of one story, a position that was in "
+        "the log was reset. {{ committed_epoch_expired.rows(stood='at an assignment') }} resumed "
+        "with an epoch that the log had no more. {{ reset.rows | noun('reset') }} in all, "
+        "{{ unjustified_reset.rows(verdict='undecided') }} of them undecided."
     )
     follows = Consequence(
         sentence=(
-            "Of {start_mismatch.evaluated:resumption} from committed positions, "
-            "{unjustified_reset.rows verdict=violation} reset one that was in the log; an offset "
-            "that is committed without a leader epoch can't even be validated, and "
+            "Of {{ start_mismatch.evaluated | noun('resumption') }} from committed positions, "
+            "{{ unjustified_reset.rows(verdict='violation') }} reset one that was in the log; an "
+            "offset that is committed without a leader epoch can't even be validated, and "
             "auto.offset.reset decides if it is gone."
         ),
         document="Javadoc of OffsetAndMetadata, as of KAFKA-20507",

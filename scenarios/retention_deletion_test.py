@@ -69,19 +69,20 @@ class RetentionDeletionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records verdict=violation + skipped_record.records verdict=violation + "
-        "retention_overreach.rows verdict=violation?No|Yes}: "
-        "{lost_record.records kind=expired_unread:record} expired before a lagging group had read "
-        "them, and {lost_record.records verdict=violation} others were lost. "
-        "{commit_expired.groups:group} found their commits expired and followed their policies "
-        "({resets.policy cause=out_of_range})."
+        "{{ yes_if_none(lost_record.records(verdict='violation') + "
+        "skipped_record.records(verdict='violation') + "
+        "retention_overreach.rows(verdict='violation'), asked='these records and no others') }}: "
+        "{{ lost_record.records(kind='expired_unread') | noun('record') }} expired before a "
+        "lagging group had read them, and {{ lost_record.records(verdict='violation') }} others "
+        "were lost. {{ commit_expired.groups | noun('group') }} found their commits expired and "
+        "followed their policies ({{ resets.policy(cause='out_of_range') }})."
     )
     follows = Consequence(
         sentence=(
             "The retention of a topic states how soon a group has to read its records: "
-            "{lost_record.records kind=expired_unread:record} expired unread, and "
-            "{commit_expired.groups:group} without a valid position had to follow "
-            "auto.offset.reset."
+            "{{ lost_record.records(kind='expired_unread') | noun('record') }} expired unread, "
+            "and {{ commit_expired.groups | noun('group') }} without a valid position had to "
+            "follow auto.offset.reset."
         ),
         document="Kafka documentation, configurations retention.ms and auto.offset.reset",
     )

@@ -155,17 +155,19 @@ class ReturnedReaderScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "Of {group_events.groups change=opened:group}, {start_mismatch.groups} began elsewhere "
-        "than at the acknowledged commit ({start_mismatch.client}); the stored commit of "
-        "{commit_regressed.groups} went back by what the member committed next; "
-        "{skipped_record.groups} skipped {skipped_record.records:record}; {stuck_consumer.groups} "
-        "({stuck_consumer.client}) got nothing any more."
+        "Of {{ group_events.groups(change='opened') | noun('group') }}, "
+        "{{ start_mismatch.groups }} began elsewhere than at the acknowledged commit ("
+        "{{ start_mismatch.client }}); the stored commit of {{ commit_regressed.groups }} went "
+        "back by what the member committed next; {{ skipped_record.groups }} skipped "
+        "{{ skipped_record.records | noun('record') }}; {{ stuck_consumer.groups }} ("
+        "{{ stuck_consumer.client }}) got nothing any more."
     )
     follows = Consequence(
         sentence=(
             "A consumer that assigns partitions by hand, or seeks to what committed() returns, "
             "should ask for stable offsets where its client can (isolation.level=read_committed): "
-            "{start_mismatch.groups:group} began elsewhere than at the acknowledged commit here."
+            "{{ start_mismatch.groups | noun('group') }} began elsewhere than at the acknowledged "
+            "commit here."
         ),
         document="KIP-447; kafka-python: KafkaConsumer, isolation_level",
     )

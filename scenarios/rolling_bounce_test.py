@@ -46,17 +46,19 @@ class RollingBounceScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records + skipped_record.records + reset.rows?No|Yes}: of "
-        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost and "
-        "{skipped_record.records} skipped in {faults.rows:restart}, with {reset.rows:reset}. "
-        "{committed_epoch_missing.rows:commit} had no epoch "
-        "({committed_epoch_missing.client})."
+        "{{ yes_if_none(lost_record.records + skipped_record.records + reset.rows, asked='without "
+        "loss or reset') }}: of {{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost and {{ skipped_record.records }} skipped in "
+        "{{ faults.rows | noun('restart') }}, with {{ reset.rows | noun('reset') }}. "
+        "{{ committed_epoch_missing.rows | noun('commit') }} had no epoch ("
+        "{{ committed_epoch_missing.client }})."
     )
     follows = Consequence(
         sentence=(
             "Restart brokers one by one, by controlled shutdowns, and wait for the ISR in "
-            "between: {faults.rows:such restart} lost {lost_record.records:acknowledged record} "
-            "and led to {reset.rows:reset}."
+            "between: {{ faults.rows | noun('such restart') }} lost "
+            "{{ lost_record.records | noun('acknowledged record') }} and led to "
+            "{{ reset.rows | noun('reset') }}."
         ),
         document="Kafka documentation, Operations: Graceful shutdown",
     )

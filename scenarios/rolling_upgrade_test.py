@@ -68,18 +68,21 @@ class RollingUpgradeScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records verdict=violation + skipped_record.records verdict=violation + "
-        "lost_commit.rows verdict=violation?No|Yes}: of "
-        "{sends.records outcome=ok:acknowledged record}, {lost_record.records} were lost, and "
-        "{skipped_record.records} skipped, in {faults.rows fault=upgrade:restart} on another "
-        "version. {wire_calls.rows api=UPDATE_FEATURES error_code=0:update} of feature levels "
-        "succeeded, {wire_calls.rows api=UPDATE_FEATURES error_code=95} were refused."
+        "{{ yes_if_none(lost_record.records(verdict='violation') + "
+        "skipped_record.records(verdict='violation') + lost_commit.rows(verdict='violation'), "
+        "asked='without loss') }}: of "
+        "{{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records }} were lost, and {{ skipped_record.records }} skipped, in "
+        "{{ faults.rows(fault='upgrade') | noun('restart') }} on another version. "
+        "{{ wire_calls.rows(api='UPDATE_FEATURES', error_code=0) | noun('update') }} of feature "
+        "levels succeeded, {{ wire_calls.rows(api='UPDATE_FEATURES', error_code=95) }} were "
+        "refused."
     )
     follows = Consequence(
         sentence=(
             "Finalize metadata.version only when no return is wanted: until then each server "
-            "could return to its older version, with {lost_record.records:record} lost; its "
-            "downgrade is refused."
+            "could return to its older version, with {{ lost_record.records | noun('record') }} "
+            "lost; its downgrade is refused."
         ),
         document="Kafka documentation, Upgrading",
     )

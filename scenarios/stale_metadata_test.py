@@ -74,18 +74,18 @@ class StaleMetadataScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{resumption.groups resumed_at=200} of {resumption.groups:group} resumed at the committed "
-        "offset 200. "
-        "{unjustified_reset.groups:group} reset though the position was valid "
-        "({unjustified_reset.client}); {stuck_consumer.groups verdict=violation} made no progress "
-        "even after the heal ({stuck_consumer.client verdict=violation})."
+        "{{ resumption.groups(resumed_at=200) }} of {{ resumption.groups | noun('group') }} "
+        "resumed at the committed offset 200. {{ unjustified_reset.groups | noun('group') }} "
+        "reset though the position was valid ({{ unjustified_reset.client }}); "
+        "{{ stuck_consumer.groups(verdict='violation') }} made no progress even after the heal ("
+        "{{ stuck_consumer.client(verdict='violation') }})."
     )
     follows = Consequence(
         sentence=(
-            "Give a client more than one bootstrap server: with a deposed leader as the only "
-            "one, {resumption.groups resumed_at=200} of {resumption.groups:group} resumed where "
-            "they had committed, {unjustified_reset.groups} were reset, and "
-            "{stuck_consumer.groups verdict=violation} still waited after the heal."
+            "Give a client more than one bootstrap server: with a deposed leader as the only one, "
+            "{{ resumption.groups(resumed_at=200) }} of {{ resumption.groups | noun('group') }} "
+            "resumed where they had committed, {{ unjustified_reset.groups }} were reset, and "
+            "{{ stuck_consumer.groups(verdict='violation') }} still waited after the heal."
         ),
         document="KIP-232; Kafka documentation, consumer configuration bootstrap.servers",
     )

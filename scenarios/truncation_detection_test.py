@@ -73,19 +73,21 @@ class TruncationDetectionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{truncation_detected.groups} of {resumption.groups:group} detected the truncation "
-        "({truncation_detected.client}): {truncation_detected.groups kind='at the divergence'} "
-        "resumed at the exact divergence, {truncation_detected.groups kind=raised} raised an "
-        "exception. {truncation_undetected.groups:group} did not detect it "
-        "({truncation_undetected.client}) and skipped {skipped_record.records:record}."
+        "{{ truncation_detected.groups }} of {{ resumption.groups | noun('group') }} detected the "
+        "truncation ({{ truncation_detected.client }}): "
+        "{{ truncation_detected.groups(kind='at the divergence') }} resumed at the exact "
+        "divergence, {{ truncation_detected.groups(kind='raised') }} raised an exception. "
+        "{{ truncation_undetected.groups | noun('group') }} did not detect it ("
+        "{{ truncation_undetected.client }}) and skipped "
+        "{{ skipped_record.records | noun('record') }}."
     )
     follows = Consequence(
         sentence=(
             "Where unclean elections are allowed, find out whether your client validates a "
             "committed offset when it starts: "
-            "{truncation_undetected.groups reader=restart:group} did not "
-            "({truncation_undetected.client reader=restart}), and "
-            "{skipped_record.records reader=restart:record} were skipped."
+            "{{ truncation_undetected.groups(reader='restart') | noun('group') }} did not ("
+            "{{ truncation_undetected.client(reader='restart') }}), and "
+            "{{ skipped_record.records(reader='restart') | noun('record') }} were skipped."
         ),
         document="KIP-320, Proposed Changes",
     )

@@ -110,17 +110,19 @@ class TxnOffsetCommitScenario(Committing, Copying, Scenario):
     check_reader = replace(reader("reader", "copies"), isolation=Isolation.READ_COMMITTED)
     must_judge = (Check.FAULT_LANDED, Check.HISTORY_COMPLETE, Check.METADATA_DIVERGENCE)
     answer = (
-        "{wrong_commit_error.rows verdict=violation + wrong_stored_commit.rows verdict=violation"
-        " + wrong_fetched_commit.rows verdict=violation?Yes|No}:"
-        " of {wire_calls.rows:response} about a partition or a member,"
-        " {wrong_commit_error.rows verdict=violation} had another error than Kafka's source says;"
-        " of what was committed, {wrong_stored_commit.rows verdict=violation} is stored otherwise,"
-        " and {wrong_fetched_commit.rows verdict=violation} was returned otherwise."
+        "{{ yes_if_none(wrong_commit_error.rows(verdict='violation') + "
+        "wrong_stored_commit.rows(verdict='violation') + "
+        "wrong_fetched_commit.rows(verdict='violation'), asked='as KIP-1319 says') }}: of "
+        "{{ wire_calls.rows | noun('response') }} about a partition or a member, "
+        "{{ wrong_commit_error.rows(verdict='violation') }} had another error than Kafka's source "
+        "says; of what was committed, {{ wrong_stored_commit.rows(verdict='violation') }} is "
+        "stored otherwise, and {{ wrong_fetched_commit.rows(verdict='violation') }} was returned "
+        "otherwise."
     )
     follows = Consequence(
         sentence=(
-            "Pass the consumer's groupMetadata() to sendOffsetsToTransaction(): only then can "
-            "the coordinator refuse the offsets of a member that its group has replaced."
+            "Pass the consumer's groupMetadata() to sendOffsetsToTransaction(): only then can the "
+            "coordinator refuse the offsets of a member that its group has replaced."
         ),
         document="KIP-447; Javadoc of KafkaProducer.sendOffsetsToTransaction()",
     )

@@ -58,16 +58,17 @@ class UncleanElectionScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{lost_record.records verdict=violation?No|Yes}: "
-        "{lost_record.records acks=1:record} acknowledged with acks=1 and "
-        "{lost_record.records acks=all} with acks=all were lost, and "
-        "{lost_record.records verdict=violation} of them without a cause that permits it."
+        "{{ yes_if_none(lost_record.records(verdict='violation'), asked='accounted for') }}: "
+        "{{ lost_record.records(acks=1) | noun('record') }} acknowledged with acks=1 and "
+        "{{ lost_record.records(acks='all') }} with acks=all were lost, and "
+        "{{ lost_record.records(verdict='violation') }} of them without a cause that permits it."
     )
     follows = Consequence(
         sentence=(
             "Allow or request an unclean election only where availability matters more than "
-            "acknowledged records: this run lost {lost_record.records acks=all:record} of "
-            "acks=all and {lost_record.records acks=1} of acks=1."
+            "acknowledged records: this run lost "
+            "{{ lost_record.records(acks='all') | noun('record') }} of acks=all and "
+            "{{ lost_record.records(acks=1) }} of acks=1."
         ),
         document="Kafka documentation, Design: Unclean leader election",
     )

@@ -73,19 +73,21 @@ class ZombieConsumerScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{commit_from_old_generation.rows verdict=violation + "
-        "commit_regressed.rows verdict=violation + "
-        "double_ownership.rows verdict=violation?Yes|No}: "
-        "{commit_from_old_generation.rows verdict=violation:commit} of an expired member stored, "
-        "{double_ownership.rows verdict=violation:partition} owned twice. "
-        "{duplicate_delivery.records:record} were delivered again to the successor."
+        "{{ yes_if_any(commit_from_old_generation.rows(verdict='violation') + "
+        "commit_regressed.rows(verdict='violation') + double_ownership.rows(verdict='violation'), "
+        "asked='still commit, or keep its partitions') }}: "
+        "{{ commit_from_old_generation.rows(verdict='violation') | noun('commit') }} of an "
+        "expired member stored, "
+        "{{ double_ownership.rows(verdict='violation') | noun('partition') }} owned twice. "
+        "{{ duplicate_delivery.records | noun('record') }} were delivered again to the successor."
     )
     follows = Consequence(
         sentence=(
             "Take a CommitFailedException as the loss of the partitions, since only active "
-            "members may commit: {commit_from_old_generation.rows verdict=violation:commit} of "
-            "an expired member were stored, and {duplicate_delivery.records:record} were "
-            "delivered again to its successor."
+            "members may commit: "
+            "{{ commit_from_old_generation.rows(verdict='violation') | noun('commit') }} of an "
+            "expired member were stored, and {{ duplicate_delivery.records | noun('record') }} "
+            "were delivered again to its successor."
         ),
         document="Javadoc of KafkaConsumer, Detecting Consumer Failures",
     )

@@ -77,17 +77,18 @@ class ZombieFollowerScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{fenced_in_isr.rows + isr_incomplete.rows verdict=violation?No|Yes}: in "
-        "{leaderships.rows:change} of partitions, a fenced broker was in the ISR "
-        "{fenced_in_isr.rows:time}, and {isr_incomplete.rows:member} of the last ISRs lacked "
-        "committed records. {lost_record.records} of {sends.records outcome=ok} acknowledged "
-        "records were lost."
+        "{{ yes_if_none(fenced_in_isr.rows + isr_incomplete.rows(verdict='violation'), "
+        "asked='stay out of the ISR') }}: in {{ leaderships.rows | noun('change') }} of "
+        "partitions, a fenced broker was in the ISR {{ fenced_in_isr.rows | noun('time') }}, and "
+        "{{ isr_incomplete.rows | noun('member') }} of the last ISRs lacked committed records. "
+        "{{ lost_record.records }} of {{ sends.records(outcome='ok') }} acknowledged records were "
+        "lost."
     )
     follows = Consequence(
         sentence=(
             "Watch the ISR, not whether brokers run: a replica that runs, and even fetches, may "
-            "be out of it, and only replicas in sync keep an acknowledged write "
-            "({lost_record.records} were lost here)."
+            "be out of it, and only replicas in sync keep an acknowledged write ("
+            "{{ lost_record.records }} were lost here)."
         ),
         document="KIP-841; Kafka documentation, Design: Replication",
     )

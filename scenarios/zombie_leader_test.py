@@ -66,18 +66,19 @@ class ZombieLeaderScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{served_under_fenced_epoch.records kind=accepted_by_zombie?Yes|No}: after its successor's "
-        "epoch had begun, the deposed leader acknowledged "
-        "{served_under_fenced_epoch.records kind=accepted_by_zombie acks=1:record} with acks=1 and "
-        "{served_under_fenced_epoch.records kind=accepted_by_zombie acks=all} with acks=all. "
-        "{lost_record.records acks=1} with acks=1 and {lost_record.records acks=all} with acks=all "
-        "did not survive."
+        "{{ yes_if_any(served_under_fenced_epoch.records(kind='accepted_by_zombie'), asked='still "
+        "acknowledge writes') }}: after its successor's epoch had begun, the deposed leader "
+        "acknowledged {{ served_under_fenced_epoch.records(kind='accepted_by_zombie', acks=1) | "
+        "noun('record') }} with acks=1 and "
+        "{{ served_under_fenced_epoch.records(kind='accepted_by_zombie', acks='all') }} with "
+        "acks=all. {{ lost_record.records(acks=1) }} with acks=1 and "
+        "{{ lost_record.records(acks='all') }} with acks=all did not survive."
     )
     follows = Consequence(
         sentence=(
             "With acks=1 the response of a leader does not say that it still leads: of what it "
-            "had acknowledged, {lost_record.records acks=1:record} with acks=1 and "
-            "{lost_record.records acks=all} with acks=all were lost."
+            "had acknowledged, {{ lost_record.records(acks=1) | noun('record') }} with acks=1 and "
+            "{{ lost_record.records(acks='all') }} with acks=all were lost."
         ),
         document="Kafka documentation, producer configuration acks",
     )

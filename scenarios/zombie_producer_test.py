@@ -81,16 +81,17 @@ class ZombieProducerScenario(Scenario):
         Check.HISTORY_COMPLETE,
     )
     answer = (
-        "{zombie_producer_accepted.rows verdict=violation?No|Yes}: "
-        "{transactions.rows change=fenced:step} of old producers were fenced, "
-        "{zombie_producer_accepted.rows kind='refused with another error'} refused with another "
-        "error and {zombie_producer_accepted.rows verdict=violation} accepted."
+        "{{ yes_if_none(zombie_producer_accepted.rows(verdict='violation'), asked='Is a producer "
+        "refused') }}: {{ transactions.rows(change='fenced') | noun('step') }} of old producers "
+        "were fenced, {{ zombie_producer_accepted.rows(kind='refused with another error') }} "
+        "refused with another error and {{ zombie_producer_accepted.rows(verdict='violation') }} "
+        "accepted."
     )
     follows = Consequence(
         sentence=(
             "Close a producer that is fenced, and let consumers read committed records only: of "
-            "the old producers' steps {transactions.rows change=fenced} were fenced, and "
-            "{zombie_producer_accepted.rows verdict=violation} accepted."
+            "the old producers' steps {{ transactions.rows(change='fenced') }} were fenced, and "
+            "{{ zombie_producer_accepted.rows(verdict='violation') }} accepted."
         ),
         document="Javadoc of ProducerFencedException; Kafka documentation, isolation.level",
     )

@@ -1,91 +1,30 @@
-"""Exact tests on stories: permutations, step-down max-T, Holm, Wilson, and the power of it all.
+"""Exact tests on stories: step-down max-T over permutations, Holm, and the power of it all.
 
 Sources: Westfall and Young, Resampling-Based Multiple Testing (1993), algorithm 2.8 (step-down
-max-T); Holm, A Simple Sequentially Rejective Multiple Test Procedure (1979); Wilson, Probable
-Inference, the Law of Succession, and Statistical Inference (1927).
+max-T); Holm, A Simple Sequentially Rejective Multiple Test Procedure (1979).
 """
 
-import bisect
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
-from contract.randomness import generator
+import numpy as np
+from scipy import stats
 
 ALPHA = 0.05
 POWER = 0.8
 PERMUTATIONS_MAX = 20_000
 _SEED = 28
 """Of the permutations that are drawn if there are more: the same data give the same result."""
+_BATCH = 1_000
 _TIE = 1e-9
 _STEPS = 100
+_STORIES_MIN = 2
+"""Of a side; one story shows no difference."""
 
 Feature = Sequence[float | None]
 """A number of each story, those of side A first; None: it has none."""
-
-
-@dataclass(frozen=True)
-class Permutations:
-    """Assignments of stories to side A: the indexes of its stories.
-
-    Attributes:
-        chosen: the assignments; those of a sample do not have the real one.
-        is_exact: whether they are all, of which the real one is one.
-    """
-
-    chosen: list[tuple[int, ...]]
-    is_exact: bool
-
-    def p(self, at_least: int) -> float:
-        """Return a p-value from the number of assignments that are as extreme as the real one."""
-        if self.is_exact:
-            return at_least / len(self.chosen)
-        return (at_least + 1) / (len(self.chosen) + 1)
-
-
-def permutations(a: int, b: int, *, maximum: int = PERMUTATIONS_MAX) -> Permutations:
-    """Return the assignments of a + b stories of which side A has a.
-
-    With equal sides an assignment and its mirror image have the same statistic: one of them is
-    counted.
-    """
-    stories = range(a + b)
-    is_mirrored = a == b and a > 0
-    count = math.comb(a + b - 1, a - 1) if is_mirrored else math.comb(a + b, a)
-    if count <= maximum:
-        if is_mirrored:
-            rest = itertools.combinations(stories[1:], a - 1)
-            return Permutations([(0, *others) for others in rest], is_exact=True)
-        return Permutations(list(itertools.combinations(stories, a)), is_exact=True)
-    drawn = generator(_SEED)
-    sample = [tuple(sorted(drawn.sample(stories, a))) for _ in range(maximum)]
-    return Permutations(sample, is_exact=False)
-
-
-def statistic(feature: Feature) -> Callable[[Sequence[int]], float]:
-    """Return a function from an assignment to |difference of means| / its standard error.
-
-    The error is that of the whole sample, so that it is the same in every assignment. Where a side
-    has no value, it is 0.
-    """
-    present = [value for value in feature if value is not None]
-    mean = sum(present) / len(present) if present else 0.0
-    centred = [0.0 if value is None else value - mean for value in feature]
-    counts = [0 if value is None else 1 for value in feature]
-    deviation = math.sqrt(sum(value * value for value in centred) / len(present)) if present else 0
-
-    def of(side_a: Sequence[int]) -> float:
-        number_a = sum(counts[story] for story in side_a)
-        number_b = len(present) - number_a
-        if not number_a or not number_b or deviation < _TIE:
-            return 0.0
-        total_a = sum(centred[story] for story in side_a)
-        difference = total_a / number_a + total_a / number_b
-        return abs(difference) / (deviation * math.sqrt(1 / number_a + 1 / number_b))
-
-    return of
 
 
 @dataclass(frozen=True)
@@ -104,11 +43,19 @@ class Tested:
 
 @dataclass(frozen=True)
 class Family:
-    """The tests of all cells, and the largest statistic of any cell in each permutation."""
+    """The tests of all cells.
+
+    Attributes:
+        tested: the test of each cell.
+        maxima: the largest statistic of any cell in each permutation, sorted.
+        permutations: how many assignments of the stories to the sides were counted.
+        is_exact: whether they are all, of which the real one is one.
+    """
 
     tested: list[Tested]
-    maxima: list[float]
-    permutations: Permutations
+    maxima: np.ndarray
+    permutations: int
+    is_exact: bool
 
 
 def judge_cells(cells: Sequence[Sequence[Feature]], a: int, b: int) -> Family:
@@ -117,38 +64,83 @@ def judge_cells(cells: Sequence[Sequence[Feature]], a: int, b: int) -> Family:
     A cell's statistic is the largest of its features'. All cells are permuted together, so that
     cells that vary together count as what they are, nearly one.
     """
-    drawn = permutations(a, b)
-    real = tuple(range(a))
-    functions = [[statistic(feature) for feature in cell] for cell in cells]
-    observed = [[function(real) for function in cell] for cell in functions]
-    tops = [max(of_features, default=0.0) for of_features in observed]
+    assignments = math.comb(a + b, a)
+    is_exact = assignments <= PERMUTATIONS_MAX
+    count = min(assignments, PERMUTATIONS_MAX)
+    observed, permuted = _permuted([feature for cell in cells for feature in cell], a, count)
+    ends = list(itertools.accumulate(map(len, cells), initial=0))
+    features = [slice(first, last) for first, last in itertools.pairwise(ends)]
+    tops = [observed[of].max(initial=0.0) for of in features]
+    of_cells = [permuted[:, of].max(axis=1, initial=0.0) for of in features]
+
+    def p(of_permutations: np.ndarray, top: float) -> float:
+        at_least = int(np.count_nonzero(of_permutations >= top - _TIE))
+        return at_least / count if is_exact else (at_least + 1) / (count + 1)
+
     order = sorted(range(len(cells)), key=lambda cell: -tops[cell])
-    alone, joint = [0] * len(cells), [0] * len(cells)
-    maxima: list[float] = []
-    for assignment in drawn.chosen:
-        largest = 0.0
-        for cell in reversed(order):
-            value = max((function(assignment) for function in functions[cell]), default=0.0)
-            largest = max(largest, value)
-            alone[cell] += value >= tops[cell] - _TIE
-            joint[cell] += largest >= tops[cell] - _TIE
-        maxima.append(largest)
-    adjusted = _monotone([drawn.p(joint[cell]) for cell in order], order)
-    p = [drawn.p(count) for count in alone]
-    holm = holm_adjusted(p)
+    joint: dict[int, float] = {}
+    maxima = np.zeros(count)
+    for cell in reversed(order):
+        maxima = np.maximum(maxima, of_cells[cell])
+        joint[cell] = p(maxima, tops[cell])
+    adjusted = _monotone([joint[cell] for cell in order], order)
+    alone = [p(values, top) for values, top in zip(of_cells, tops, strict=True)]
+    holm = holm_adjusted(alone)
     return Family(
         tested=[
             Tested(
-                strongest=_first(observed[cell], tops[cell]),
-                p=p[cell],
+                strongest=_first(observed[of], tops[cell]),
+                p=alone[cell],
                 p_adjusted=adjusted[cell],
                 p_holm=holm[cell],
             )
-            for cell in range(len(cells))
+            for cell, of in enumerate(features)
         ],
-        maxima=maxima,
-        permutations=drawn,
+        maxima=np.sort(maxima),
+        permutations=count,
+        is_exact=is_exact,
     )
+
+
+def _permuted(features: Sequence[Feature], a: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the statistic of each feature, and in each permutation; those are of all features."""
+    values = np.array([_standardized(feature) for feature in features], dtype=float)
+    if not features or not _STORIES_MIN <= a <= values.shape[1] - _STORIES_MIN:
+        return np.zeros(len(features)), np.zeros((count, len(features)))
+    result = stats.permutation_test(
+        (values[:, :a], values[:, a:]),
+        statistic,
+        vectorized=True,
+        n_resamples=PERMUTATIONS_MAX,
+        batch=_BATCH,
+        axis=1,
+        rng=_SEED,
+    )
+    return result.statistic, result.null_distribution
+
+
+def _standardized(feature: Feature) -> np.ndarray:
+    """A feature with mean 0 and deviation 1; no value (NaN) where all are the same."""
+    values = np.array(feature, dtype=float)
+    present = values[~np.isnan(values)]
+    deviation = present.std() if present.size else 0.0
+    if deviation < _TIE:
+        return np.full(values.shape, np.nan)
+    standardized: np.ndarray = (values - present.mean()) / deviation
+    return standardized
+
+
+def statistic(a: np.ndarray, b: np.ndarray, axis: int) -> np.ndarray:
+    """Return |difference of means| / its standard error, for values of deviation 1.
+
+    The error is that of the whole sample, so that it is the same in every assignment. Where a side
+    has no value, it is 0.
+    """
+    of_a, of_b = (np.count_nonzero(~np.isnan(side), axis=axis) for side in (a, b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difference = np.nansum(a, axis=axis) / of_a - np.nansum(b, axis=axis) / of_b
+        found = np.abs(difference) / np.sqrt(1 / of_a + 1 / of_b)
+    return np.where((of_a > 0) & (of_b > 0), found, 0.0)
 
 
 def holm_adjusted(p: Sequence[float]) -> list[float]:
@@ -161,6 +153,8 @@ def holm_adjusted(p: Sequence[float]) -> list[float]:
 
 def smallest_p(a: int, b: int) -> float:
     """Return the smallest p-value that a complete separation of the sides can have."""
+    if min(a, b) < _STORIES_MIN:
+        return 1.0
     return (2 if a == b else 1) / math.comb(a + b, a)
 
 
@@ -185,49 +179,39 @@ def detectable(a: int, b: int, family: Family, bases: Iterable[float]) -> float 
     for step in range(1, _STEPS + 1):
         difference = step / _STEPS
         fitting = [share for share in shares if share + difference <= 1 + _TIE]
-        powers = [_power(a, b, share, share + difference, found) for share in fitting]
+        powers = [_power(share, min(1.0, share + difference), found) for share in fitting]
         if powers and min(powers) >= POWER:
             return difference
     return None
 
 
-def _found(a: int, b: int, family: Family) -> set[tuple[int, int]]:
-    """Return the numbers of stories with an event, of both sides, that would be a difference."""
-    maxima = sorted(family.maxima)
-    found = set()
-    for in_a, in_b in itertools.product(range(a + 1), range(b + 1)):
-        total, here = in_a + in_b, _z_of_events(in_a, in_b, a, b) - _TIE
-        possible = range(max(0, total - b), min(a, total) + 1)
-        extreme = [k for k in possible if _z_of_events(k, total - k, a, b) >= here]
-        ways = sum(math.comb(total, k) * math.comb(a + b - total, a - k) for k in extreme)
-        others = 1 - bisect.bisect_left(maxima, here) / len(maxima)
-        if ways / math.comb(a + b, a) + others <= ALPHA:
-            found.add((in_a, in_b))
+def _found(a: int, b: int, family: Family) -> np.ndarray:
+    """Return whether numbers of stories with an event, of A and of B, would be a difference."""
+    found = np.zeros((a + 1, b + 1), dtype=bool)
+    for total in range(1, a + b):
+        in_a = np.arange(max(0, total - b), min(a, total) + 1)
+        share = total / (a + b)
+        error = math.sqrt(share * (1 - share) * (1 / a + 1 / b))
+        z = np.abs(in_a / a - (total - in_a) / b) / error
+        chances = stats.hypergeom.pmf(in_a, a + b, total, a)
+        for k, here in zip(in_a, z - _TIE, strict=True):
+            others = 1 - np.searchsorted(family.maxima, here) / len(family.maxima)
+            found[k, total - k] = chances[z >= here].sum() + others <= ALPHA
     return found
 
 
-@cache
-def _z_of_events(in_a: int, in_b: int, a: int, b: int) -> float:
-    """Return `statistic` of an event in these numbers of stories."""
-    share = (in_a + in_b) / (a + b)
-    error = math.sqrt(share * (1 - share) * (1 / a + 1 / b))
-    return abs(in_a / a - in_b / b) / error if error > _TIE else 0.0
-
-
-def _power(a: int, b: int, low: float, high: float, found: set[tuple[int, int]]) -> float:
+def _power(low: float, high: float, found: np.ndarray) -> float:
     """Return the smaller probability, of both ways in which the sides have the two shares."""
-    both = (_binomial(a, low), _binomial(b, high)), (_binomial(a, high), _binomial(b, low))
-    return min(sum(of_a[in_a] * of_b[in_b] for in_a, in_b in found) for of_a, of_b in both)
+    in_a, in_b = (np.arange(size) for size in found.shape)
+    return min(
+        float(stats.binom.pmf(in_a, in_a[-1], of_a) @ found @ stats.binom.pmf(in_b, in_b[-1], of_b))
+        for of_a, of_b in ((low, high), (high, low))
+    )
 
 
-def _binomial(of: int, share: float) -> list[float]:
-    share = min(1.0, share)
-    return [math.comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(of + 1)]
-
-
-def _first(values: Sequence[float], top: float) -> int:
+def _first(values: np.ndarray, top: float) -> int:
     """Return the index of the first of the values that are at the top."""
-    return next((index for index, value in enumerate(values) if value >= top - _TIE), 0)
+    return int(np.argmax(values >= top - _TIE)) if values.size else 0
 
 
 def _monotone(steps: Sequence[float], order: Sequence[int]) -> dict[int, float]:

@@ -9,6 +9,7 @@ of a scenario that never failed, cost the others nothing; Wilcoxon, Individual C
 Ranking Methods (1945).
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -54,35 +55,31 @@ def rose(seen: Sequence[bool]) -> Test:
 
 
 def _least_tail(seen: Sequence[bool]) -> float:
-    events, of = sum(seen), len(seen)
-    among, least = 0, 1.0
-    for last, one in enumerate(reversed(seen), start=1):
-        among += one
-        least = min(least, _tail(of, events, last, among))
-    return least
+    tails = _tails(len(seen), sum(seen))
+    among = itertools.accumulate(reversed(seen))
+    return min(tails[last][events] for last, events in enumerate(among, start=1))
 
 
 @cache
-def _tail(of: int, events: int, last: int, among: int) -> float:
-    """Return the probability of this number of events among the last runs, or more."""
-    most = min(last, events)
-    ways = sum(
-        math.comb(last, count) * math.comb(of - last, events - count)
-        for count in range(among, most + 1)
-    )
-    return ways / math.comb(of, events)
+def _tails(of: int, events: int) -> list[list[float]]:
+    """Return the probability of this number of events or more, by number of last runs."""
+    from scipy import stats  # noqa: PLC0415 - slow to load, and only nights need it
+
+    last, among = np.ogrid[: of + 1, : events + 1]
+    tails: list[list[float]] = stats.hypergeom.sf(among - 1, of, events, last).tolist()
+    return tails
 
 
 @lru_cache(maxsize=100_000)
 def _p_of_tail(of: int, events: int, least: float) -> float:
     """Return the share of orders in which some number of last runs has a tail as small."""
-    ways = {0: 1}
+    tails, ways = _tails(of, events), {0: 1}
     for last in range(1, of + 1):
         after: Counter[int] = Counter()
         for among, number in ways.items():
             for count in (among, among + 1):
                 fits = count <= events and events - count <= of - last
-                if fits and _tail(of, events, last, count) > least + _TIE:
+                if fits and tails[last][count] > least + _TIE:
                     after[count] += number
         ways = dict(after)
     orders = math.comb(of, events)
@@ -136,22 +133,15 @@ def moved(values: Sequence[float]) -> Moved:
 
 
 def _of_last(values: Sequence[float], last: int) -> Test:
-    ranks = _double_ranks(values)
+    from scipy import stats  # noqa: PLC0415 - slow to load, and only nights need it
+
+    # Twice the rank: values that are equal share theirs.
+    ranks = [int(rank) for rank in 2 * stats.rankdata(values)]
     sums = _sums_of_ranks(tuple(sorted(ranks)), last)
     here, total = sum(ranks[-last:]), math.comb(len(values), last)
     lower = sum(ways for of, ways in sums.items() if of <= here)
     upper = sum(ways for of, ways in sums.items() if of >= here)
     return Test(min(lower, upper) / total, min(sums[min(sums)], sums[max(sums)]) / total)
-
-
-def _double_ranks(values: Sequence[float]) -> list[int]:
-    """Twice the rank of each value, so that shared ones are whole numbers."""
-    below, counts = 0, Counter(values)
-    ranks: dict[float, int] = {}
-    for value in sorted(counts):
-        ranks[value] = 2 * below + counts[value] + 1
-        below += counts[value]
-    return [ranks[value] for value in values]
 
 
 @lru_cache(maxsize=10_000)

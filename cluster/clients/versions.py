@@ -31,15 +31,13 @@ LOCKS = Path(__file__).resolve().parent / "locks"
 PACKAGES = {Client.LIBRDKAFKA: "confluent-kafka", Client.KAFKA_PYTHON: "kafka-python"}
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,4})?")
 _SAID_CHARACTERS = 2000
-_MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
-def for_nodes() -> list[str]:
-    """Return pip's options for wheels of a container: Python 3.11, this machine's architecture."""
-    machine = _MACHINES.get(platform.machine().lower(), platform.machine())
-    platforms = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
-    platforms += [f"--platform=manylinux2014_{machine}"]
-    return ["--python-version=3.11", *platforms]
+def machine() -> str:
+    """Return this machine's architecture, as the names of Linux wheels have it."""
+    found = platform.machine().lower()
+    return _MACHINES.get(found, found)
 
 
 def is_version(text: str) -> bool:
@@ -149,19 +147,26 @@ def _folder(lock: Path, *, is_for_nodes: bool) -> Path:
     """The name has the lock's hash: a changed lock file is another folder."""
     of = f"{sys.implementation.cache_tag}-{sysconfig.get_platform()}"
     if is_for_nodes:
-        of = f"nodes-{platform.machine().lower()}"
+        of = f"nodes-{machine()}"
     digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
     return cache_folder() / "clients" / f"{lock.stem}-{of}-{digest}"
 
 
 def _install(lock: Path, made: Path, *, is_for_nodes: bool) -> None:
-    command = python("pip", "install", "--quiet", "--disable-pip-version-check")
-    command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--no-warn-conflicts"]
-    command += [*(for_nodes() if is_for_nodes else []), f"--target={made}", f"-r{lock}"]
+    command = python("uv", "pip", "install", f"--python={sys.executable}", "--quiet", "--no-cache")
+    command += [
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary=:all:",
+        f"--target={made}",
+        f"-r{lock}",
+    ]
+    if is_for_nodes:
+        command += ["--python-version=3.11", f"--python-platform={machine()}-manylinux_2_28"]
     what = (
         f"{lock.stem} is not in the cache and can't be installed. Check the network and start "
-        "the command again; a mirror is set as for pip, and a Python without a wheel of this "
-        "version can't run it"
+        "the command again; a mirror is set as for uv (UV_DEFAULT_INDEX), and a Python without a "
+        "wheel of this version can't run it"
     )
     _said(command, what=what)
 

@@ -20,7 +20,7 @@ from docker.errors import APIError, BuildError, DockerException, ImageNotFound
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from cluster.clients.versions import for_nodes
+from cluster.clients.versions import machine
 from cluster.nodes.docker_client import connect
 from contract.errors import PrerequisiteError
 from contract.python import IS_INSTALLED, PACKAGES, python
@@ -139,10 +139,17 @@ def _download(packages: Mapping[str, str], folder: Path) -> None:
     folder.mkdir()
     requirements = folder.parent / "requirements.txt"
     requirements.write_text("\n".join(packages.values()))
-    _pip("download", "--require-hashes", *for_nodes(), f"--dest={folder}", f"-r{requirements}")
+    _pip("download", "--require-hashes", *_for_nodes(), f"--dest={folder}", f"-r{requirements}")
     for source in folder.glob("*.tar.gz"):
         _pip("wheel", f"--wheel-dir={folder}", str(source))
         source.unlink()
+
+
+def _for_nodes() -> list[str]:
+    """Return pip's options for wheels of a container: Python 3.11, this machine's architecture."""
+    of = machine()
+    platforms = [f"--platform=manylinux_2_{minor}_{of}" for minor in (28, 27, 17)]
+    return ["--python-version=3.11", *platforms, f"--platform=manylinux2014_{of}"]
 
 
 def _add_tool(context: Path, of_nodes: Mapping[str, str]) -> None:

@@ -15,12 +15,12 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from cluster.kafka.lock import Artifact
-from contract.errors import DistributionError
-from contract.locks import take
+from contract.errors import DistributionError, PrerequisiteError
+from contract.locks import alone_by
 
 MIRROR_VARIABLE = "FENCEPOST_MAVEN_MIRROR"
 _RESOLVER = "org/apache/ivy/plugins/resolver/IBiblioResolver.class"
@@ -129,19 +129,16 @@ def alone_in(folder: Path) -> Iterator[None]:
         DistributionError: the folder takes no files.
         WaitTimeoutError: another process held it too long.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / ".lock").open("w")
-    except OSError as error:
-        raise DistributionError(
-            f"{folder} can't be written ({error.strerror}): name another cache in FENCEPOST_CACHE"
-        ) from error
-    with lock:
-        take(
-            lock.fileno(),
-            what=f"the jars that another process fetches into {folder}",
-            timeout_seconds=_LIMIT_SECONDS,
-        )
+    with ExitStack() as held:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            what = f"the jars that another process fetches into {folder}"
+            alone = alone_by(folder / ".lock", what=what, timeout_seconds=_LIMIT_SECONDS)
+            held.enter_context(alone)
+        except (OSError, PrerequisiteError) as error:
+            raise DistributionError(
+                f"{folder} can't be written ({error}): name another cache in FENCEPOST_CACHE"
+            ) from error
         yield
 
 

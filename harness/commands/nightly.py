@@ -1,7 +1,6 @@
 """`fencepost nightly` and `compare`: runs, judged together, that can be killed and continued."""
 
 import math
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -56,9 +55,9 @@ from harness.commands.requirements import (
     require_runs,
     require_seed,
 )
-from harness.invocation import WEBHOOK_OPTION, command_line, session_of
+from harness.invocation import command_line, session_of
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
-from harness.nightly.delivery import WEBHOOK, post, require_command, require_url, run_on_end
+from harness.nightly.delivery import require_command, run_on_end
 from harness.nightly.room import GIGABYTE, Budget, default_budget
 from harness.nightly.run import (
     Ended,
@@ -121,15 +120,6 @@ def nightly(  # noqa: PLR0913 - the options of a command
             "standard input.",
         ),
     ] = None,
-    webhook: Annotated[
-        str | None,
-        typer.Option(
-            WEBHOOK_OPTION,
-            metavar="URL",
-            envvar=WEBHOOK,
-            help="A URL to which the summary of the judged night is sent as JSON by POST.",
-        ),
-    ] = None,
     kafka_dir: KafkaDir = None,
     client_version: ClientVersion = None,
     client_jars: ClientJars = None,
@@ -147,7 +137,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     Finished runs are kept; the interrupted run starts again. Exits with 0 if all is as the suite
     expects, 1 if a run failed (or a canary passed), else 2.
 
-    What --on-end and --webhook do changes no verdict: if one of them fails, that is said.
+    What --on-end does changes no verdict: if it fails, that is said.
 
     With --kafka-dir every entry of the suite runs on that build, instead of its Kafka versions; the
     options of Java clients apply to entries that do not name their own.
@@ -158,9 +148,6 @@ def nightly(  # noqa: PLR0913 - the options of a command
         raise UsageError(f"--disk takes a number of gigabytes above 0, not {disk:g}")
     if on_end is not None:
         require_command(on_end)
-    if webhook is not None:
-        require_url(webhook)
-    os.environ.pop(WEBHOOK, None)  # No other process needs it.
     given = choice_of(None, kafka_dir, client_version, client_jars)
     wanted = Wanted(
         suite=find_suite(suite, scenarios),
@@ -202,8 +189,6 @@ def nightly(  # noqa: PLR0913 - the options of a command
     if not as_json:
         _conclude(summary, night.path)
     if on_end is not None and (problem := run_on_end(on_end, night.path)) is not None:
-        say(problem)
-    if webhook is not None and (problem := post(webhook, night.path)) is not None:
         say(problem)
     raise typer.Exit(EXIT_CODES[summary.verdict])
 

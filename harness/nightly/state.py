@@ -1,6 +1,5 @@
 """The nights of a results folder, and the state of the one that is held."""
 
-import fcntl
 import math
 import os
 import time
@@ -10,14 +9,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
 from contract.builds import Choice
 from contract.described import SCHEMA
 from contract.errors import UsageError
-from contract.locks import take
+from contract.locks import HeldName, alone_by
 from contract.nights import (
     NIGHT_FILE,
     RANDOM,
@@ -27,6 +25,7 @@ from contract.nights import (
     write_atomically,
 )
 from contract.randomness import new_seed
+from contract.regular_files import read_regular
 from harness.nightly.suite import Suite, begun_with_both, find_suite, plan_runs, random_runs
 
 _LOCK = "lock"
@@ -171,12 +170,11 @@ def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[Held
         WaitTimeoutError: another process that chooses a night does not end.
     """
     nights.mkdir(parents=True, exist_ok=True)
-    with (nights / f".{_LOCK}").open("w") as choosing:
-        take(
-            choosing.fileno(),
-            what=f"the choice of other nights in {nights}",
-            timeout_seconds=_CHOICE_SECONDS,
-        )
+    with alone_by(
+        nights / f".{_LOCK}",
+        what=f"the choice of other nights in {nights}",
+        timeout_seconds=_CHOICE_SECONDS,
+    ):
         path = (None if is_fresh else _unfinished(nights, wanted)) or _create(nights, wanted)
         lock = hold(path)
     with lock:
@@ -245,24 +243,18 @@ def new_folder(parent: Path, name: str) -> Path:
             return path
 
 
-def hold(path: Path) -> IO[str]:
-    """Open and lock the night's lock file, which has its owner's process id.
+def hold(path: Path) -> HeldName:
+    """Hold a night by its lock file, which has its owner's process id.
 
     Raises:
-        UsageError: another process holds the night.
+        UsageError: another process holds the night, or its lock file is a link.
     """
-    lock = (path / _LOCK).open("a+")
+    file = path / _LOCK
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return HeldName(file, content=f"{os.getpid()}\n".encode())
     except BlockingIOError:
-        lock.seek(0)
-        owner = lock.read().strip() or "unknown"
-        lock.close()
+        owner = (read_regular(file) or b"").decode(errors="replace").strip() or "unknown"
         raise UsageError(
             f"night {path.name} is running already, in process {owner}: wait for its end, "
             "or start another night with --fresh"
         ) from None
-    lock.truncate(0)
-    lock.write(f"{os.getpid()}\n")
-    lock.flush()
-    return lock

@@ -32,10 +32,12 @@ class PlaygroundScenario(Scenario):
     spares: ClassVar = {Client.LIBRDKAFKA: 1, Client.KAFKA_PYTHON: 1}
     must_judge = (Check.LOST_RECORD,)
     answer = (
-        "Of {sends.records outcome=ok:acknowledged record}, {lost_record.records acks=1} with "
-        "acks=1 and {lost_record.records acks=all} with acks=all were lost. Deposed leaders "
-        "acknowledged {served_under_fenced_epoch.records kind=accepted_by_zombie:record} after the "
-        "epochs of their successors had begun. Groups skipped {skipped_record.records:record}."
+        "Of {{ sends.records(outcome='ok') | noun('acknowledged record') }}, "
+        "{{ lost_record.records(acks=1) }} with acks=1 and {{ lost_record.records(acks='all') }} "
+        "with acks=all were lost. Deposed leaders acknowledged "
+        "{{ served_under_fenced_epoch.records(kind='accepted_by_zombie') | noun('record') }} "
+        "after the epochs of their successors had begun. Groups skipped "
+        "{{ skipped_record.records | noun('record') }}."
     )
 
     def test_playground(self) -> None:

@@ -1,6 +1,5 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
-import ast
 import json
 import re
 import shlex
@@ -30,7 +29,7 @@ from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
 from contract.builds import Build
 from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
-from contract.locks import alone_in, take
+from contract.locks import alone_by, alone_in
 from contract.nearest import nearest
 from contract.nights import SESSION_FILE
 from contract.python import environment, python
@@ -42,7 +41,7 @@ from harness.session.account import dropped, failure_of
 from harness.session.catalog import ScenarioFile
 from harness.session.hang import HangWatch, stacks_of_session
 from harness.session.loading import load
-from harness.story.mistakes import Story, require_no_mistake
+from harness.story.mistakes import mistakes, require_no_mistake
 from harness.story.phases import PREFIX
 from harness.story.scenario import Scenario
 from harness.story.soundness import require_declared
@@ -297,12 +296,11 @@ def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
     """
     results.mkdir(parents=True, exist_ok=True)
     day = time.strftime("%Y-%m-%d")
-    with (root.parent / _LOCK).open("w") as lock:
-        take(
-            lock.fileno(),
-            what=f"the names of other sessions in {results}",
-            timeout_seconds=_LOCK_SECONDS,
-        )
+    with alone_by(
+        root.parent / _LOCK,
+        what=f"the names of other sessions in {results}",
+        timeout_seconds=_LOCK_SECONDS,
+    ):
         reserved = [Path(file.read_text()) for file in root.parent.glob(f"*/{_RESERVED}")]
         there = [*results.iterdir(), *(path for path in reserved if path.parent == results)]
         matches = [re.fullmatch(rf"{day}--([0-9]{{3,9}})", path.name) for path in there]
@@ -410,8 +408,7 @@ def _imported(file: Path) -> ModuleType:
         if not reached:
             raise UsageError(f"{file} does not import: {_in_words(error)}") from error
         line, named = reached[-1]
-        story = Story(ast.parse(file.read_bytes()), named)
-        for at, problem in () if isinstance(error, ImportError) else story.mistakes():
+        for at, problem in () if isinstance(error, ImportError) else mistakes(file, named):
             raise UsageError(f"{file}:{at}: {problem}") from error
         raise UsageError(f"{file}:{line} does not import: {_in_words(error)}") from error
 

@@ -10,7 +10,15 @@ from types import ModuleType
 from typing import Any
 
 from cluster.kafka.topology import Topology
-from contract.answers import COUNTED, COUNTING, DURING, RESUMPTION, Figure, parts
+from contract.answers import (
+    COUNTED,
+    COUNTING,
+    DURING,
+    RESUMPTION,
+    Figure,
+    parts,
+    require_asked,
+)
 from contract.builds import Build
 from contract.checks import Check
 from contract.clients import (
@@ -90,7 +98,8 @@ def require_declared(
         UsageError: the first mistake, with its file and line.
     """
     _refuse_first(module, _in_shape(topology, module))
-    _refuse_first(module, _in_declaration(answer, groups, producers, topology, build))
+    _refuse_first(module, _in_answer(answer, inspect.getdoc(module) or ""))
+    _refuse_first(module, _in_declaration(groups, producers, topology, build))
     _refuse_first(module, _in_topics(module, build))
     unknown = [str(one) for one in must_judge if one not in set(Check)]
     _refuse_first(module, ((one, 0, lacking("check", one, Check)) for one in unknown))
@@ -171,17 +180,23 @@ _Problem = tuple[str, int, str]
 """The wrong name, its line (0: where the file has it last), and what is wrong."""
 
 
+def _in_answer(
+    answer: str, docstring: str, *, labels: Collection[str] | None = None
+) -> Iterator[_Problem]:
+    question = " ".join(docstring.partition("\n\n")[0].split())
+    try:
+        require_answer(answer, labels=labels)
+        require_asked(answer, question)
+    except UsageError as mistake:
+        yield answer, 0, f"answer: {mistake}"
+
+
 def _in_declaration(
-    answer: str,
     groups: Sequence[GroupPlan],
     producers: Sequence[ProducerPlan],
     topology: Topology,
     build: Build,
 ) -> Iterator[_Problem]:
-    try:
-        require_answer(answer)
-    except UsageError as mistake:
-        yield answer, 0, f"answer: {mistake}"
     for group in groups:
         yield from _in_group(group, build)
     for producer in producers:
@@ -238,12 +253,12 @@ def _values_of(given: ast.expr, named: dict[str, Any]) -> Iterator[Mapping[str, 
 
 def _in_figures(plan: Plan) -> Iterator[_Problem]:
     labels = {name for one in plan.groups for name in one.labels}
+    yield from _in_answer(plan.answer, plan.question, labels=labels)
     follows = "" if plan.follows is None else plan.follows.sentence
-    for kind, text in (("answer", plan.answer), ("follows", follows)):
-        try:
-            require_answer(text, labels=labels)
-        except UsageError as mistake:
-            yield text, 0, f"{kind}: {mistake}"
+    try:
+        require_answer(follows, labels=labels)
+    except UsageError as mistake:
+        yield follows, 0, f"follows: {mistake}"
 
 
 def _in_names(plan: Plan) -> Iterator[_Problem]:

@@ -23,7 +23,7 @@ from pages_of import (
 
 from analysis.report.answer import UNFINISHED, UNKNOWN, answer, consequence
 from analysis.report.run_facts import RunFacts
-from contract.answers import Figure, parts
+from contract.answers import Figure, parts, require_asked
 from contract.consequence import Consequence
 from contract.errors import UsageError
 from contract.findings import FINDINGS, FINDINGS_FILE
@@ -75,43 +75,61 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
 @pytest.mark.parametrize(
     ("text", "reported"),
     [
-        ("{sends.records}", "14"),
-        ("{sends.rows:send}", "3 sends"),
-        ("{sends.records outcome=ok:record} of {sends.records}", "13 records of 14"),
-        ("{sends.records outcome=failed:record}", "1 record"),
-        ("{sends.records outcome!=ok}", "1"),
-        ("{sends.records acks=1|all outcome=ok}", "13"),
-        ("{sends.records first_offset>9}", "4"),
-        ("{sends.records during='a: b':record}", "3 records"),
-        ("{sends.records during=held}", "3"),
-        ("{sends.records during=stop} of {sends.records during=bounce}", "3 of 0"),
-        ("{sends.records during='elect preferred|a: b'}", "3"),
-        ("{sends.faults}, {sends.faults during=stop}, {sends.faults acks=all}", "2, 2, 0"),
-        ("{sends.acks}", "1 and all"),
-        ("{sends.partitions}", "1"),
-        ("{lost_record.rows} of {lost_record.records:record}", "1 of 2 records"),
-        ("{lost_record.records acks=all}", "2"),
-        ("{lost_record.records acks=1}", "0"),
-        ("{lost_record.rows + sends.rows}", "4"),
-        ("{lost_record.evaluated:send}", "9 sends"),
+        ("{{ sends.records }}", "14"),
+        ("{{ sends.rows | noun('send') }}", "3 sends"),
         (
-            "{lost_record.rows / sends.records:send}",
+            "{{ sends.records(outcome='ok') | noun('record') }} of {{ sends.records }}",
+            "13 records of 14",
+        ),
+        ("{{ sends.records(outcome='failed') | noun('record') }}", "1 record"),
+        ("{{ sends.records(outcome=other_than('ok')) }}", "1"),
+        ("{{ sends.records(acks='1|all', outcome='ok') }}", "13"),
+        ("{{ sends.records(first_offset=above(9)) }}", "4"),
+        ("{{ sends.records(during='a: b') | noun('record') }}", "3 records"),
+        ("{{ sends.records(during='held') }}", "3"),
+        ("{{ sends.records(during='stop') }} of {{ sends.records(during='bounce') }}", "3 of 0"),
+        ("{{ sends.records(during='elect preferred|a: b') }}", "3"),
+        (
+            "{{ sends.faults }}, {{ sends.faults(during='stop') }}, {{ sends.faults(acks='all') }}",
+            "2, 2, 0",
+        ),
+        ("{{ sends.acks }}", "1 and all"),
+        ("{{ sends.partitions }}", "1"),
+        ("{{ lost_record.rows }} of {{ lost_record.records | noun('record') }}", "1 of 2 records"),
+        ("{{ lost_record.records(acks='all') }}", "2"),
+        ("{{ lost_record.records(acks=1) }}", "0"),
+        ("{{ lost_record.rows + sends.rows }}", "4"),
+        ("{{ lost_record.evaluated | noun('send') }}", "9 sends"),
+        (
+            "{{ (lost_record.rows / sends.records) | noun('send') }}",
             "1 of 14 sends (at most 30 %, with 95% confidence if they were independent)",
         ),
-        ("{reset.rows / sends.rows:send}, {sends.rows}", "An unknown number of sends, 3"),
-        ("{sends.rows / reset.evaluated}, {sends.rows}", "An unknown number, 3"),
-        ("{lost_record.rows?lost|kept}; {lost_record.rows acks=1?lost|kept}", "Lost; kept"),
-        ("{lost_record.kind}: {lost_record.groups}", "Truncated: 0"),
-        ("{sends.rows}. {polls.records:record}.", "3. An unknown number of records."),
-        ("{polls.rows} polls; {polls.topic} {sends.rows}", "An unknown number polls; unknown 3"),
-        ("{polls.rows?Yes|No}: {sends.rows}", "Undecided: 3"),
-        ("{sends.records during=never}, {sends.rows}", "An unknown number, 3"),
-        ("{sends.rows} {reset.rows}", "3 an unknown number"),
         (
-            "{sends.groups} {phases.partitions} {sends.rows}",
+            "{{ (reset.rows / sends.rows) | noun('send') }}, {{ sends.rows }}",
+            "An unknown number of sends, 3",
+        ),
+        ("{{ sends.rows / reset.evaluated }}, {{ sends.rows }}", "An unknown number, 3"),
+        (
+            "{{ sends.rows | whether('a', 'b') }}{{ sends.rows(acks=0) | whether('a', 'b') }}",
+            "Ab",
+        ),
+        ("{{ lost_record.kind }}: {{ lost_record.groups }}", "Truncated: 0"),
+        (
+            "{{ sends.rows }}. {{ polls.records | noun('record') }}.",
+            "3. An unknown number of records.",
+        ),
+        (
+            "{{ polls.rows }} polls; {{ polls.topic }} {{ sends.rows }}",
+            "An unknown number polls; unknown 3",
+        ),
+        ("{{ yes_if_any(polls.rows, asked='x') }}: {{ sends.rows }}", "Undecided: 3"),
+        ("{{ sends.records(during='never') }}, {{ sends.rows }}", "An unknown number, 3"),
+        ("{{ sends.rows }} {{ reset.rows }}", "3 an unknown number"),
+        (
+            "{{ sends.groups }} {{ phases.partitions }} {{ sends.rows }}",
             "An unknown number an unknown number 3",
         ),
-        ("{reset.rows} {polls.rows}", UNKNOWN),
+        ("{{ reset.rows }} {{ polls.rows }}", UNKNOWN),
     ],
 )
 def test_a_figure_is_counted(tmp_path: Path, text: str, reported: str) -> None:
@@ -119,12 +137,15 @@ def test_a_figure_is_counted(tmp_path: Path, text: str, reported: str) -> None:
 
 
 def test_a_large_number_has_separators(tmp_path: Path) -> None:
-    folder = with_tables(run_folder(tmp_path, answer="{sends.records}"), sends=[sent(1, 12_000)])
+    folder = with_tables(
+        run_folder(tmp_path, answer="{{ sends.records }}"), sends=[sent(1, 12_000)]
+    )
     assert answer(RunFacts(folder), LOST) == "12,000"
 
 
 def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
-    text = "{lost_record.records?Yes|No}: {lost_record.records} of {sends.records} were lost."
+    text = "{{ yes_if_any(lost_record.records, asked='lost') }}: {{ lost_record.records }} of "
+    text += "{{ sends.records }} were lost."
     assert answered(tmp_path, text) == "Yes: 2 of 14 were lost."
     longer = finding(offset_last=7)
     more = verdict_of({"lost_record": result(longer, finding(offset_first=0, offset_last=0))})
@@ -138,8 +159,8 @@ def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
 def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
     both = result(finding(), finding(verdict=PERMITTED), finding(verdict=FindingVerdict.UNDECIDED))
     verdict = verdict_of({"lost_record": both})
-    text = "{lost_record.rows}, {lost_record.rows verdict=permitted}, "
-    text += "{lost_record.rows verdict=undecided}"
+    text = "{{ lost_record.rows }}, {{ lost_record.rows(verdict='permitted') }}, "
+    text += "{{ lost_record.rows(verdict='undecided') }}"
     assert answered(tmp_path, text, verdict) == "2, 1, 1"
 
 
@@ -155,12 +176,14 @@ def test_findings_that_can_not_be_relied_on_are_unknown(
     tmp_path: Path, judged: CheckResult
 ) -> None:
     verdict = verdict_of({"lost_record": judged})
-    reported = answered(tmp_path, "{sends.rows}; {lost_record.rows:one}", verdict)
+    reported = answered(tmp_path, "{{ sends.rows }}; {{ lost_record.rows | noun('one') }}", verdict)
     assert reported == "3; an unknown number of ones"
 
 
 def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, answer="{lost_record.records:record} in {lost_record.rows}")
+    folder = run_folder(
+        tmp_path, answer="{{ lost_record.records | noun('record') }} in {{ lost_record.rows }}"
+    )
     examples = [finding(), finding(offset_first=5, offset_last=5)]
     rows = [
         msgspec.structs.asdict(one) | {"number": number, "evidence": '{"acks": "all"}'}
@@ -178,8 +201,10 @@ def test_rows_are_chosen_by_the_properties_of_their_groups(tmp_path: Path) -> No
         return finding("reset", group=f"{client}.g", client=client, evidence={})
 
     verdict = verdict_of({"reset": result(of("java"), of("librdkafka"), of("librdkafka"))})
-    text = "{reset.groups}, {reset.rows client=librdkafka}, {reset.groups log_end=above}, "
-    text += "{reset.rows log_end=below}, {reset.client}"
+    text = "{{ reset.groups }}, {{ reset.rows(client='librdkafka') }}, "
+    text += (
+        "{{ reset.groups(log_end='above') }}, {{ reset.rows(log_end='below') }}, {{ reset.client }}"
+    )
     assert answered(tmp_path, text, verdict) == "2, 2, 2, 0, java and librdkafka"
 
 
@@ -188,13 +213,16 @@ def test_resumption_is_counted_too(tmp_path: Path) -> None:
         RESUMED, group="librdkafka.g", resumed_at=None, never_delivered=None
     )
     verdict = changed(LOST, resumption=[RESUMED, other])
-    text = "{resumption.groups} at {resumption.resumed_at}, {resumption.groups resumed_at=100}, "
-    text += "{resumption.groups never_delivered>0}, {resumption.rows log_end=above}"
+    text = "{{ resumption.groups }} at {{ resumption.resumed_at }}, "
+    text += "{{ resumption.groups(resumed_at=100) }}, "
+    text += (
+        "{{ resumption.groups(never_delivered=above(0)) }}, {{ resumption.rows(log_end='above') }}"
+    )
     assert answered(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
 
 
 SENTENCE = Consequence(
-    sentence="of {sends.records:record} {lost_record.records}.", document="KIP-1"
+    sentence="of {{ sends.records | noun('record') }} {{ lost_record.records }}.", document="KIP-1"
 )
 
 
@@ -229,16 +257,18 @@ def test_a_plan_that_declares_nothing_has_nothing_that_follows(tmp_path: Path) -
 
 
 def test_a_figure_that_is_not_one_leaves_nothing_that_follows(tmp_path: Path) -> None:
-    wrong = msgspec.structs.replace(SENTENCE, sentence="{nonsense}")
+    wrong = msgspec.structs.replace(SENTENCE, sentence="{{ nonsense }}")
     assert consequence(RunFacts(run_folder(tmp_path, follows=wrong)), LOST) is None
 
 
 def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
-    folder = run_folder(tmp_path, answer="{lost_record.rows}", error="boom")
+    folder = run_folder(tmp_path, answer="{{ lost_record.rows }}", error="boom")
     assert answer(RunFacts(folder), LOST) == f"{UNFINISHED}1"
 
 
-@pytest.mark.parametrize("text", ["", "{nonsense}", "{lost_record.rows?only one}"])
+@pytest.mark.parametrize(
+    "text", ["", "{{ nonsense }}", "{{ lost_record.rows", "{lost_record.rows?Yes|No}"]
+)
 def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text: str) -> None:
     verdict = verdict_of({"lost_record": result(finding()), "reset": result()})
     reported = "1 of 2 checks that the question is about found no violation; the others: "
@@ -251,20 +281,54 @@ def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{}", "SOURCE.MEASURE"),
-        ("{lost_record}", "SOURCE.MEASURE"),
-        ("{lost.rows}", "neither a check nor a table"),
-        ("{sends.rows acks}", "COLUMN=VALUE"),
-        ("{sends.rows first_offset>x}", "not a whole number"),
-        ("{sends.rows acks='1}", "No closing quotation"),
-        ("{sends.rows?a|b|c}", "two texts"),
-        ("{sends.evaluated}", "is of a check"),
-        ("{lost_record.evaluated kind=truncated}", "has no conditions"),
+        ("{{ }}", "Expected an expression"),
+        ("{{ lost_record }}", "lost_record is no figure: write SOURCE.MEASURE"),
+        ("{{ sends.rows.rows }}", "SOURCE.MEASURE"),
+        ("{{ lost.rows }}", "lost is neither a check nor a table"),
+        ("{lost_record.rows}", "in double braces"),
+        ("{{ sends.rows(acks) }}", "acks is neither a check nor a table"),
+        ("{{ sends.rows(first_offset=above('x')) }}", "not a whole number"),
+        ("{{ sends.rows(acks='1) }}", "unexpected char"),
+        ("{{ sends.rows | whether('a') }}", "missing 1 required"),
+        ("{{ sends.rows | whether('Yes', 'No') }}", "by yes_if_any or yes_if_none"),
+        ("{{ sends.evaluated }}", "is of a check"),
+        ("{{ lost_record.evaluated(kind='truncated') }}", "has no conditions"),
+        ("{{ sends.rows + 1 }}", "not written as"),
+        ("{% for one in sends %}x{% endfor %}", "no For"),
+        ("{{ sends.rows if sends.rows else 'x' }}", "no CondExpr"),
+        ("{{ 'x' * 9999999999 }}", "no Mul"),
+        ("{{ sends.__class__ }}", "Undefined is no figure"),
+        ("{{ range(9) }}", "range is neither"),
+        ("{{ " + "(" * 999 + "sends.rows" + ")" * 999 + " }}", "not written as"),
+        ("{{ sends.rows" + " + sends.rows" * 9999 + " }}", "not written as"),
     ],
 )
 def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         list(parts(text))
+
+
+@pytest.mark.parametrize(
+    ("form", "question", "problem"),
+    [
+        ("yes_if_any(lost_record.rows, asked='lost')", "Is a record lost?", None),
+        ("yes_if_none(lost_record.rows, asked='survive')", "Do all records survive?", None),
+        ("yes_if_none(lost_record.rows, asked='without loss')", "Is it without loss?", None),
+        ("yes_if_none(lost_record.rows, asked='survive')", "Is a record lost?", "does not ask"),
+        ("yes_if_none(lost_record.rows, asked='lost')", "Is a record lost?", "are swapped"),
+        ("yes_if_any(lost_record.rows, asked='without loss')", "Is it without loss?", "swapped"),
+        ("yes_if_any(lost_record.rows, asked='lost')", "What is lost?", "asks for more than Yes"),
+    ],
+)
+def test_yes_and_no_are_those_of_the_question(
+    form: str, question: str, problem: str | None
+) -> None:
+    answer = f"{{{{ {form} }}}}: {{{{ lost_record.rows }}}} were lost."
+    if problem is None:
+        require_asked(answer, question)
+    else:
+        with pytest.raises(UsageError, match=problem):
+            require_asked(answer, question)
 
 
 def _class_of(scenario: ScenarioFile) -> type[Scenario]:
@@ -282,6 +346,7 @@ def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFi
     declared = _class_of(scenario)
     assert [one for one in parts(declared.answer) if isinstance(one, Figure)]
     require_answer(declared.answer, labels={name for one in declared.groups for name in one.labels})
+    require_asked(declared.answer, scenario.question)
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
@@ -296,5 +361,5 @@ def test_every_scenario_declares_in_a_sentence_what_follows(scenario: ScenarioFi
 
 def test_an_unknown_column_is_refused_before_the_groups_are_known() -> None:
     with pytest.raises(UsageError, match="sends: there is no column outcom; the nearest is outcom"):
-        require_answer("{sends.records outcom=ok}")
-    require_answer("{commits.rows way=sync}")
+        require_answer("{{ sends.records(outcom='ok') }}")
+    require_answer("{{ commits.rows(way='sync') }}")

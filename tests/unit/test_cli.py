@@ -133,7 +133,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("nightly", "--hours", "0"), 64, "--hours takes a number above 0, and at most 168, not 0"),
         (("nightly", "--hours", "nan"), 64, "at most 168, not nan"),
         (("nightly", "--disk", "0"), 64, "--disk takes a number of gigabytes above 0, not 0"),
-        (("nightly", "--webhook", "ftp://x"), 64, "--webhook (or FENCEPOST_WEBHOOK) takes a URL"),
         (("nightly", "--on-end", "if"), 64, "--on-end takes a command of the shell"),
         (("prune", "--keep", "-1"), 64, "'--keep': Input should be greater than or equal to 0"),
         (("analyze", "/nonexistent"), 64, "no run at or below"),

@@ -66,8 +66,8 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (locks / "kafka-python-9.9.9.lock").write_text(lock)
     monkeypatch.setattr(versions, "LOCKS", locks)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(path.parent))
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(path.parent))
     return path
 
 

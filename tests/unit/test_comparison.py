@@ -22,9 +22,7 @@ from analysis.comparison.statistics import (
     detectable,
     holm_adjusted,
     judge_cells,
-    permutations,
     smallest_p,
-    statistic,
 )
 from contract.builds import Choice, released
 from contract.comparisons import RESULT_FILE, Comparison, Outcome, Result, Side, Story
@@ -365,9 +363,8 @@ def test_both_directions_count() -> None:
 
 
 def test_stories_without_a_value_are_left_out() -> None:
-    assert statistic([1.0, None, 0.0, None])([0, 1]) == statistic([1.0, 0.0])([0])
-    assert statistic([1.0, None, None, None])([0, 1]) == 0
-    assert statistic([None, None, 1.0, 0.0])([0, 1]) == 0
+    assert p_of([1, 1, 1, None, 0, 0, 0, None], 4, 4) == pytest.approx(4 / 70)
+    assert p_of([1, 0, 1, 0, None, None, None, None], 4, 4) == 1
 
 
 def test_a_value_that_is_everywhere_the_same_differs_nowhere() -> None:
@@ -376,18 +373,23 @@ def test_a_value_that_is_everywhere_the_same_differs_nowhere() -> None:
 
 
 def test_permutations_are_all_or_a_sample_that_is_the_same_each_time() -> None:
-    assert len(permutations(5, 5).chosen) == 126
-    assert len(permutations(4, 5).chosen) == 126
-    drawn = permutations(12, 12)
-    assert not drawn.is_exact
-    assert drawn.chosen == permutations(12, 12).chosen
-    assert drawn.p(0) > 0
+    assert [judge_cells([], 5, 5).permutations, judge_cells([], 4, 5).permutations] == [252, 126]
+    split: Feature = [1.0] * 12 + [0.0] * 12
+    first, second = (judge_cells([[split]], 12, 12) for _ in range(2))
+    assert not first.is_exact
+    assert (first.maxima == second.maxima).all()
+    assert first.tested[0].p > 0
+
+
+def test_a_side_of_one_story_shows_nothing() -> None:
+    assert p_of([1.0] + [0.0] * 30, 1, 30) == 1
+    assert smallest_p(1, 30) > ALPHA
 
 
 def test_cells_that_are_the_same_count_once_and_holm_counts_each() -> None:
     split: Feature = [1.0] * 5 + [0.0] * 5
     family = judge_cells([[split]] * 20, 5, 5)
-    assert {tested.p_adjusted for tested in family.tested} == {1 / 126}
+    assert {tested.p_adjusted for tested in family.tested} == {2 / 252}
     assert all(tested.p_holm > ALPHA for tested in family.tested)
 
 

@@ -32,7 +32,15 @@ from contract.errors import (
     UsageError,
     WaitTimeoutError,
 )
-from contract.locks import HeldFolder, HeldName, alone_in, hold_first, is_held, remove_unheld
+from contract.locks import (
+    HeldFolder,
+    HeldName,
+    alone_by,
+    alone_in,
+    hold_first,
+    is_held,
+    remove_unheld,
+)
 from contract.manifest import (
     DECODED_AGAIN,
     MANIFEST_FILE,
@@ -52,7 +60,7 @@ from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
 from contract.waiting import limited, wait_until
 from harness.commands.run import decode_again
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
-from harness.nightly.state import hold_night
+from harness.nightly.state import hold, hold_night
 from harness.nightly.suite import find_suite
 from harness.session.ducktape_session import reserve_session
 from simulator.history import Request, description, universes_of, write_history
@@ -414,12 +422,20 @@ def test_only_the_script_of_a_report_goes_into_a_page(tmp_path: Path, source: st
         self_contained(page)
 
 
-def test_a_lock_is_made_through_no_link(tmp_path: Path) -> None:
-    link, target = tmp_path / "name", tmp_path / "target"
-    link.symlink_to(target)
-    with pytest.raises(BlockingIOError):
-        HeldName(link)
-    assert not target.exists()
+def test_a_lock_is_made_and_taken_through_no_link(tmp_path: Path) -> None:
+    link, target, none = tmp_path / "lock", tmp_path / "target", tmp_path / "none"
+    target.write_text("kept")
+    for of_link in (target, none):
+        link.symlink_to(of_link)
+        with pytest.raises(BlockingIOError):
+            HeldName(link)
+        with pytest.raises(UsageError):
+            hold(tmp_path)
+        with pytest.raises(PrerequisiteError, match="and no link"):
+            alone_by(link, what="", timeout_seconds=0).__enter__()
+        link.unlink()
+    assert target.read_text() == "kept"
+    assert not none.exists()
 
 
 def test_locks_are_in_a_folder_of_this_user_alone(
