@@ -31,4 +31,4 @@ select kafka, rule,
   ['violated', 'undecided', 'not asked', 'holds', 'not applicable'][place] as verdict,
   responses::bigint as responses
 from worst
-order by all
+order by regexp_extract_all(kafka, '\d+')::int[], rule

@@ -17,6 +17,7 @@ import msgspec
 import typer
 
 from bench.figures import keep, kept, rendered
+from contract.builds import version_numbers
 from contract.errors import UsageError
 from contract.nights import SUMMARY_FILE, NightSummary
 from contract.program import run_program
@@ -66,7 +67,7 @@ def study_of(name: str, night: Path) -> Study:
     Raises:
         UsageError: a run could not be judged.
     """
-    runs = sorted(_judged(night), key=lambda one: (one[0].scenario, numbers(one[0].kafka)))
+    runs = sorted(_judged(night), key=lambda one: (one[0].scenario, version_numbers(one[0].kafka)))
     summary = msgspec.json.decode((night / "report" / SUMMARY_FILE).read_bytes(), type=NightSummary)
     asked = duckdb.connect()
     asked.execute("create table runs (run json, verdict json); create table summary (row json)")
@@ -90,15 +91,9 @@ def part(name: str, study: Study | None = None) -> str:
     return rendered(
         _HERE / f"{name}.md.j2",
         study=study or kept(name, Study),
-        numbers=numbers,
         rules=RULES,
         api_names=API_NAMES,
     )
-
-
-def numbers(version: str) -> list[int]:
-    """The numbers of a version, by which versions are in order."""
-    return [int(number) for number in version.split(".")]
 
 
 @app.command()

@@ -11,7 +11,7 @@ from contract.nights import SUMMARY_FILE, NightRow, NightSummary
 from contract.protocol import RULES, Rule
 from contract.run_folder import RunFolder
 from contract.verdicts import RuleRow, RunVerdict, Verdict
-from lab.study import Study, newest_night, numbers, part, study_of
+from lab.study import Study, newest_night, part, study_of
 from tests.descriptions import description_of, plan_of
 from tests.made import made
 
@@ -146,7 +146,7 @@ def test_each_recipe_has_its_line_and_each_scenario(tmp_path: Path) -> None:
         row(RunVerdict.UNDECIDED, seconds=40),
         row(RunVerdict.FAIL, recipe="deaf"),
     )
-    study = study_of("reproduction", night_of(tmp_path, rows=rows))
+    study = study_of("reproduction", night_of(tmp_path, ("4.4.0", ()), rows=rows))
     assert part("reproduction", study).splitlines()[-3:] == [
         "| zombie_leader(recipe=deaf) | 4.4.0 | 1 | 0 of 1 | 1 | 0 | 30 |",
         "| zombie_leader(recipe=pause) | 4.4.0 | 3 | 2 of 3 | 0 | 1 | 30 |",
@@ -157,4 +157,3 @@ def test_each_recipe_has_its_line_and_each_scenario(tmp_path: Path) -> None:
 def test_what_is_kept_is_what_a_night_gives(tmp_path: Path) -> None:
     study = study_of("protocol", night_of(tmp_path, ("4.4.0", ())))
     assert msgspec.json.decode(msgspec.json.encode(study), type=Study) == study
-    assert sorted(["4.10.0", "4.4.0"], key=numbers) == ["4.4.0", "4.10.0"]
