@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly reproduction commit-epochs conformance arbiter tamperings torture mutants bench bench-analysis protocol handover report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,32 +32,11 @@ scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
 nightly: $(READY) ## Run a suite, or continue one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
 	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh)
 
-reproduction: $(READY) ## How often each headline scenario reaches its hazard (half an hour); keeps the figures of docs/reproduction.md
-	$(FENCEPOST) nightly --suite reproduction --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
-	.venv/bin/python -m studies.reproduction $(call quoted,$(RESULTS))
-
-commit-epochs: $(READY) ## Five runs of the demo (five minutes); writes the counts of README.md and docs/commit-epoch.md
-	$(FENCEPOST) nightly --suite commit_epoch --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) || test $$? -le 2
-	.venv/bin/python -m studies.commit_epochs "$$(ls -d $(call quoted,$(RESULTS))/nightly/commit_epoch-* | tail -n 1)"
-
-arbiter: $(READY) ## What each choice of KAFKA-19902 costs, by patched clients (a quarter of an hour; needs a JDK): [FULL=1]; keeps the figures of docs/arbiter.md and arbiter-runs.md
-	.venv/bin/python -m studies.arbiter run --results $(call quoted,$(RESULTS)/arbiter) $(if $(FULL),--full)
-	.venv/bin/python -m studies.arbiter judge --results $(call quoted,$(RESULTS)/arbiter) --only '4.3.1-released-(clean|truncated)-'
-	.venv/bin/python -m studies.arbiter keep --results $(call quoted,$(RESULTS)/arbiter)
-
 conformance: $(READY) ## What released clients do under each hazard (at most 45 minutes, resumable): [ROWS=, or ROWS=frameworks] [HAZARDS=] [STORIES=1] [KAFKA=]; keeps the figures of docs/conformance.md
 	.venv/bin/python -m studies.conformance --results $(call quoted,$(RESULTS)) --kafka $(KAFKA) $(if $(ROWS),--rows $(call quoted,$(ROWS))) $(if $(HAZARDS),--hazards $(call quoted,$(HAZARDS))) $(if $(STORIES),--stories $(STORIES))
 
-handover: $(READY) ## What a coordinator returns that has just taken over (at most 20 minutes): [ENDS=1]; keeps the figures of docs/handover.md
-	$(FENCEPOST) nightly --suite handover$(if $(ENDS),_ends) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) || test $$? -le 2
-	.venv/bin/python -m studies.handover "$$(ls -d $(call quoted,$(RESULTS))/nightly/handover$(if $(ENDS),_ends)-* | tail -n 1)"
-	.venv/bin/python -m studies.reports write
-
 tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
 	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
-
-torture: $(READY) ## Attempts to break the tool: calls, damage, kills, full disks (an hour): [HOURS=1] [ONLY=] [SEED=]; keeps the figures of docs/reliability.md
-	.venv/bin/python -m bench.torture $(if $(HOURS),--hours $(HOURS)) $(if $(ONLY),--only $(call quoted,$(ONLY))) $(SEED_OPTION)
 
 mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
 	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
@@ -69,8 +48,9 @@ bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine,
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
-	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
-	.venv/bin/python -m studies.protocol $(call quoted,$(RESULTS))
+	@# Ends as the night does, of which a table is made unless it broke off.
+	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh); \
+	ended=$$?; test $$ended -le 2 && .venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS)) && exit $$ended
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))

@@ -20,11 +20,10 @@ import psutil
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from analysis.tasks import rows_of
+from analysis.tasks import Share, judge_here, rows_of
 from bench.figures import is_kept, keep, kept, rendered
 from bench.folders import own_folder
 from bench.processes import FENCEPOST, ROOT, Cost, Revision, environment, run_measured, standalone
-from bench.traces import judged_of
 from contract.errors import FencepostError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder, find_runs
@@ -214,7 +213,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.alone is not None:
         for run in find_runs(asked.alone):
-            judged_of(run)
+            judge_here(Share(at_once=1), run)
         return
     console = Console(stderr=True)
     sizes = sorted(set(asked.events))

@@ -4,8 +4,6 @@ A part of a page is a Markdown template (Jinja) beside the module that makes its
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +20,6 @@ _TEMPLATES = Environment(  # noqa: S701 - they make Markdown
 )
 _TEMPLATES.globals["table"] = table
 T = TypeVar("T")
-K = TypeVar("K", bound=tuple[Any, ...])
 
 
 def keep(name: str, figures: object, *, folder: Path = DATA) -> Path:
@@ -43,20 +40,6 @@ def kept(name: str, kind: type[T], *, folder: Path = DATA) -> T:
 def is_kept(name: str, *, folder: Path = DATA) -> bool:
     """Whether there are figures of this name."""
     return (folder / f"{name}.json").exists()
-
-
-def replaced(before: Iterable[T], found: Sequence[T], run_of: Callable[[T], object]) -> list[T]:
-    """Kept figures, without those of a run that was read again, and what was found now."""
-    again = {run_of(one) for one in found}
-    return [*(one for one in before if run_of(one) not in again), *found]
-
-
-def grouped(of: Iterable[T], key: Callable[[T], K]) -> list[tuple[K, list[T]]]:
-    """Figures by key, in the order of the keys."""
-    found: defaultdict[K, list[T]] = defaultdict(list)
-    for one in of:
-        found[key(one)].append(one)
-    return sorted(found.items(), key=lambda one: one[0])
 
 
 def rendered(template: Path, **shown: Any) -> str:

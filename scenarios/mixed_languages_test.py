@@ -24,7 +24,7 @@ Expect:  newer_epoch   librdkafka's commit() stores nothing until a record of ep
          commit, by epoch first. So does auto-commit if the process is killed; an orderly close
          stores. commit(message), commit(offsets), kafka-python and Java store 100 at once.
          by_client     the same, if the client commits epoch 1; with the released client, which
-         commits epoch 0, all store (studies/arbiter/predictions.yml).
+         commits epoch 0, all store (docs/data/arbiter_predictions.yml).
          truncation    librdkafka's commit() stores nothing, as 150 is below 200. The next member
          begins at 200, and 50 records are skipped; so with auto-commit if the process is killed.
          All else store 150. In groups `record` all store, in both. kafka-python, which was

@@ -23,14 +23,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from bench.figures import grouped, is_kept, keep, kept, rendered
+from bench.figures import is_kept, keep, kept, rendered
 from contract.errors import NodeError, UsageError
 from contract.program import run_program
 from contract.regular_files import replace_file
 from contract.shares import wilson
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
-from studies.handover import Story
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
@@ -38,7 +37,6 @@ LINES_MAX = 40
 """Of a program."""
 LOG_LINES = 10
 _TEMPLATE = Path(__file__).with_name("report.md.j2")
-_HANDOVER = "coordinator_handover"
 _FENCEPOST, _PYTHON = ".venv/bin/fencepost", ".venv/bin/python"
 _RESULT = re.compile(
     r"^(?P<client>\S+ \d+\.\S+): (?P<count>\d+) of (?P<of>\d+) (?P<what>.+)$", re.MULTILINE
@@ -90,7 +88,7 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         log: a pattern of the lines of the program's output that show the cause.
         source: places that explain it.
         related: reports of others.
-        scenario: one whose kept stories are counted too.
+        scenario: one whose stories were counted too, in docs/data/report_SCENARIO.json.
         client: a release for pip that shows it, if that of `.venv` does not.
         unknown: what no run and no document shows.
         test: a file of docs/reports, for `test_of` of the project itself.
@@ -242,35 +240,14 @@ def page(name: str) -> str:
 
 def counted_of(name: str) -> Kept:
     """Return what was counted of a finding, also by the scenario that asks for it."""
-    own = _own(name)
-    rows = _of_handover() if finding(name).scenario == _HANDOVER else []
+    own, scenario = _own(name), finding(name).scenario
+    rows = _own(scenario).rows if scenario else []
     return msgspec.structs.replace(own, rows=[*own.rows, *rows])
 
 
 def _own(name: str) -> Kept:
-    """Return what its own steps and test counted."""
+    """Return what its own steps and test counted, or the stories of a scenario."""
     return kept(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
-
-
-def _of_handover() -> list[Row]:
-    """Return the stories of docs/handover.md in which the successor lacked the high watermark."""
-    stories = [story for story in kept("handover", list[Story]) if story.is_reached]
-    return [
-        Row(
-            program=f"{_HANDOVER}, {how}, {hindrance}",
-            client="the new coordinator" if is_new else "the old coordinator",
-            kafka=kafka,
-            sha256="",
-            stories=len(of),
-            shown=sum(story.is_stale for story in of),
-            count=sum(story.older for story in of),
-            of=sum(story.plain_responses for story in of),
-            what="responses without an error that had the older commit",
-        )
-        for (kafka, is_new, how, hindrance), of in grouped(
-            stories, lambda one: (one.kafka, one.is_new, one.how, one.hindrance)
-        )
-    ]
 
 
 def _text(file: str) -> str:

@@ -1,6 +1,5 @@
 """What the site shows of declarations: facts, tables, checks, rules of the protocol, scenarios."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
@@ -22,7 +21,6 @@ from contract.verdicts import FindingVerdict
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry, find_suite
 from harness.session.catalog import ScenarioFile, scenarios
-from website.statements import STATEMENTS, Coverage, Statement, compared, numbers
 
 _SUBJECTS = Path(analysis.facts.__path__[0]) / "subjects.yml"
 """What the facts of each subject are about, as Markdown."""
@@ -90,7 +88,7 @@ def kinds(cases: Iterable[Case]) -> str:
 
 
 def of_protocol() -> dict[str, Any]:
-    """The rules, the statements without a rule, and how the two lists of statements compare."""
+    """The rules."""
     return {
         "rules": [
             (
@@ -100,37 +98,10 @@ def of_protocol() -> dict[str, Any]:
                 f"`{rule.code}`",
                 "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items()) or "all",
                 rule.check,
-                _rows_of_second_list(STATEMENTS.rules.get(name, "")),
             )
             for name, rule in RULES.items()
         ],
-        "documents": {name: _document(found) for name, found in STATEMENTS.documents.items()},
-        "compared": compared(len(RULES)),
-        "rows_of_second_list": sum(STATEMENTS.second_list.values()),
-        "in_both_texts": STATEMENTS.in_both_texts,
     }
-
-
-def _document(found: Sequence[Statement]) -> dict[str, Any]:
-    counts = Counter(one.coverage for one in found)
-    return {
-        "counts": ", ".join(f"{counts[one]} {one}" for one in Coverage if counts[one]),
-        "statements": [
-            (
-                one.place,
-                one.says,
-                one.coverage,
-                ", ".join(one.by),
-                one.note,
-                _rows_of_second_list(one.second),
-            )
-            for one in found
-        ],
-    }
-
-
-def _rows_of_second_list(second: str) -> int:
-    return len(list(numbers(second)))
 
 
 def of_scenarios() -> dict[str, Any]:

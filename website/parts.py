@@ -8,11 +8,8 @@ from typing import Any
 from bench import analysis_speed, mutants_page
 from bench.cluster import page as cluster
 from bench.figures import rendered
-from bench.torture import page as torture
-from studies import handover, protocol, reproduction
-from studies.arbiter import page as arbiter
+from lab import study
 from studies.conformance import page as conformance
-from studies.hunt import page as hunt
 from tests.exam.tamperings import page as tamperings
 from website import declared
 
@@ -25,18 +22,12 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "scenarios": declared.of_scenarios,
 }
 _MEASURED: dict[str, Callable[[], str]] = {
-    "arbiter": arbiter.part,
-    "arbiter_runs": arbiter.part_of_runs,
     "benchmarks": analysis_speed.part,
     "cluster_speed": cluster.part,
     "conformance": conformance.part,
-    "handover": handover.part,
-    "hunt": hunt.part,
     "mutants": mutants_page.part,
-    "reliability": torture.part,
-    "reproduction": reproduction.part,
     "tamperings": tamperings.part,
-    "verdicts": protocol.part,
+    "verdicts": partial(study.part, "protocol"),
 }
 
 

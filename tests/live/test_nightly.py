@@ -5,18 +5,23 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 from command import POOL, fencepost
+from damages import DAMAGES, copy_run, damage, wrong
 
-from bench.torture import copies
-from bench.torture.attempt import Setting
+from analysis.tasks import Share, judge_here
 from contract.checks import Check
+from contract.manifest import write_manifest
 from contract.nights import NIGHT_FILE
 from contract.run_folder import RunFolder, find_runs
+from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
+from harness.commands.run import decode_again
 
 SUITE = """
 description: the harness is neither blind nor sees what is not there
@@ -155,12 +160,34 @@ def test_the_canarys_loss_is_found_with_its_exact_count(
 def test_a_damaged_run_never_passes_and_accuses_nobody(
     run_of: Callable[[str], RunFolder], tmp_path: Path
 ) -> None:
-    setting = Setting(
-        tmp_path, seed=19902, hours=2 / 60, run=run_of("baseline").path, kept=tmp_path
-    )
-    made = list(copies.DAMAGED_RUNS.attempts(setting))
-    assert len(made) == 2
-    assert {one.tried: one.problem for one in made} == {one.tried: "" for one in made}
+    for number in range(2):
+        copy, dice = RunFolder(tmp_path / str(number)), Random(19902 + number)
+        copy_run(run_of("baseline"), copy)
+        damaged = damage(copy, dice.choice(sorted(DAMAGES)), dice)
+        assert decode_again(copy), damaged
+        judged = judge_here(Share(at_once=1), copy, "a test")
+        assert wrong(copy, judged.verdict) == "", damaged
+
+
+@pytest.mark.parametrize("seconds", [-3600, pytest.param(5, marks=pytest.mark.long)])
+def test_a_clock_that_was_set_accuses_nobody(
+    run_of: Callable[[str], RunFolder], tmp_path: Path, seconds: int
+) -> None:
+    """All wall clock times of one history are shifted from the middle on."""
+    copy = RunFolder(tmp_path / "copy")
+    copy_run(run_of("baseline"), copy)
+    history = max(copy.history.glob("*.jsonl"), key=lambda file: file.stat().st_size)
+    events = [msgspec.json.decode(line) for line in history.read_bytes().splitlines()]
+    for event in events[len(events) // 2 :]:
+        for name in ("wall_micros", "began_micros", "asked_micros"):
+            if event.get(name) is not None:
+                event[name] += seconds * 1_000_000
+    history.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    write_manifest(copy)
+    assert decode_again(copy)
+    judged = judge_here(Share(at_once=1), copy, "a test")
+    assert judged.verdict is not None, judged.error
+    assert judged.verdict.verdict is not RunVerdict.FAIL
 
 
 def verdict_of(run: RunFolder) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +33,6 @@ from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict,
 from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import hold_night
-from studies.self_comparison import comparisons_of
 from tests.descriptions import description_of, plan_of
 from tests.made import made
 
@@ -521,22 +519,3 @@ def test_a_difference_at_any_share_is_harder_to_find_than_from_none() -> None:
     assert from_none is not None
     assert from_any is not None
     assert from_any >= from_none
-
-
-# Which stories of one build are compared with which.
-
-
-NAMES = [f"{number:04}" for number in range(20)]
-
-
-def test_each_story_is_in_one_comparison_and_a_rest_in_none() -> None:
-    found = comparisons_of(NAMES)
-    assert [name for sides in found for name in sides] == NAMES[:16]
-
-
-def test_a_comparison_has_four_stories_of_each_side_and_both_of_each_pair() -> None:
-    for sides in comparisons_of(NAMES):
-        assert Counter(sides.values()) == {Side.A: 4, Side.B: 4}
-        listed = list(sides.values())
-        assert all(set(listed[first : first + 2]) == set(Side) for first in range(0, 8, 2))
-        assert listed[0] != listed[2], "what changes on the machine meanwhile affects both"

@@ -1,13 +1,11 @@
 """The docs name what there is."""
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from contract.checks import Check
 from contract.nights import Night, NightSummary, PlannedRun
 from contract.protocol import RULES, Rule
 from contract.run_folder import Plan
@@ -15,7 +13,6 @@ from contract.tables import DECLARED
 from contract.verdicts import Verdict
 from harness.faults.language import VERBS
 from harness.faults.targets import TARGET_FORMS
-from website.statements import STATEMENTS, Coverage, compared, numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "docs" / "results.md"
@@ -27,33 +24,6 @@ def test_every_rule_is_one_sentence_with_its_source_and_check(rule: Rule) -> Non
     declared = RULES[rule]
     assert re.fullmatch(r"[A-Z][^|]*[^.|]\.", declared.says)
     assert declared.source.document.startswith(("KIP-", "KAFKA-"))
-
-
-def test_a_statement_is_judged_by_a_check_or_says_why_not() -> None:
-    for one in STATEMENTS.all:
-        if one.coverage is not Coverage.OPEN:
-            judged = (Coverage.JUDGED, Coverage.CONFIRMED, Coverage.REFUTED)
-            assert bool(one.by) == (one.coverage in judged), one.says
-        assert set(one.by) <= {*map(str, Check), *map(str, RULES)}, one.says
-        assert one.note, one.says
-        assert "|" not in repr(one), "it stands in a table of the page"
-
-
-def test_every_statement_of_the_second_list_has_one_row_or_rule() -> None:
-    seconds = [*(one.second for one in STATEMENTS.all), *STATEMENTS.rules.values()]
-    found = Counter(number for second in seconds for number in numbers(second))
-    assert found == {
-        (text, number): 1
-        for text, last in STATEMENTS.second_list.items()
-        for number in range(1, last + 1)
-    }
-    assert set(STATEMENTS.rules) <= set(map(str, RULES))
-
-
-def test_the_comparison_counts_each_statement_once() -> None:
-    found = compared(len(RULES))
-    assert found.in_both + found.only_second == sum(STATEMENTS.second_list.values())
-    assert found.only_first == len(RULES) - len(STATEMENTS.rules)
 
 
 @pytest.mark.parametrize("table", DECLARED)

@@ -7,10 +7,10 @@ from random import Random
 import msgspec
 import pyarrow.parquet as pq
 import pytest
+from damages import HOSTILE, mangled
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench.torture.copies import HOSTILE, mangled
 from contract.events import (
     INTENDED_MAX,
     ClockRead,

@@ -5,6 +5,7 @@ from itertools import islice
 import pytest
 
 from contract.randomness import generator
+from scenarios.coordinator_hunt_test import CHANGES, GROUPS, faults, is_assigned, is_unstable
 from scenarios.hunt import KEPT, Departure, End, Move, Round, Shape, rounds
 
 SHAPE = Shape(brokers=(1, 2), groups=8, members=6, workers=range(1, 3), partitions=20)
@@ -52,3 +53,15 @@ def test_all_that_can_happen_does(seed: int) -> None:
     ]
     assert True in during
     assert False in during
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_cut_comes_before_the_change(change: str) -> None:
+    alone, cut = faults(change, 1, 2, is_cut=False), faults(change, 1, 2, is_cut=True)
+    assert [str(one.verb) for one in cut] == ["cut replication", *[str(one.verb) for one in alone]]
+
+
+def test_who_does_not_ask_for_stable_commits() -> None:
+    kinds = {one.group.partition(".")[0] for one in GROUPS if is_unstable(one)}
+    assert kinds == {"librdkafka-uncommitted", "kafka-python"}
+    assert sum(map(is_assigned, GROUPS)) * 2 == len(GROUPS)

@@ -28,8 +28,9 @@ ALLOWED = {
     "scenarios": {"scenarios", "harness", "cluster", "contract"},
     "fencepost": {"fencepost", "harness", "cluster", "contract"},
     "bench": {"bench", *PRODUCT},
+    "lab": {"lab", "bench", *PRODUCT},
     "studies": {"studies", "bench", *PRODUCT},
-    "website": {"website", "studies", "bench", *PRODUCT},
+    "website": {"website", "lab", "studies", "bench", *PRODUCT},
 }
 OURS = ("contract", "harness", "cluster", "analysis", "scenarios")
 # From the ground floor up: a room imports only rooms of its package that stand before it.

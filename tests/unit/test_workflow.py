@@ -38,7 +38,7 @@ def printed(target: str, *variables: str) -> str:
         ("scenario", "RESULTS"),
         ("nightly", "RESULTS"),
         ("playground", "RESULTS"),
-        ("reproduction", "RESULTS"),
+        ("protocol", "RESULTS"),
         ("clean", "RESULTS"),
         ("report", "RUN"),
         ("tamperings", "RUNS"),

@@ -103,12 +103,7 @@ def _retyped(rows: pa.Table, column: str) -> pa.Table:
     return rows.set_column(index, column, texts.cast(pa.binary()) if is_text else texts)
 
 
-def _without(rows: pa.Table, column: str) -> pa.Table:
-    return rows.drop_columns([column])
-
-
 _OF_COLUMNS: dict[str, Callable[[pa.Table, str], pa.Table]] = {
     "rename": _renamed,
     "retype": _retyped,
-    "drop": _without,
 }

@@ -49,7 +49,7 @@ class Step(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         same: change also the rows that are equal to the chosen one in these columns.
         set: new values by column; of `swap` the columns, each with that of the rows' order; of a
             file by field, where null leaves it out, and `groups.client` is each group's client.
-        column: that is renamed, retyped or left out.
+        column: that is renamed or retyped.
         times: how often rows are repeated; `number` counts from 1.
         share: of a file, that is kept; of one line, `line`, `half line` at the end.
         renumbered: whether the lines that stay are numbered as if the others had never been.
@@ -100,7 +100,7 @@ class Tampering(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     @property
     def is_of_rows(self) -> bool:
         """Whether it changes rows of tables, not files or columns."""
-        return self.first.of in TABLES and self.first.verb in _OF_ROWS and not self.first.column
+        return self.first.of in TABLES and self.first.verb in _OF_ROWS
 
     @property
     def tables(self) -> set[str]:

@@ -1,1 +1,0 @@
-"""Robustness tests of the tool: bad calls, damaged runs, kills, a full disk, hostile text."""

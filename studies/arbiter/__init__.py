@@ -1,1 +1,0 @@
-"""The arbiter of KAFKA-19902: builds, runs, predictions and the page of their outcomes."""
