@@ -25,7 +25,7 @@ _MOST_KINDS = 5
 
 @dataclass(frozen=True)
 class Size:
-    """The cores and the memory of a worker, or of an executor."""
+    """Cores and memory, of a worker or of an executor."""
 
     cores: int
     mebibytes: int
@@ -45,25 +45,24 @@ class Standalone:
 
     Attributes:
         executor: what each executor of this application needs.
-        workers: those that are alive: what each has, and what of it is free.
+        workers: what each has in all. One that ended counts until the master forgets it, which is
+            a quarter of an hour later.
     """
 
     executor: Size
-    workers: tuple[tuple[Size, Size], ...]
+    workers: tuple[Size, ...]
 
     def problem(self) -> str | None:
         """Why no worker can ever have an executor; None if one can, though it may be busy."""
         if not self.workers:
             return "the master has no worker. Start one (docs/clusters.md)"
-        if any(size.holds(self.executor) for size, _ in self.workers):
+        if any(size.holds(self.executor) for size in self.workers):
             return None
-        have = _listed(size for size, _ in self.workers)
-        return f"an executor needs {self.executor}, and the workers have {have}. {_LESS}"
+        return f"{self}. {_LESS}"
 
-    def state(self) -> str:
-        """What an executor needs, and what is free."""
-        free = _listed(free for _, free in self.workers)
-        return f"it needs {self.executor}, and the workers have {free} free"
+    def __str__(self) -> str:
+        """What an executor needs, and what the workers have."""
+        return f"an executor needs {self.executor}, and the workers have {_listed(self.workers)}"
 
 
 def _listed(sizes: Iterable[Size]) -> str:
@@ -119,8 +118,8 @@ class Watch:
             raise AnalysisError(f"No executor can start on {master}: {problem}")
         if not self._is_told:
             self._is_told = True
-            state = f": {found.state()}" if found else ""
-            self._on_wait(f"waiting for an executor of {master}{state}")
+            needed = f" ({found})" if found else ""
+            self._on_wait(f"waiting for {master}, which may be busy{needed}")
 
 
 def standalone(spark: SparkContext) -> Standalone | None:
@@ -142,9 +141,4 @@ def _of(spark: SparkContext, said: Any) -> Standalone | None:
     of_executor = int(str(cores.get())) if cores.isDefined() else 1
     of_task = int(spark.getConf().get("spark.task.cpus", "1"))
     executor = Size(max(of_executor, of_task), own.desc().memoryPerExecutorMB())
-    workers = [
-        (Size(one.cores(), one.memory()), Size(one.coresFree(), one.memoryFree()))
-        for one in said.workers()
-        if one.isAlive()
-    ]
-    return Standalone(executor, tuple(workers))
+    return Standalone(executor, tuple(Size(one.cores(), one.memory()) for one in said.workers()))

@@ -9,7 +9,7 @@ PySpark documents no way to the JVM that it starts. Three things need that JVM i
 
 The first two start from the gateway here, and call public classes of Java, Hadoop and Spark. The
 last sends the message by which the master makes its web page, whose port a driver is not told. The
-message is no public one: a caller must do without the answer.
+message is not a public one, so a caller must be able to do without the answer.
 """
 
 import subprocess
@@ -60,15 +60,28 @@ def masters(url: str) -> list[str]:
 def state_of_master(master: str) -> Any:
     """What a standalone master says of itself: Spark's MasterStateResponse.
 
+    Of its workers it has what each is made of, but not which ended, nor what of them is in use.
+
     Raises:
         Py4JError: it does not answer, or this Spark has no such message.
     """
-    view: Any = SparkContext._jvm  # noqa: SLF001 - see above
-    address = _module(view, "org.apache.spark.rpc.RpcAddress").fromSparkURL(master)
-    network = view.org.apache.spark.SparkContext.getOrCreate().env().rpcEnv()
-    asked = _module(view, "org.apache.spark.deploy.DeployMessages$RequestMasterState")
-    kind = _module(view, "scala.reflect.ClassTag").Any()
-    return network.setupEndpointRef(address, "Master").askSync(asked, kind)
+    view = SparkContext._jvm  # noqa: SLF001 - see above
+    settings, unset = (
+        view.org.apache.spark.SparkContext.getOrCreate().getConf(),
+        _module(view, "scala.None"),
+    )
+    of_secret = _module(view, "org.apache.spark.SecurityManager")
+    entry = getattr(of_secret, "$lessinit$greater$default$3")()
+    security = view.org.apache.spark.SecurityManager(settings, unset, entry)
+    make = _module(view, "org.apache.spark.rpc.RpcEnv").create
+    network = make("fencepost", "localhost", 0, settings, security, True)
+    try:
+        address = _module(view, "org.apache.spark.rpc.RpcAddress").fromSparkURL(master)
+        asked = _module(view, "org.apache.spark.deploy.DeployMessages$RequestMasterState")
+        kind = _module(view, "scala.reflect.ClassTag").Any()
+        return network.setupEndpointRef(address, "Master").askSync(asked, kind)
+    finally:
+        network.shutdown()
 
 
 def _module(view: Any, name: str) -> Any:
