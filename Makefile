@@ -5,7 +5,7 @@ KAFKA ?= 4.4.0
 RESULTS ?= results
 NAME ?= commit_epoch
 SUITE ?= smoke
-EVENTS ?= 1000000 10000000
+EVENTS ?=
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
@@ -44,7 +44,7 @@ mutants: $(READY) ## Change the checks' statements in one place each: which the 
 bench: $(READY) ## What a cluster and its clients cost beside Kafka's own programs (ten minutes); keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.cluster
 
-bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
+bench-analysis: $(READY) ## What fencepost analyze costs beside DuckDB alone, and of an earlier revision (an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
@@ -99,7 +99,7 @@ clean: ## Remove leftovers of killed runs, and caches of tools (keeps results an
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) cluster/prerequisites.py
-	@echo "setting up .venv: about half a minute"
+	@echo "setting up .venv: packages of 400 MB, a minute or two"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
