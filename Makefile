@@ -48,9 +48,8 @@ bench-analysis: $(READY) ## What fencepost analyze costs beside DuckDB alone, an
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
-	@# Ends as the night does, of which a table is made unless it broke off.
-	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh); \
-	ended=$$?; test $$ended -le 2 && .venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS)) && exit $$ended
+	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
+	.venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS))
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
