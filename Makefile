@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image check test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ docs: $(DOCS_READY) ## The site of the docs, with all that is made from code and
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	$(FENCEPOST) docker image $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
+
+check: $(READY) ## Ruff and the unit tests that concern the changed files (a minute): [BASE=HEAD]
+	.venv/bin/python -m lab.check $(call quoted,$(or $(BASE),HEAD))
 
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
 	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit $(DEMO)
