@@ -48,7 +48,7 @@ bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine,
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
-	@# Ends as the night does, of which a table is made unless it broke off.
+	@# Ends as the night does. The table is made unless that was interrupted.
 	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh); \
 	ended=$$?; test $$ended -le 2 && .venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS)) && exit $$ended
 
