@@ -15,10 +15,10 @@ FILES = {
     "contract/ranges.py": "",
     "contract/tables.py": "from contract import ranges\n",
     "harness/kill.py": "",
-    "analysis/checks/poll_skip.sql": "select 1\n",
-    "analysis/facts/subjects.yml": "",
-    "analysis/statements/files.py": 'SUBJECTS = "subjects.yml"\n',
-    "docs/faults.md": "",
+    "analysis/checks/a_check.sql": "select 1\n",
+    "analysis/facts/given.yml": "",
+    "analysis/statements/files.py": 'SUBJECTS = "given.yml"\n',
+    "docs/page.md": "",
     "tests/unit/histories.py": "import contract.tables\n",
     "tests/unit/test_ranges.py": "from contract.ranges import merged\n",
     "tests/unit/test_tables.py": "from histories import made\n",
@@ -28,8 +28,8 @@ FILES = {
     "tests/unit/test_docs.py": "",
     "tests/unit/test_tidy.py": "",
     "tests/live/stories.py": "from harness.kill import Kill\n",
-    "tests/live/faults_test.py": "from stories import STORIES\n",
-    "tests/live/test_faults.py": 'SCENARIO = "faults_test.py"\n',
+    "tests/live/stories_test.py": "from stories import STORIES\n",
+    "tests/live/test_faults.py": 'SCENARIO = "stories_test.py"\n',
 }
 
 
@@ -88,7 +88,7 @@ def test_a_module_with_a_mistake_is_read_by_its_tests(root: Path) -> None:
 
 
 def test_a_check_chooses_the_exam(root: Path) -> None:
-    assert unit_tests(root, "analysis/checks/poll_skip.sql") == ["test_exam"]
+    assert unit_tests(root, "analysis/checks/a_check.sql") == ["test_exam"]
 
 
 def test_a_macro_chooses_the_facts_too(root: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_macro_chooses_the_facts_too(root: Path) -> None:
 
 
 def test_a_page_chooses_the_tests_of_the_docs(root: Path) -> None:
-    assert unit_tests(root, "docs/faults.md") == ["test_docs"]
+    assert unit_tests(root, "docs/page.md") == ["test_docs"]
 
 
 def test_a_changed_test_is_chosen_and_a_deleted_one_is_not(root: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_changed_test_is_chosen_and_a_deleted_one_is_not(root: Path) -> None:
 
 
 def test_what_is_not_imported_is_read_by_what_names_it(root: Path) -> None:
-    assert unit_tests(root, "analysis/facts/subjects.yml") == ["test_files"]
+    assert unit_tests(root, "analysis/facts/given.yml") == ["test_files"]
 
 
 def test_tests_of_a_cluster_are_found_through_the_files_beside_them(root: Path) -> None:
