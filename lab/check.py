@@ -49,7 +49,7 @@ class Tree:
         self.imports = {path: _imports(text) for path, text in self.texts.items()}
 
     def _git(self, command: str, *arguments: str) -> set[str]:
-        git = ["git", "-C", self.root, command, "-z", *arguments]
+        git = ["git", "-C", str(self.root), command, "-z", *arguments]
         listed = subprocess.run(git, capture_output=True, text=True, check=False)
         if listed.returncode:
             raise UsageError(listed.stderr.strip())
