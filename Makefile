@@ -5,7 +5,7 @@ KAFKA ?= 4.4.0
 RESULTS ?= results
 NAME ?= commit_epoch
 SUITE ?= smoke
-EVENTS ?= 1000000 10000000
+EVENTS ?=
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
@@ -18,7 +18,7 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image test test-live lint format lock doctor clean
+.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image check test test-live lint format lock doctor clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,13 +44,12 @@ mutants: $(READY) ## Change the checks' statements in one place each: which the 
 bench: $(READY) ## What a cluster and its clients cost beside Kafka's own programs (ten minutes); keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.cluster
 
-bench-analysis: $(READY) ## What fencepost analyze costs, by history and engine, and of an earlier revision (a quarter of an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
+bench-analysis: $(READY) ## What fencepost analyze costs beside DuckDB alone, and of an earlier revision (an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
 	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
-	@# Ends as the night does, of which a table is made unless it broke off.
-	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh); \
-	ended=$$?; test $$ended -le 2 && .venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS)) && exit $$ended
+	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
+	.venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS))
 
 report: $(READY) ## Judge a run, session or night again: RUN=results/...
 	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
@@ -63,6 +62,9 @@ docs: $(DOCS_READY) ## The site of the docs, with all that is made from code and
 
 docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
 	$(FENCEPOST) docker image $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
+
+check: $(READY) ## Ruff and the unit tests that concern the changed files (a minute): [BASE=HEAD]
+	.venv/bin/python -m lab.check $(call quoted,$(or $(BASE),HEAD))
 
 test: $(READY) ## Unit tests, the judge on small tables, and the demo (five minutes): [LONG=1]
 	$(PYTEST) -m 'not extended$(IF_SHORT)' tests/unit $(DEMO)
@@ -99,7 +101,7 @@ clean: ## Remove leftovers of killed runs, and caches of tools (keeps results an
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) cluster/prerequisites.py
-	@echo "setting up .venv: about half a minute"
+	@echo "setting up .venv: packages of 400 MB, a minute or two"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock

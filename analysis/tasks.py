@@ -39,6 +39,8 @@ ROWS_OF_A_TASK = 40_000_000
 
 As many as were measured (docs/decisions/0064).
 """
+_FEW_ROWS = 1_000_000
+"""Statements over so few cost planning: a second thread adds a fifteenth to the CPU time."""
 _VERDICT, _ERROR, _REPORT = "verdict", "error", "report/"
 _PIECE_BYTES = 4 << 20
 _JUDGED_AT_MOST = 2
@@ -238,7 +240,9 @@ def judge_here(share: Share, folder: RunFolder) -> Judged:
         return Judged(folder, None, _too_large(rows), AnalysisError.exit_code)
     return judge_folder(
         folder,
-        lambda spill: load_on_duckdb(folder, spill, threads=threads, memory=memory),
+        lambda spill: load_on_duckdb(
+            folder, spill, threads=1 if rows <= _FEW_ROWS else threads, memory=memory
+        ),
         why=f"{rows:,} rows of tables, in a task of Spark",
     )
 

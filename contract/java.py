@@ -4,6 +4,7 @@ A class data archive holds the classes that a program loaded, parsed and verifie
 it starts with them. It is made once for a program, a class path and a Java.
 """
 
+import fcntl
 import glob
 import hashlib
 import os
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import PrerequisiteError
-from contract.locks import HeldName
 
 CLASS_DATA_QUIET = ("-Xlog:cds=off", "-Xlog:cds+dynamic=off")
 """Flags of a JVM that is to print nothing about archives, whether it reads or writes one."""
@@ -25,6 +25,7 @@ _JAVA_MIN = 17
 _MAPPED = ("-Xshare:auto", "-XX:+VerifySharedSpaces", *CLASS_DATA_QUIET)
 """Without the archive where it does not fit; its checksums are compared with its content."""
 
+_LOCK = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _RELEASE = re.compile(r'^JAVA_VERSION="((\d+)[\w.+-]*)"$', re.MULTILINE)
 _OF_JAVA = ("release", "lib/modules", "lib/server/classes.jsa")
 """Below a Java's home: its version, its own classes, and their archive, which others build on."""
@@ -85,7 +86,9 @@ class ClassData:
             part: Path | None = None
             with suppress(OSError):
                 self.folder.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(HeldName(self.folder / f"{self.program}.lock"))
+                lock = os.open(self.folder / f"{self.program}.lock", _LOCK, 0o600)
+                stack.callback(os.close, lock)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 (self.folder / f"{self.program}.part").unlink(missing_ok=True)
                 part = self.folder / f"{self.program}.part"
             if part is None:

@@ -11,6 +11,7 @@ import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Self
@@ -70,9 +71,14 @@ class HeldName:
         try:
             # Who asks whether it is held holds it meanwhile.
             lock.acquire(timeout=_ASKED_SECONDS)
+            release: Callable[[], None] = lock.release
         except OSError:
-            raise BlockingIOError(f"another process holds {file}") from None
-        self.release = weakref.finalize(self, lock.release)
+            # A folder in its place is damage. It is held as a file is.
+            descriptor = _locked(file) if file.is_dir() and not file.is_symlink() else None
+            if descriptor is None:
+                raise BlockingIOError(f"another process holds {file}") from None
+            release = partial(os.close, descriptor)
+        self.release = weakref.finalize(self, release)
         """Release the lock, as the end of this object does."""
 
     def __enter__(self) -> Self:

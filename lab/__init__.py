@@ -1,1 +1,1 @@
-"""Studies of nights that are repeated, as tables of the docs. Not shipped."""
+"""Studies of nights that are repeated, as tables of the docs; tools of a change. Not shipped."""

@@ -1,6 +1,7 @@
 """For all tests: the program, no timed asserts, hypothesis's deadline among them; who runs what."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -82,6 +83,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> InUnits:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place_of(item.nodeid))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """The command of each test that failed."""
+    stats = terminalreporter.stats
+    for report in {
+        one.nodeid: one for kind in ("failed", "error") for one in stats.get(kind, [])
+    }.values():
+        mark = "-m long " if "long" in getattr(report, "keywords", ()) else ""
+        terminalreporter.write_line(
+            f"run again: .venv/bin/pytest {mark}{shlex.quote(report.nodeid)}"
+        )
 
 
 @pytest.fixture

@@ -31,11 +31,22 @@ with moments as (
   union
   select metadata_offset, at_micros from broker_states
 ),
+in_order as (
+  select metadata_offset, at_micros, true as is_moment, null as base_offset, null as last_offset
+  from moments
+  union all
+  select base_offset, null, false, base_offset, last_offset from metadata_batches
+),
+preceded as (
+  select metadata_offset, at_micros, is_moment,
+    max(base_offset) over (order by metadata_offset) as base_offset,
+    max(last_offset) over (order by metadata_offset) as last_offset
+  from in_order
+),
 placed as (
-  select metadata_offset, coalesce(max(base_offset), m.at_micros) as begins
-  from moments as m
-  left join metadata_batches on metadata_offset between base_offset and last_offset
-  group by metadata_offset, m.at_micros
+  select metadata_offset, if(metadata_offset <= last_offset, base_offset, at_micros) as begins
+  from preceded
+  where is_moment
 ),
 marked as (
   select *, coalesce(begins != lag(begins) over (order by metadata_offset), true) as is_new

@@ -8,8 +8,8 @@ PySpark documents no way to the JVM that it starts. Three things need that JVM i
 - a standalone master is asked what its workers have (`analysis.engine.executors`).
 
 The first two start from the gateway here, and call public classes of Java, Hadoop and Spark. The
-last sends the message by which the master makes its web page, whose port a driver is not told. The
-message is not a public one, so a caller must be able to do without the answer.
+last sends the message by which the master makes its web page, whose port a driver does not know.
+The message is no public one: a caller must do without the answer.
 """
 
 import subprocess

@@ -17,7 +17,7 @@ from contract.tables import TABLES
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUP = Path("/proc/self/cgroup")
 _CACHED = "inactive_file "
-"""Of a group's memory, what it holds of files that nobody uses."""
+"""Of the memory of a group: the cache of files that no process reads now; the kernel frees it."""
 
 
 def count_rows(folder: RunFolder) -> dict[str, int]:

@@ -210,3 +210,42 @@ def forget_elections(h: History) -> None:
     """The metadata log has nothing of the epochs after the first."""
     changes = h.rows["leaderships"]
     h.rows["leaderships"] = [change for change in changes if change["leader_epoch"] == 0]
+
+
+def metadata_in_order(h: History) -> None:
+    """The records of the metadata log stand in the order of their times."""
+    rows = [*h.rows["broker_states"], *h.rows["leaderships"]]
+    offsets = sorted(row["metadata_offset"] for row in rows)
+    for row, offset in zip(sorted(rows, key=lambda row: row["at_micros"]), offsets, strict=True):
+        row["metadata_offset"] = offset
+
+
+def leader_killed(h: History, *, at: float, starts: int, topic_id: str = "id") -> None:
+    """Broker 1 is killed; broker 2 leads epoch 1 out of the ISR, from `starts` on."""
+    h.fault(
+        "kill",
+        h.on_broker(1),
+        injected=at,
+        proved=at + 4,
+        heal_began=at + 14,
+        healed=at + 15,
+    )
+    h.registered(1, at=at + 3.4, is_fenced=True)
+    h.led(2, 1, at=at + 3.4, isr=(2,), starts=starts, topic_id=topic_id)
+    h.registered(1, at=at + 14.9, is_fenced=False, broker_epoch=2)
+    h.truncated(1, starts, at=at + 15.2)
+    h.led(2, 1, at=at + 18, isr=(1, 2), topic_id=topic_id)
+
+
+def paused(h: History, broker: int, *, at: float, until: float) -> None:
+    """A broker's node is suspended, and the broker fenced 3 s later until it is resumed."""
+    h.fault(
+        "pause",
+        h.on_broker(broker),
+        injected=at,
+        proved=at + 3.5,
+        heal_began=until - 0.1,
+        healed=until,
+    )
+    h.registered(broker, at=at + 3, is_fenced=True)
+    h.registered(broker, at=until + 0.1, is_fenced=False)

@@ -232,3 +232,10 @@ def first_transaction(h: History) -> None:
     started(h, at=5.0)
     h.sent(0, 4, at=8.0, transaction=0)
     step(h, "commit", "committed", at=10.0)
+
+
+def written_before_others(h: History) -> None:
+    """A transaction writes 0 to 4 at second 10; another producer writes 5 to 9 at second 11."""
+    started(h, at=9.0)
+    h.sent(0, 4, at=10.0, transaction=0)
+    h.sent(5, 9, at=11.0, producer="q", sequence=0)

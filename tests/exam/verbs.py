@@ -1,6 +1,6 @@
 """Verbs that several histories of commits, epochs, transactions and liveness share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tests.exam.history import History
 
@@ -211,3 +211,45 @@ def quiet(
     h.commit(100, 0, at=8.0, cluster_epoch=0, brokers=(1, 2), generation=1)
     h.changed("caught_up", at=79.5, position=caught_up_at, generation=1)
     left(h, 100, at=80.0)
+
+
+def noticed(h: History, start: int, to: int, *, at: float, epoch: int, member: str = "1") -> None:
+    """A client notices a truncation, and goes where the branches part."""
+    h.reset("truncation", start, to, at=at, epoch=epoch, member=member)
+
+
+def closed(h: History, *members: str) -> None:
+    """At the end of the run these members are closed."""
+    for member in members:
+        h.changed("closed", at=82.0, member=member)
+
+
+def same_logs(
+    h: History,
+    *spans: tuple[int, int, int],
+    sequences: Mapping[int, int] | None = None,
+    producers: Mapping[int, str] | None = None,
+    brokers: tuple[int, ...] = (1, 2),
+) -> None:
+    """Each replica holds the same at the end."""
+    for broker in brokers:
+        end = spans[-1][1] + 1
+        h.log(broker, *spans, high_watermark=end, sequences=sequences, producers=producers)
+
+
+def renumbered(h: History) -> None:
+    """The worker numbers its events in the order of their times."""
+    times = {"polls": "polled_micros", "group_events": "at_micros", "transactions": "at_micros"}
+    reported = [
+        (row[time], row["seq"], row) for table, time in times.items() for row in h.rows[table]
+    ]
+    order = sorted({(time, seq) for time, seq, _ in reported})
+    numbers = {seq: number for number, (_, seq) in enumerate(order, start=1)}
+    for _, seq, row in reported:
+        row["seq"] = numbers[seq]
+
+
+def begins_anew(h: History, group: str, *, at: float) -> None:
+    """A new group's first member begins at 0."""
+    first_start(h, 0, at=at - 0.2, group=group)
+    joined(h, 0, at=at, group=group)

@@ -178,9 +178,10 @@ def test_servers_on_this_machine_start_with_the_archive(
     node: Node, home: Path, jar: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del home
-    spawned: list[str] = []
+    started: list[str] = []
     monkeypatch.setattr(node, "class_path", lambda _version, _own: [jar])
-    monkeypatch.setattr(node, "spawn", lambda argv, **_: spawned.append(argv[-1]))
+    for start in ("run", "spawn"):
+        monkeypatch.setattr(node, start, lambda argv, **_: started.append(" ".join(argv)))
     service: Any = KafkaService.__new__(KafkaService)
     service.topology, service._classes = Topology(brokers=1), {1: ClassPath(locked="9.9.9")}  # noqa: SLF001 - without ducktape
     service._hosts, service._processes, service.proxy = {1: node}, {}, None  # noqa: SLF001 - same
@@ -190,9 +191,10 @@ def test_servers_on_this_machine_start_with_the_archive(
     archive = make(kafka, b"classes")
     service._processes = {}  # noqa: SLF001
     service.start_server(1, fresh=True)
-    without, with_it = spawned
-    assert "SharedArchiveFile" not in without
-    assert with_it.count(f"-XX:SharedArchiveFile={archive}") == len(["format", "serve"])
+    *without, format_, serve = started
+    assert len(without) == len(["format", "serve"])
+    assert not any("SharedArchiveFile" in command for command in without)
+    assert all(f"-XX:SharedArchiveFile={archive}" in command for command in (format_, serve))
 
 
 def test_a_container_has_no_archive(jar: Path) -> None:

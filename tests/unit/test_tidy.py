@@ -17,6 +17,7 @@ from harness.story import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
+CHANGE_MAX = 2000
 
 PRODUCT = ("fencepost", "scenarios", "harness", "analysis", "cluster", "simulator", "contract")
 ALLOWED = {
@@ -234,6 +235,14 @@ def test_a_python_lock_has_hashes_and_no_addresses(path: str, packages: int) -> 
     pinned = re.findall(r"^\S+==\S+.*\\$", lock, re.MULTILINE)
     assert len(pinned) >= packages
     assert lock.count("--hash=sha256:") >= len(pinned)
+
+
+def test_a_change_is_prose_for_the_changelog() -> None:
+    texts = {path: path.read_text() for path in (ROOT / "changes").glob("*.md")}
+    prose = re.compile(r"(?![#\s])(?:(?!#).*\n)*.*\S\n")
+    wrong = [path.name for path, text in texts.items() if not prose.fullmatch(text)]
+    assert wrong == []
+    assert [path.name for path, text in texts.items() if len(text) > CHANGE_MAX] == []
 
 
 def test_every_scenario_asks_a_question() -> None:

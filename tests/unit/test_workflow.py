@@ -38,7 +38,6 @@ def printed(target: str, *variables: str) -> str:
         ("scenario", "RESULTS"),
         ("nightly", "RESULTS"),
         ("playground", "RESULTS"),
-        ("protocol", "RESULTS"),
         ("clean", "RESULTS"),
         ("report", "RUN"),
         ("tamperings", "RUNS"),

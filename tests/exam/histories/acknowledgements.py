@@ -1,7 +1,27 @@
 """Histories about acknowledgements: by too few in sync, or by a leader that was deposed."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
-from tests.exam.scenes import consumed, copies, failed_over, returned, started, written
+from tests.exam.scenes import (
+    consumed,
+    copies,
+    failed_over,
+    metadata_in_order,
+    paused,
+    returned,
+    started,
+    written,
+)
+from tests.exam.verbs import begun, cluster, cut, joined, left, reads_to, same_logs, watched
+
+REPLICATION = (
+    "Kafka's documentation, Replication: a committed record survives as long as one in-sync "
+    "replica does, unless an unclean election is allowed"
+)
+COMMITTED = "Kafka's documentation, Replication: a committed record is on every replica of the ISR"
+KIP_101 = "KIP-101: a follower truncates to where its epoch ends in the leader's log"
+MIN_ISR = "min.insync.replicas: with acks=all fewer replicas make the write fail"
+DECISION = "docs/findings.md, liveness: an outage counts while the partition could serve"
+INSYNC = "`min.insync.replicas`; `Partition.appendRecordsToLeader`: NOT_ENOUGH_REPLICAS until then"
 
 
 @asks(
@@ -194,3 +214,182 @@ def deposed_leader_answers_with_its_old_epoch(h: History) -> None:
 )
 def acknowledged_soon_after_the_isr_shrank(h: History) -> None:
     short(h, acks="all", intended=12, answered=12)
+
+
+@asks(
+    "Records acknowledged with acks=1 were delivered below the high watermark; a clean election "
+    "takes them.",
+    source=REPLICATION + "; acks=1 promises nothing of the followers",
+    expects={
+        "leader_completeness": VIOLATION,
+        "orphan_commit": VIOLATION,
+        "lost_record": PERMITTED,
+    },
+)
+def delivered_records_of_weak_acks_are_taken_cleanly(h: History) -> None:
+    h.topic()
+    h.group()
+    cut(h, unclean=False)
+    _weaken(h)
+    joined(h, 0, at=5.0)
+    h.polled(0, 99, at=13.0)
+    h.commit(100, 0, at=15.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=19.0)
+
+
+@asks(
+    "Records acknowledged with acks=1 never came below the high watermark; a clean election "
+    "takes them.",
+    source="acks=1: the leader acknowledges alone, and may fail before followers have the record",
+    expects={
+        "lost_record": PERMITTED,
+        "leader_completeness": NONE,
+        "over_truncation": NONE,
+        "orphan_commit": NONE,
+        "truncation_undetected": NONE,
+    },
+)
+def weak_acks_above_the_high_watermark_are_taken_cleanly(h: History) -> None:
+    h.topic()
+    h.group()
+    cut(h, unclean=False)
+    _weaken(h)
+    for row in h.rows["samples"]:
+        if row["leader_epoch"] == 0:
+            row["log_end_offset"] = min(50, row["log_end_offset"])
+    reads_to(h, 49)
+    h.commit(50, 0, at=15.0, brokers=(1, 2), generation=1)
+    h.polled(50, 149, at=32.0, epoch=1, sequence=100)
+    h.commit(150, 1, at=34.0, brokers=(1, 2), generation=1)
+    left(h, 150, at=80.0, caught_up=True)
+
+
+def _weaken(h: History) -> None:
+    """What `cut` takes was acknowledged with acks=1."""
+    for row in h.rows["sends"]:
+        if h.at(11) < row["answered_micros"] < h.at(13):
+            row["acks"] = "1"
+
+
+@asks(
+    "A leader is killed right after acks=1 records; a clean election goes on without them.",
+    source=COMMITTED + "; acks=1: the leader alone has it; " + KIP_101,
+    expects={
+        "lost_record": f"{PERMITTED}: truncated: acks=1 does not wait for replication",
+        "leader_completeness": NONE,
+        "high_watermark_regressed": NONE,
+        "over_truncation": NONE,
+        "log_divergence": NONE,
+    },
+)
+def acks_one_tail_is_cut_by_a_clean_election(h: History) -> None:
+    _failed_over(h)
+
+
+@asks(
+    "The same records had been below the high watermark that the leader reported.",
+    source=COMMITTED + ": the high watermark is the end of what is committed, with any acks",
+    expects={"leader_completeness": VIOLATION, "high_watermark_regressed": VIOLATION},
+)
+def acks_one_records_had_been_committed(h: History) -> None:
+    _failed_over(h, watermark=105)
+
+
+@asks(
+    "A send is retried while the ISR is too small, and acknowledged once it is large enough.",
+    source=MIN_ISR + "; " + DECISION,
+    expects={"min_insync_breached": NONE, "produce_unavailable": PERMITTED, "lost_record": NONE},
+)
+def answered_once_the_isr_is_large_again(h: History) -> None:
+    h.topic(min_insync=2)
+    begun(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 15.0))
+    h.fault("pause", h.on_broker(2), injected=10.0, proved=19.7, heal_began=40.0, healed=41.0)
+    h.registered(2, at=19.5, is_fenced=True)
+    h.led(1, 0, at=19.5, isr=(1,))
+    watched(h, 1, 100, times=(22.0,), isr=(1,))
+    h.sent(100, 109, at=42.5, intended_at=30.0)
+    h.registered(2, at=41.2, is_fenced=False, broker_epoch=2)
+    h.led(1, 0, at=42.0, isr=(1, 2))
+    watched(h, 1, 110, times=(45.0, 65.0, 85.0))
+    copies(h, (1, 2), (0, 99, 0), (100, 109, 0), high_watermark=110)
+
+
+def _failed_over(h: History, *, watermark: int = 100) -> None:
+    """Broker 1 has 105 records, the last five with acks=1; broker 2 is elected with 100."""
+    h.topic()
+    begun(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 15.0))
+    h.sent(100, 104, at=19.5, acks="1")
+    watched(h, 1, watermark, times=(19.7,))
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(2, 1, at=24.0, isr=(2,), starts=100)
+    watched(h, 2, 100, times=(26.0, 28.0), epoch=1, isr=(2,))
+    h.sent(100, 149, at=30.0, sequence=105)
+    watched(h, 2, 150, times=(35.0,), epoch=1, isr=(2,))
+    h.registered(1, at=39.0, is_fenced=False, broker_epoch=2)
+    h.cut(1, 100, 104, 0, at=38.5)
+    h.truncated(1, 100, at=41.0)
+    h.led(2, 1, at=45.0, isr=(1, 2))
+    watched(h, 2, 150, times=(55.0, 85.0), epoch=1)
+    copies(h, (1, 2), (0, 99, 0), (100, 149, 1), sequences={100: 105}, high_watermark=150)
+
+
+@asks(
+    "The ISR is too small twice; what was sent meanwhile is acknowledged once it is not, or had "
+    "acks=1.",
+    source=INSYNC,
+    expects={
+        "min_insync_breached": NONE,
+        "lost_record": NONE,
+        "produce_unavailable": NOT_VIOLATION,
+    },
+)
+def small_isr_is_waited_for(h: History) -> None:
+    _small_twice(h)
+    h.sent(50, 54, at=30.0, acks="1", producer="q", sequence=0)
+    h.sent(55, 59, at=40.6, intended_at=25.0, sequence=50)
+    h.sent(60, 64, at=50.0, sequence=55)
+    watched(h, 1, 65, times=(55.0, 85.0))
+    watched(h, 1, 65, times=(65.0, 75.0), isr=(1,))
+    same_logs(
+        h,
+        (0, 49, 0),
+        (50, 54, 0),
+        (55, 64, 0),
+        producers={50: "q"},
+        sequences={50: 0, 55: 50},
+    )
+
+
+@asks(
+    "In the second of these times a record is acknowledged with acks=all, 11 s after it began.",
+    source=INSYNC,
+    expects={"min_insync_breached": VIOLATION, "lost_record": NONE},
+)
+def small_isr_acknowledges_the_second_time(h: History) -> None:
+    _small_twice(h)
+    h.sent(50, 54, at=50.0)
+    h.sent(55, 59, at=71.0)
+    watched(h, 1, 55, times=(55.0,))
+    watched(h, 1, 55, times=(65.0,), isr=(1,))
+    watched(h, 1, 60, times=(85.0,))
+    same_logs(h, (0, 49, 0), (50, 59, 0))
+
+
+def _small_twice(h: History) -> None:
+    """Two of two replicas must be in sync; broker 2 is not from 20 to 40, and from 60 to 80."""
+    h.topic(min_insync=2)
+    h.group()
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0, 15.0))
+    for began in (20.0, 60.0):
+        paused(h, 2, at=began - 3, until=began + 18)
+        h.led(1, 0, at=began, isr=(1,))
+        h.led(1, 0, at=began + 20, isr=(1, 2))
+    watched(h, 1, 50, times=(25.0, 35.0), isr=(1,))
+    metadata_in_order(h)

@@ -39,6 +39,7 @@ INNOCENT = {
 
 
 OF_A_RESET = {"start_mismatch": PERMITTED, "commit_regressed": NOT_VIOLATION}
+ADMIN = "Admin.alterConsumerGroupOffsets; ConsumerCoordinator starts at what is committed last"
 
 
 def _altered(
@@ -284,3 +285,74 @@ def member_commits_an_epoch_that_nobody_set(h: History) -> None:
     h.polled(50, 99, at=46.0, member="2")
     h.commit(100, 7, at=47.0, member="2", brokers=(1, 2), generation=3)
     left(h, 100, at=80.0, member="2", generation=3)
+
+
+@asks(
+    "An administrator sets an empty group from 50 to 70, and back to 50; it starts at 70.",
+    source=ADMIN,
+    expects={"skipped_record": VIOLATION, "start_mismatch": VIOLATION},
+)
+def administrator_takes_it_back_and_the_group_starts_ahead(h: History) -> None:
+    _stopped(h, at=50)
+    _set(h, 70, at=40.0)
+    _set(h, 50, at=45.0)
+    _starts(h, 70)
+
+
+@asks(
+    "An administrator sets an empty group that had read all back to 20; it reads from there.",
+    source=ADMIN,
+    expects={
+        "nonmonotonic_poll": NONE,
+        "wrong_commit_error": NONE,
+        "commit_regressed": NOT_VIOLATION,
+        "duplicate_delivery": PERMITTED,
+        "start_mismatch": NONE,
+        "unjustified_reset": NONE,
+    },
+)
+def administrator_sets_a_group_back(h: History) -> None:
+    _stopped(h, at=100)
+    _set(h, 20, at=40.0)
+    _starts(h, 20, commit=60)
+
+
+def _stopped(h: History, *, at: int) -> None:
+    """A group commits at an offset, and is empty from second 20 on."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    reads_to(h, at - 1)
+    h.commit(at, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, at, at=20.0)
+
+
+def _set(h: History, offset: int, *, at: float) -> None:
+    """An administrator commits an offset for the group, as no member of it."""
+    metadata = f"set to {offset}"
+    h.called(
+        1,
+        "OFFSET_COMMIT",
+        9,
+        at=at,
+        group=h.own("g"),
+        member="",
+        generation=-1,
+        asked_offset=offset,
+        asked_epoch=-1,
+        metadata=metadata,
+        throttle_ms=0,
+    )
+    h.stored(offset, -1, at=at - 0.002, brokers=(1, 2))
+    h.rows["committed_offsets"][-1].update(metadata=metadata, value_version=3)
+
+
+def _starts(h: History, position: int, *, commit: int | None = None) -> None:
+    """Member 2 starts at a position, and reads to the end; it may commit in between."""
+    joined(h, position, at=60.0, member="2", generation=3)
+    if commit is not None:
+        h.polled(position, commit - 1, at=61.0, member="2")
+        h.commit(commit, 0, at=61.5, brokers=(1, 2), member="2", generation=3)
+    h.polled(position if commit is None else commit, 99, at=62.0, member="2")
+    h.commit(100, 0, at=65.0, brokers=(1, 2), member="2", generation=3)
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)

@@ -3,7 +3,8 @@
 from contract.tables import MICROS_PER_SECOND
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import copies
-from tests.exam.verbs import cluster, cut, joined, left, quiet, watched
+from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.verbs import cluster, cut, first_start, joined, left, quiet, watched
 
 SET = 5
 """Seconds by which a clock is set."""
@@ -20,6 +21,8 @@ OF_CLIENTS = {
     "resets": ("at_micros",),
 }
 OF_OBSERVER = {"samples": ("asked_micros", "at_micros")}
+STABLE = "KIP-98: read_committed returns no records of an open transaction"
+CLOCKS = "docs/findings.md, C3 and M3: times of different nodes are compared within the clock bound"
 
 
 def _set_clock(h: History, by: int, *, at: float, of: dict[str, tuple[str, ...]]) -> None:
@@ -255,3 +258,58 @@ def _clock_jumps(h: History, by: int) -> None:
     quiet(h)
     h.worker(clock_jump_micros=by)
     h.add("clocks", node="a", ahead_micros=1_000, behind_micros=-1_000, at_micros=h.at(0.5))
+
+
+@asks(
+    "Another worker is given values 200 ms before their commit began; the clocks are 300 ms apart.",
+    source=CLOCKS,
+    expects={"precommitted_read": UNDECIDED, "clock_skew": PERMITTED},
+    alone=True,
+)
+def read_within_what_the_clocks_are_apart(h: History) -> None:
+    _read_early(h, read=29.8, worker="w2")
+
+
+@asks(
+    "With the same clocks it is given them 3 s before.",
+    source=STABLE + "; " + CLOCKS,
+    expects={"precommitted_read": VIOLATION, "clock_skew": PERMITTED},
+    alone=True,
+)
+def read_beyond_what_the_clocks_are_apart(h: History) -> None:
+    _read_early(h, read=27.0, worker="w2")
+
+
+@asks(
+    "The worker that commits is itself given them 200 ms before; another node's clock is apart.",
+    source=STABLE + "; one node has one clock, whatever others have",
+    expects={"precommitted_read": VIOLATION, "clock_skew": PERMITTED},
+    alone=True,
+)
+def read_by_the_clock_of_the_commit_itself(h: History) -> None:
+    _read_early(h, read=29.8, worker="w")
+
+
+def _read_early(h: History, *, read: float, worker: str) -> None:
+    """A transaction's commit begins at second 30; a group is given its values at `read`."""
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    marker = Batch(5, 5, pid=1, control="commit", at=30.02)
+    replicas(h, Batch(0, 4, pid=1, base_sequence=0, at=8.0), marker)
+    watched(h, 1, 0, times=(1.0,))
+    watched(h, 1, 5, times=(15.0, 25.0))
+    watched(h, 1, 6, times=(35.0, 55.0, 75.0, 85.0))
+    first_start(h, 0, at=9.8)
+    joined(h, 0, at=10.0)
+    h.polled(0, 4, at=read)
+    step(h, "commit", "committed", at=30.05)
+    left(h, 6, at=80.0, caught_up=True)
+    for table in ("resets", "group_events", "polls"):
+        for row in h.rows[table]:
+            row["worker"] = h.own(worker)
+    for name, ahead in (("w", 2_000), ("w2", 300_000)):
+        h.worker(name)
+        h.clock(name, ahead_micros=ahead, behind_micros=ahead - 4_000, at=0.4)

@@ -13,6 +13,8 @@ from tests.exam.history import (
 from tests.exam.scenes import copies
 from tests.exam.verbs import begun, cluster, cut, joined, left, reads_to, watched
 
+POSITION = "KafkaConsumer Javadoc, Offsets and Consumer Position"
+
 
 @asks(
     "A commit of 150 is accepted while the log ends at 100; later the log grows beyond 150.",
@@ -198,3 +200,70 @@ def committed_epoch_leaves_the_cache(h: History, *, start: int) -> None:
     h.led(2, 1, at=20, isr=(1, 2), starts=start)
     h.sampled(2, at=45, end=100, start=start, epoch=1)
     copies(h, (1, 2), (start, 99, 1), start=start, high_watermark=100)
+
+
+@asks(
+    "A commit of 80 at 10 s, when the log ended at 60; at 40 s it grows to 100.",
+    source="KIP-320: a position is one that a broker gave out; " + POSITION,
+    expects={"commit_beyond_log": VIOLATION},
+)
+def log_reaches_the_commit_half_a_minute_later(h: History) -> None:
+    h.topic()
+    h.group()
+    _grows(h, at=40.0)
+    joined(h, 0, at=3.0)
+    h.polled(0, 59, at=6.0)
+    h.commit(80, 0, at=10.0, brokers=(1, 2), generation=1)
+    h.polled(60, 99, at=42.0)
+    h.commit(100, 0, at=44.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
+    "The last report before a commit of 100 has a high watermark of 60, the next one of 100.",
+    source=POSITION + ": what a poll returned lay below the high watermark",
+    expects={"commit_beyond_log": NONE, "commit_beyond_processed": NONE, "orphan_commit": NONE},
+)
+def report_of_the_end_is_older_than_the_commit(h: History) -> None:
+    h.topic()
+    h.group()
+    _grows(h, at=5.5)
+    joined(h, 0, at=3.0)
+    h.polled(0, 59, at=5.2)
+    h.polled(60, 99, at=6.0)
+    h.commit(100, 0, at=6.2, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
+    "A topic is replaced; a member that had read 80 records of the old one commits 80 for the new "
+    "one, which has 10.",
+    source="KIP-516: a topic created again is another one; KIP-1319 on commits by name",
+    expects={"commit_beyond_log": VIOLATION},
+)
+def commit_of_the_former_topic_is_stored_for_the_next(h: History) -> None:
+    h.topic()
+    h.group()
+    begun(h)
+    h.sent(0, 79, at=2.0)
+    watched(h, 1, 80, times=(4.0, 10.0, 18.0))
+    reads_to(h, 79)
+    name = h.on_topic("t")
+    h.fault("recreate", name, injected=20.0, proved=22.5, heal_began=22.6, healed=22.6)
+    h.led(1, 0, at=22.0, isr=(1, 2), topic_id="id2", starts=0)
+    h.sent(0, 9, at=25.0, sequence=100)
+    watched(h, 1, 10, times=(27.0, 29.0, 31.0, 45.0, 65.0, 85.0))
+    h.commit(80, 0, at=30.0, brokers=(1, 2), generation=1)
+    left(h, 80, at=31.0)
+    copies(h, (1, 2), (0, 9, 0), sequences={0: 100}, high_watermark=10, at=25.0)
+
+
+def _grows(h: History, *, at: float) -> None:
+    """0 to 59 are written at 2 s, 60 to 99 at `at`."""
+    begun(h)
+    h.sent(0, 59, at=2.0)
+    h.sent(60, 99, at=at)
+    times = (5.0, 9.8, 10.2, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0)
+    for time in times:
+        h.sampled(1, at=time, end=60 if time < at else 100, isr=(1, 2))
+    copies(h, (1, 2), (0, 59, 0), (60, 99, 0), high_watermark=100, at=2.0)

@@ -1,6 +1,15 @@
 """Commits: what a group may commit, and when its committed offset may go back."""
 
-from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
+from tests.exam.history import (
+    NONE,
+    NOT_VIOLATION,
+    PERMITTED,
+    UNDECIDED,
+    VIOLATION,
+    History,
+    asks,
+    asks_each,
+)
 from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, first_transaction, replicas, step, written
 from tests.exam.verbs import (
@@ -17,6 +26,7 @@ from tests.exam.verbs import (
 
 OFFSETS = "KafkaConsumer Javadoc, section Offsets and Consumer Position"
 MARKERS = "KIP-98, section Data Flow: markers take an offset; KAFKA-15344"
+POSITION = "KafkaConsumer Javadoc, Offsets and Consumer Position"
 
 
 @asks(
@@ -365,3 +375,85 @@ def nothing_to_commit_and_stored(h: History) -> None:
     h.polled(0, 49, at=6)
     h.commit(None, -1, at=8, outcome="nothing", stored=False)
     h.stored(50, 0, at=7.995, brokers=(1, 2))
+
+
+@asks(
+    "A truncation leads a group from 100 to 50; it commits 150, and then 120.",
+    source="KIP-320: a reset moves a position once; " + POSITION,
+    expects={"commit_regressed": VIOLATION, "commit_beyond_processed": NONE, "lost_commit": NONE},
+)
+def reset_before_the_previous_commit_is_no_excuse(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    reads_to(h, 49)
+    h.polled(50, 99, at=13.0)
+    h.commit(100, 0, at=15.0, brokers=(1, 2), generation=1)
+    h.reset("truncation", 100, 50, at=32.0, epoch=0, member="1")
+    h.polled(50, 149, at=33.0, epoch=1, sequence=100)
+    h.commit(150, 1, at=50.0, brokers=(1, 2), generation=1)
+    h.commit(120, 1, at=60.0, brokers=(1, 2), generation=1)
+    left(h, 150, at=80.0, caught_up=True)
+
+
+@asks(
+    "A reset of partition 1 lies between two commits of partition 0, of which the second is lower.",
+    source="auto.offset.reset: a reset is of one partition; " + POSITION,
+    expects={"commit_regressed": VIOLATION, "unjustified_reset": NONE, "commit_expired": NONE},
+)
+def reset_of_the_other_partition_is_no_excuse(h: History) -> None:
+    h.topic(partitions=2, deletes=True)
+    h.group()
+    for partition in (0, 1):
+        plain(h, 99, partition=partition)
+    target = h.on_partition("t", 1)
+    h.fault("delete records", target, injected=19.8, proved=20.3)
+    for broker in (1, 2):
+        reason = "client delete records request" if broker == 1 else "leader offset increment"
+        h.log_started(broker, 40, at=20.0, reason=reason, partition=1)
+    for table, column in (
+        ("log_starts", "log_start_offset"),
+        ("epoch_checkpoints", "start_offset"),
+    ):
+        for row in h.rows[table]:
+            row[column] = 40 * row["partition"]
+    for row in h.rows["samples"]:
+        if row["at_micros"] > h.at(20):
+            row["log_start_offset"] = 40 * row["partition"]
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    h.polled(0, 79, at=6.0)
+    h.polled(0, 9, at=6.1, partition=1, producer="p1")
+    h.commit(80, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(10, 0, at=8.1, brokers=(1, 2), generation=1, partition=1)
+    h.reset("out_of_range", 10, 40, at=26.0, epoch=0, member="1", partition=1)
+    h.polled(40, 99, at=27.0, partition=1, producer="p1")
+    h.commit(60, 0, at=30.0, brokers=(1, 2), generation=1)
+    h.commit(100, 0, at=30.1, brokers=(1, 2), generation=1, partition=1)
+    left(h, 80, at=80.0)
+
+
+@asks(
+    "A commit of 60 times out at its client, and is stored after the next one, of 100.",
+    source="TimeoutException of KafkaConsumer.commitSync: the request may be carried out later",
+    expects={"commit_regressed": UNDECIDED, "duplicate_delivery": NONE},
+)
+def commit_that_timed_out_is_stored_after_the_next(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    reads_to(h, 59)
+    h.commit(
+        60,
+        0,
+        at=30.0,
+        outcome="unknown",
+        error="TimeoutException",
+        stored=False,
+        generation=1,
+    )
+    h.rows["commits"][-1]["began_micros"] = h.at(25.0)
+    h.polled(60, 99, at=30.5)
+    h.commit(100, 0, at=31.0, brokers=(1, 2), generation=1)
+    h.stored(60, 0, at=31.5, brokers=(1, 2))
+    h.changed("caught_up", at=79.5, position=100, generation=1)
+    left(h, 100, at=80.0)

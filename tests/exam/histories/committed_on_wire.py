@@ -17,14 +17,17 @@ from tests.exam.commit_verbs import (
     asked_together,
     committed,
     epoch_granted,
+    fetched,
     member_stored,
     stored,
     with_topic,
 )
 from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks, asks_each
+from tests.exam.transaction_verbs import producer_id
 
 RESOLUTION = "KIP-1319, Broker-Side, Topic ID resolution"
 MAPPING = "KIP-1319, Broker-Side, Error mapping"
+NO_MEMBER = "ClassicGroup.validateOffsetCommit: only a transactional commit needs no member"
 
 
 @asks(
@@ -328,3 +331,65 @@ def older_producer_is_accepted(h: History) -> None:
 def coordinator_is_loading(h: History) -> None:
     with_topic(h)
     asked(h, COMMIT, 9, error=14)
+
+
+@asks(
+    "A plain commit of no member is accepted, though the group has a member.",
+    source=NO_MEMBER,
+    expects={"wrong_commit_error": VIOLATION, "wrong_stored_commit": NONE},
+)
+def plain_commit_of_no_member_is_let_in(h: History) -> None:
+    with_topic(h)
+    member_stored(h, "classic", 3)
+    committed(h, COMMIT, 8)
+
+
+@asks(
+    "An offset of a transaction is accepted without a member, though the group has one.",
+    source=NO_MEMBER + "; KIP-447: older producers send no group metadata",
+    expects={"wrong_commit_error": NONE, "wrong_stored_commit": NONE},
+)
+def transaction_sends_offsets_of_no_member(h: History) -> None:
+    with_topic(h)
+    member_stored(h, "classic", 3)
+    _granted(h, 0, at=30.0)
+    committed(h, TXN, 3, producer=producer_id(h, 7))
+
+
+@asks(
+    "A producer's offsets are accepted before a newer epoch is granted, and refused after it.",
+    source="KIP-890, verification of transactions; the epoch in force at that time decides",
+    expects={"wrong_commit_error": NONE, "wrong_stored_commit": NONE},
+)
+def producer_epoch_was_right_at_that_time(h: History) -> None:
+    with_topic(h)
+    of_producer = {"producer_id": producer_id(h, 7), "producer_epoch": 2}
+    _granted(h, 2, at=10.0)
+    asked(h, TXN, 3, at=25.0, metadata="early", **of_producer)
+    aborted = {"marker": "abort", "marker_micros": h.at(29.9)}
+    stored(h, at=25.0, metadata="early", **of_producer, **aborted)
+    _granted(h, 4, at=30.0)
+    asked(h, TXN, 3, at=45.0, metadata="late", error=PRODUCER_EPOCH, **of_producer)
+    h.rows["wire_calls"][-1]["is_retriable"] = False
+
+
+@asks(
+    "An OffsetFetch that does not ask for stable offsets gets one of an open transaction.",
+    source="KIP-98: offsets of a transaction show once it is committed; KIP-447, OffsetFetch",
+    expects={"wrong_fetched_commit": VIOLATION},
+)
+def pending_offset_is_given_out(h: History) -> None:
+    with_topic(h)
+    stored(h)
+    of_producer = {"producer_id": producer_id(h, 7), "producer_epoch": 0}
+    aborted = {"marker": "abort", "marker_micros": h.at(60.0)}
+    stored(h, at=45.0, offset=60, **of_producer, **aborted)
+    fetched(h, at=52.0, offset=60, is_stable=False)
+    fetched(h, at=65.0, is_stable=False)
+
+
+def _granted(h: History, epoch: int, *, at: float) -> None:
+    """The transactional producer is initialized, and gets this epoch."""
+    granted = {"producer_id": producer_id(h, 7), "producer_epoch": epoch}
+    h.called(1, "INIT_PRODUCER_ID", 4, at=at, throttle_ms=0, **granted)
+    h.rows["wire_calls"][-1].update(topic=None, partition=None)

@@ -2,7 +2,18 @@
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
 from tests.exam.rows import METADATA_STEP
-from tests.exam.scenes import copies, killed, returned, written
+from tests.exam.scenes import copies, killed, metadata_in_order, paused, returned, written
+from tests.exam.verbs import begun, cluster, same_logs, watched
+
+KIP_966 = "KIP-966, Proposed Changes: eligible leader replicas come before any unclean election"
+LAST_LEADER = (
+    "KIP-966, section on the last known leader; docs/findings.md, An election permits a loss"
+)
+ELIGIBLE = (
+    "KIP-966, Eligible Leader Replicas: the high watermark stays while the ISR is below "
+    "min.insync.replicas, so each of them has all committed records"
+)
+FENCED = "KIP-966: an eligible leader replica is elected once it is not fenced"
 
 
 @asks(
@@ -279,3 +290,282 @@ def another_leader_at_10(
 def eligible_without_a_replica(h: History) -> None:
     three(h)
     h.led(1, 0, at=8, isr=[1], elr=[4], replicas=(1, 2, 3))
+
+
+@asks(
+    "All replicas go, the eligible one comes back first and leads; what it lacks had acks=1.",
+    source=KIP_966 + "; the high watermark stays while the ISR is below min.insync.replicas",
+    expects={
+        "unclean_election_unconfigured": NONE,
+        "eligible_leader_replicas": NONE,
+        "leader_completeness": NONE,
+        "lost_record": PERMITTED,
+        "over_truncation": NONE,
+    },
+)
+def eligible_replica_leads_after_all_were_down(h: History) -> None:
+    h.topic(replication=3, min_insync=2)
+    _three_go_down(h)
+    h.sent(110, 114, at=18.0, acks="1")
+    h.registered(2, at=44.0, is_fenced=False, broker_epoch=2)
+    h.led(2, 2, at=44.2, isr=(2,), elr=(1,), replicas=(1, 2, 3), starts=110)
+    watched(h, 2, 110, times=(46.0,), epoch=2, isr=(2,))
+    h.cut(1, 110, 114, 0, at=51.0)
+    h.registered(1, at=53.5, is_fenced=True, broker_epoch=2)
+    h.led(2, 2, at=53.5, isr=(2,), replicas=(1, 2, 3))
+    h.registered(1, at=54.0, is_fenced=False, broker_epoch=2)
+    h.truncated(1, 110, at=55.0)
+    h.led(2, 2, at=58.0, isr=(1, 2), replicas=(1, 2, 3))
+    h.registered(3, at=61.0, is_fenced=False, broker_epoch=2)
+    h.led(2, 2, at=64.0, isr=(1, 2, 3), replicas=(1, 2, 3))
+    h.sent(110, 129, at=66.0, sequence=115)
+    watched(h, 2, 130, times=(75.0, 85.0), epoch=2, isr=(1, 2, 3))
+    for broker in (1, 2, 3):
+        h.log(broker, (0, 109, 0), (110, 129, 2), sequences={110: 115}, high_watermark=130)
+
+
+@asks(
+    "An unclean election is allowed, and made while an eligible replica is in service.",
+    source=KIP_966 + "; PartitionChangeBuilder.electAnyLeader",
+    expects={
+        "fenced_in_isr": NONE,
+        "eligible_leader_replicas": f"{VIOLATION}: passed over",
+        "unclean_election_unconfigured": PERMITTED,
+    },
+)
+def eligible_replica_in_service_is_passed_over(h: History) -> None:
+    _led_by_the_third(h, eligible_is_back=True)
+
+
+@asks(
+    "An unclean election is allowed, and made while both eligible replicas are fenced.",
+    source=KIP_966 + ", where one is in service; unclean.leader.election.enable",
+    expects={
+        "eligible_leader_replicas": NONE,
+        "unclean_election_unconfigured": PERMITTED,
+        "lost_record": PERMITTED,
+        "leader_completeness": PERMITTED,
+    },
+)
+def eligible_replicas_are_all_fenced(h: History) -> None:
+    _led_by_the_third(h, eligible_is_back=False)
+
+
+@asks(
+    "The only in-sync replica is killed, comes back as the last known leader, and has everything.",
+    source=LAST_LEADER,
+    expects={
+        "unclean_election_unconfigured": PERMITTED,
+        "eligible_leader_replicas": NONE,
+        "leader_completeness": NONE,
+        "lost_record": NONE,
+        "high_watermark_regressed": NONE,
+    },
+)
+def last_leader_returns_with_everything(h: History) -> None:
+    _last_leader_returns(h, 100)
+
+
+@asks(
+    "It comes back without records that it had acknowledged.",
+    source=LAST_LEADER + "; a killed process keeps what it has written",
+    expects={
+        "lost_record": VIOLATION,
+        "leader_completeness": VIOLATION,
+        "high_watermark_regressed": VIOLATION,
+    },
+)
+def last_leader_returns_with_less(h: History) -> None:
+    _last_leader_returns(h, 80)
+
+
+def _led_by_the_third(h: History, *, eligible_is_back: bool) -> None:
+    """Broker 3 has 100 of 110 records, and is elected at second 62."""
+    h.topic(replication=3, min_insync=2, unclean_election=True)
+    _three_go_down(h)
+    if eligible_is_back:
+        h.registered(2, at=44.0, is_fenced=False, broker_epoch=2)
+    h.registered(3, at=61.0, is_fenced=False, broker_epoch=2)
+    h.led(3, 2, at=61.2, isr=(3,), replicas=(1, 2, 3), starts=100)
+    watched(h, 3, 100, times=(63.0,), epoch=2, isr=(3,))
+    for broker in (1, 2):
+        if not eligible_is_back or broker == 1:
+            h.registered(broker, at=70.0, is_fenced=False, broker_epoch=2)
+        copied_early = eligible_is_back and broker == 2
+        h.cut(broker, 100, 109, 0, at=43.5 if copied_early else 69.0)
+        h.truncated(broker, 100, at=71.0)
+    h.led(3, 2, at=73.0, isr=(1, 2, 3), replicas=(1, 2, 3))
+    h.sent(100, 119, at=75.0, sequence=110)
+    watched(h, 3, 120, times=(80.0, 85.0), epoch=2, isr=(1, 2, 3))
+    for broker in (1, 2, 3):
+        h.log(broker, (0, 99, 0), (100, 119, 2), sequences={100: 110}, high_watermark=120)
+    if not eligible_is_back:
+        h.rows["faults"][1].update(heal_began_micros=h.at(68.0), healed_micros=h.at(70.5))
+    h.rows["faults"][2].update(heal_began_micros=h.at(68.0), healed_micros=h.at(70.5))
+
+
+def _three_go_down(h: History) -> None:
+    """Brokers 3, 2 and 1 go, one after the other; 2 and then 1 become eligible leader replicas.
+
+    Records 100 to 109 are committed by brokers 1 and 2. Broker 2 shuts down; the others are killed.
+    """
+    reported = {"replicas": (1, 2, 3)}
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), starts=0, **reported)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2, 3))
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0,), isr=(1, 2, 3))
+    h.fault("kill", h.on_broker(3), injected=8.0, proved=11.2, heal_began=60.0, healed=61.5)
+    h.registered(3, at=11.0, is_fenced=True)
+    h.led(1, 0, at=11.0, isr=(1, 2), **reported)
+    h.sent(100, 109, at=12.0)
+    watched(h, 1, 110, times=(13.0,))
+    h.fault("stop", h.on_broker(2), injected=14.0, proved=17.2, heal_began=43.0, healed=45.0)
+    h.registered(2, at=17.0, is_fenced=True)
+    h.led(1, 0, at=17.0, isr=(1,), elr=(2,), **reported)
+    watched(h, 1, 110, times=(19.0,), isr=(1,))
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.2, heal_began=50.0, healed=54.5)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(-1, 1, at=23.0, isr=(), elr=(1, 2), **reported)
+
+
+def _last_leader_returns(h: History, has: int) -> None:
+    """Broker 1 acknowledged 100 records, the last 20 alone; it is killed, and back with `has`."""
+    h.topic()
+    begun(h)
+    h.sent(0, 79, at=2.0)
+    watched(h, 1, 80, times=(5.0,))
+    h.fault("stop", h.on_broker(2), injected=8.0, proved=10.2, heal_began=58.0, healed=60.0)
+    h.registered(2, at=10.0, is_fenced=True)
+    h.led(1, 0, at=10.0, isr=(1,))
+    h.sent(80, 99, at=12.0)
+    watched(h, 1, 100, times=(14.0, 18.0), isr=(1,))
+    h.fault("kill", h.on_broker(1), injected=20.0, proved=23.2, heal_began=33.0, healed=35.0)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(-1, 1, at=23.0, isr=(), elr=(1,))
+    h.registered(1, at=34.0, is_fenced=True, broker_epoch=2)
+    h.led(-1, 1, at=34.0, isr=())
+    h.registered(1, at=34.3, is_fenced=False, broker_epoch=2)
+    h.led(1, 2, at=34.4, isr=(1,), starts=has)
+    watched(h, 1, has, times=(36.0,), epoch=2, isr=(1,))
+    h.sent(has, has + 9, at=40.0, sequence=100)
+    watched(h, 1, has + 10, times=(45.0, 55.0), epoch=2, isr=(1,))
+    h.registered(2, at=59.0, is_fenced=False, broker_epoch=2)
+    h.led(1, 2, at=62.0, isr=(1, 2))
+    watched(h, 1, has + 10, times=(65.0, 85.0), epoch=2)
+    for broker in (1, 2):
+        spans = ((0, has - 1, 0), (has, has + 9, 2))
+        h.log(broker, *spans, sequences={has: 100}, high_watermark=has + 10)
+
+
+@asks(
+    "The ISR is empty, an eligible leader replica is elected, and it lacks committed records. The "
+    "topic allows unclean elections.",
+    source=ELIGIBLE,
+    expects={
+        "lost_record": VIOLATION,
+        "leader_completeness": VIOLATION,
+        "high_watermark_regressed": VIOLATION,
+        "eligible_leader_replicas": NONE,
+    },
+)
+def eligible_replica_lacks_committed_records(h: History) -> None:
+    _eligible(h, starts=90)
+
+
+@asks(
+    "It has them all, and not what was acknowledged with acks=1 while the ISR was too small.",
+    source=ELIGIBLE + "; acks=1: the leader alone has the record",
+    expects={
+        "lost_record": PERMITTED,
+        "leader_completeness": NONE,
+        "high_watermark_regressed": NONE,
+        "eligible_leader_replicas": NONE,
+    },
+)
+def eligible_replica_lacks_what_one_broker_had(h: History) -> None:
+    h.sent(100, 104, at=24.0, acks="1", producer="q", sequence=0)
+    _eligible(h, starts=100)
+
+
+@asks(
+    "An unclean election passes over an eligible leader replica, which was fenced just then.",
+    source=FENCED,
+    expects={
+        "eligible_leader_replicas": NONE,
+        "lost_record": PERMITTED,
+        "leader_completeness": PERMITTED,
+        "fenced_in_isr": NONE,
+    },
+)
+def eligible_replica_was_away_for_that_moment(h: History) -> None:
+    _passed_over(h, back=36.0)
+
+
+@asks(
+    "It had been unfenced three seconds before, and is fenced again later.",
+    source=FENCED,
+    expects={"eligible_leader_replicas": VIOLATION},
+)
+def eligible_replica_was_back_at_that_moment(h: History) -> None:
+    _passed_over(h, back=23.0)
+
+
+def _eligible(h: History, *, starts: int) -> None:
+    """Broker 2 is paused, then broker 1; broker 2 is back first, and leads from `starts` on."""
+    h.topic(min_insync=2, unclean_election=True)
+    h.group()
+    cluster(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 15.0))
+    paused(h, 2, at=17.0, until=40.0)
+    h.led(1, 0, at=20.0, isr=(1,), elr=(2,))
+    watched(h, 1, 100, times=(22.0, 25.0), isr=(1,))
+    paused(h, 1, at=26.0, until=50.0)
+    h.led(-1, 1, at=29.0, isr=(), elr=(2, 1))
+    h.led(2, 2, at=40.2, isr=(2,), elr=(1,), starts=starts)
+    watched(h, 2, starts, times=(42.0,), epoch=2, isr=(2,))
+    h.truncated(1, starts, at=50.5)
+    h.led(2, 2, at=53.0, isr=(1, 2))
+    h.sent(starts, starts + 49, at=60.0, sequence=200)
+    watched(h, 2, starts + 50, times=(65.0, 75.0, 85.0), epoch=2)
+    same_logs(h, (0, starts - 1, 0), (starts, starts + 49, 2), sequences={starts: 200})
+    metadata_in_order(h)
+
+
+def _passed_over(h: History, *, back: float) -> None:
+    """Broker 3 was out of sync, broker 2 is eligible; broker 1 is fenced at 26, and 3 leads.
+
+    back: when broker 2 is resumed.
+    """
+    h.topic(replication=3, min_insync=2, unclean_election=True)
+    h.group()
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    all_of = {"replicas": (1, 2, 3)}
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), starts=0, **all_of)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0,), isr=(1, 2, 3))
+    h.led(1, 0, at=8.0, isr=(1, 2), **all_of)
+    h.sent(50, 99, at=10.0)
+    watched(h, 1, 100, times=(12.0,))
+    paused(h, 2, at=14.0, until=back)
+    h.led(1, 0, at=17.0, isr=(1,), elr=(2,), **all_of)
+    watched(h, 1, 100, times=(20.0,), isr=(1,))
+    paused(h, 1, at=23.2, until=40.0)
+    h.led(3, 1, at=26.2, isr=(3,), starts=50, **all_of)
+    h.sent(50, 79, at=30.0, acks="1", sequence=100)
+    watched(h, 3, 50, times=(28.0,), epoch=1, isr=(3,))
+    for broker, time in ((2, max(back, 26.4) + 0.5), (1, 40.5)):
+        h.truncated(broker, 50, at=time)
+    h.led(3, 1, at=45.0, isr=(1, 2, 3), **all_of)
+    watched(h, 3, 80, times=(50.0, 55.0, 75.0, 85.0), epoch=1, isr=(1, 2, 3))
+    if back < 26:
+        h.registered(2, at=60.0, is_fenced=True)
+        h.led(3, 1, at=60.0, isr=(1, 3), **all_of)
+        for row in h.rows["samples"]:
+            if row["at_micros"] > h.at(60.0):
+                row["isr"] = [h.broker(1), h.broker(3)]
+    same_logs(h, (0, 49, 0), (50, 79, 1), sequences={50: 100}, brokers=(1, 2, 3))
+    metadata_in_order(h)

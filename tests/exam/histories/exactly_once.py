@@ -3,11 +3,12 @@
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
-from tests.exam.verbs import begun, cluster, joined, plain, watched
+from tests.exam.verbs import begun, cluster, joined, left, plain, watched
 
 TOGETHER = "KIP-98, sendOffsetsToTransaction: offsets are part of the transaction"
 JAVADOC = "OffsetAndMetadata.leaderEpoch Javadoc: the epoch of the record consumed before"
 Q = {"producer": "q"}
+OFFSETS_TOO = "KIP-98, sendOffsetsToTransaction: offsets are committed with the transaction or not"
 
 
 @asks(
@@ -272,3 +273,72 @@ def _copied_below_a_marker(h: History, offset: int) -> None:
 def offsets_hold_and_output_is_open(h: History) -> None:
     _pipeline(h, output="commit", offsets="commit")
     h.rows["replica_batches"] = [row for row in h.rows["replica_batches"] if not row["is_control"]]
+
+
+@asks(
+    "Offsets of an aborted transaction do not count: a new member begins before them again.",
+    source=OFFSETS_TOO,
+    expects={
+        "offsets_without_output": NONE,
+        "output_without_offsets": NONE,
+        "start_mismatch": NONE,
+        "nonmonotonic_poll": NONE,
+        "skipped_record": NONE,
+    },
+)
+def aborted_offsets_are_read_again(h: History) -> None:
+    _processed(h, again_at=10)
+    h.polled(10, 29, at=41.0, member="2", producer="s", topic="in")
+    h.changed("caught_up", at=60.0, position=30, member="2", generation=3, topic="in")
+
+
+@asks(
+    "A new member begins at the offsets of an aborted transaction.",
+    source=OFFSETS_TOO + "; OffsetMetadataManager drops pending offsets at an abort marker",
+    expects={"start_mismatch": VIOLATION, "offsets_without_output": NONE},
+)
+def aborted_offsets_are_where_the_next_begins(h: History) -> None:
+    _processed(h, again_at=20)
+    h.polled(20, 29, at=41.0, member="2", producer="s", topic="in")
+    h.changed("caught_up", at=60.0, position=30, member="2", generation=3, topic="in")
+
+
+def _processed(h: History, *, again_at: int) -> None:
+    """A group copies 0 to 9 in a committed transaction, and 10 to 19 in one that is aborted."""
+    h.topic("in")
+    h.group(topic="in")
+    h.topic("out")
+    for topic in ("in", "out"):
+        cluster(h, topic=topic)
+        h.sampled(1, at=1.0, end=0, isr=(1, 2), topic=topic)
+    h.sent(0, 29, at=2.0, producer="s", topic="in")
+    watched(h, 1, 30, topic="in")
+    watched(h, 1, 22, topic="out", times=(35.0, 65.0, 85.0))
+    copies(h, (1, 2), (0, 29, 0), producers={0: "s"}, topic="in", high_watermark=30)
+    replicas(
+        h,
+        Batch(0, 9, pid=1, base_sequence=0),
+        Batch(10, 10, pid=1, control="commit"),
+        Batch(11, 20, pid=1, base_sequence=10, sequence=10),
+        Batch(21, 21, pid=1, control="abort"),
+        topic="out",
+    )
+    h.stored(0, -1, at=2.5, topic="in", brokers=(1, 2))
+    joined(h, 0, at=5.0, topic="in")
+    started(h, at=5.5)
+    _copied(h, 0, at=7.0, marker="commit", offset=0)
+    step(h, "begin", "begun", at=11.0, transaction=1)
+    _copied(h, 1, at=13.0, marker="abort", offset=11)
+    left(h, 20, at=25.0, topic="in")
+    joined(h, again_at, at=40.0, member="2", generation=3, topic="in")
+
+
+def _copied(h: History, number: int, *, at: float, marker: str, offset: int) -> None:
+    """Ten records are read, written as ten values, and their offsets sent; then it is ended."""
+    first = 10 * number
+    h.polled(first, first + 9, at=at - 0.5, producer="s", topic="in")
+    h.sent(offset, offset + 9, at=at, sequence=first, topic="out", transaction=number)
+    step(h, "send_offsets", "offsets_sent", at=at + 1, transaction=number)
+    stored_in_transaction(h, first + 10, 0, at=at + 1, marker=marker, topic="in")
+    ends = ("commit", "committed") if marker == "commit" else ("abort", "aborted")
+    step(h, *ends, at=at + 2, transaction=number)

@@ -1,11 +1,12 @@
 """Committed offsets that are removed: by their retention, which begins when a group is empty."""
 
 from tests.exam.commit_verbs import member_stored
-from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.exam.verbs import joined, left, plain
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
+from tests.exam.verbs import closed, first_start, joined, left, plain
 
 EXPIRY = "KIP-211: offsets of a group expire once it is empty, by offsets.retention.minutes"
 ALONE = "KIP-211: a consumer that is assigned by hand has no membership; its offsets expire by age"
+WHILE_EMPTY = "KIP-211: offsets expire only while the group is empty"
 
 
 @asks(
@@ -120,3 +121,65 @@ def _expires(h: History, *, expires: float | None = 50.0, leaves: float = 80.0) 
     if expires is not None:
         h.stored(None, 0, at=expires, brokers=(1, 2), is_tombstone=True)
         h.rows["committed_offsets"][-1].update(committed_epoch=None, metadata=None)
+
+
+@asks(
+    "A group is empty until its offset expires; its next member joins later.",
+    source=WHILE_EMPTY,
+    expects={
+        "offsets_expired": PERMITTED,
+        "start_mismatch": NOT_VIOLATION,
+        "duplicate_delivery": PERMITTED,
+    },
+)
+def offset_expires_before_the_next_member_joins(h: History) -> None:
+    _expires_at_75(h)
+    h.changed("opened", at=77.5, member="2")
+    first_start(h, 0, at=78.0, member="2")
+    h.changed("assigned", at=79.0, position=0, member="2", generation=3)
+    _members(h, "m2", 3, at=79.0)
+    h.polled(0, 99, at=80.0, member="2")
+    closed(h, "2")
+
+
+@asks(
+    "A group was empty for 50 s; its offset expires 15 s after a member has joined again.",
+    source=WHILE_EMPTY + "; a group that has a member is not",
+    expects={"offsets_expired": VIOLATION},
+)
+def offset_expires_under_a_member_that_joined_in_between(h: History) -> None:
+    _expires_at_75(h)
+    joined(h, 50, at=60.0, member="2", generation=3)
+    _members(h, "m2", 3, at=60.0)
+    h.polled(50, 99, at=61.0, member="2")
+    closed(h, "2")
+
+
+def _expires_at_75(h: History) -> None:
+    """A group commits 50 and is empty from second 10 on; its offset is removed at 75."""
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    _members(h, "m1", 1, at=5.0)
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    left(h, 50, at=10.0)
+    _members(h, "", 2, at=10.0)
+    h.stored(None, -1, at=75.0, is_tombstone=True, brokers=(1, 2))
+    h.rows["committed_offsets"][-1].update(committed_epoch=None, metadata=None)
+
+
+def _members(h: History, member: str, generation: int, *, at: float) -> None:
+    """The state of the group, as it is stored; without a member it is empty."""
+    h.add(
+        "group_members",
+        group=h.own("g"),
+        protocol="classic",
+        member=h.own(member),
+        generation=generation,
+        partition=0 if member else None,
+        offsets_partition=h.index,
+        offsets_offset=h.at(at) // 1000 % 10**9,
+        at_micros=h.at(at),
+    )

@@ -5,7 +5,17 @@ from typing import Any
 from contract.faults import FaultTarget, TargetKind
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, History, asks, asks_each
 from tests.exam.transaction_verbs import Batch, replicas
-from tests.exam.verbs import begun, cluster, joined, left, plain, quiet, reads_to, watched
+from tests.exam.verbs import (
+    begun,
+    cluster,
+    first_start,
+    joined,
+    left,
+    plain,
+    quiet,
+    reads_to,
+    watched,
+)
 
 COMPLETE = "decision 11: a gap in a source makes findings undecided, never an accusation of Kafka"
 CONSISTENT = (
@@ -354,3 +364,22 @@ def files_that_no_reader_knows(h: History) -> None:
     for broker in (1, 2):
         server = h.broker(broker)
         h.add("servers", name=str(server), server=server, ignored_files=2, log_lines=9, replicas=1)
+
+
+@asks(
+    "A worker is killed; the stored commit that it did not report came before one that it did.",
+    source="docs/findings.md, M4: only the last commit of a killed worker may lack its report",
+    expects={"history_complete": UNDECIDED},
+    alone=True,
+)
+def killed_worker_left_out_an_earlier_commit(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    first_start(h, 0, at=4.8)
+    reads_to(h, 49)
+    h.stored(50, 0, at=8.0, brokers=(1, 2))
+    h.polled(50, 99, at=10.0)
+    h.commit(100, 0, at=20.0, brokers=(1, 2), generation=1)
+    h.fault("kill", h.on_client("w"), injected=30.0, proved=30.1)
+    h.worker(ended_by_itself=False)

@@ -1,7 +1,7 @@
 """High watermarks that fall, and what proves that a record was below one after an election."""
 
-from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks_each
-from tests.exam.verbs import cluster
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks, asks_each
+from tests.exam.verbs import cluster, same_logs, watched
 
 
 @asks_each(
@@ -121,3 +121,37 @@ def wait_for_a_leader_without_reports(
     waited(h, min_insync=min_insync)
     if read_at is not None:
         other_group(h, read_at, 1)
+
+
+@asks(
+    "A leader that is cut from the controllers tells its high watermark, when its successor's is "
+    "higher.",
+    source="KIP-101: each epoch has a leader; a deposed one learns of it later, and its high "
+    "watermark is that of its own epoch",
+    expects={
+        "high_watermark_regressed": NOT_VIOLATION,
+        "epoch_regressed": NONE,
+        "metadata_divergence": NONE,
+        "lost_record": NONE,
+    },
+)
+def deposed_leader_tells_its_own_high_watermark(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0, 15.0))
+    h.fault("cut both", h.on_broker(1), injected=20.0, proved=24.0, heal_began=40.0, healed=41.0)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(2, 1, at=23.0, isr=(2,), starts=50)
+    h.sent(50, 79, at=26.0)
+    watched(h, 2, 80, times=(28.0,), epoch=1, isr=(2,))
+    watched(h, 1, 50, times=(30.0, 35.0))
+    watched(h, 2, 80, times=(36.0, 39.0), epoch=1, isr=(2,))
+    h.registered(1, at=41.5, is_fenced=False)
+    h.led(2, 1, at=44.0, isr=(1, 2))
+    for broker in (2, 1):
+        h.sampled(broker, at=50.0, end=80 if broker == 2 else -1, epoch=1, leader=2, isr=(1, 2))
+    h.rows["samples"][-1]["log_start_offset"] = -1
+    watched(h, 2, 80, times=(65.0, 85.0), epoch=1)
+    same_logs(h, (0, 49, 0), (50, 79, 1))

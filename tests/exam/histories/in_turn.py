@@ -8,7 +8,7 @@ from tests.exam.history import (
     History,
     asks,
 )
-from tests.exam.verbs import joined, left, plain
+from tests.exam.verbs import joined, left, plain, reads_to
 
 FENCED = (
     "`ClassicGroup.validateOffsetCommit`, `ConsumerGroup.validateOffsetCommit`: a commit of an"
@@ -20,6 +20,10 @@ REFUSED = (
     " partitions before its next fetch"
 )
 CUT_OFF = "`KafkaConsumer.poll` fetches on while the coordinator is not known"
+GENERATION = (
+    "ClassicGroup.validateOffsetCommit: another generation than the group's is answered with "
+    "ILLEGAL_GENERATION"
+)
 
 
 @asks(
@@ -259,3 +263,130 @@ def _delivers_on(
         h.changed("assigned", at=21.0, position=30, generation=3)
     h.polled(30, 39, at=22.0)
     h.polled(40, 49, at=27.0)
+
+
+@asks(
+    "A KIP-848 member keeps partition 0 while the group's epoch grows, and commits with the epoch "
+    "at which it got it.",
+    source="KIP-1251: an epoch not older than that of the assignment may commit; KIP-848",
+    expects={
+        "commit_from_old_generation": NONE,
+        "double_ownership": NONE,
+        "commit_regressed": NONE,
+        "start_mismatch": NONE,
+        "commit_beyond_processed": NONE,
+    },
+)
+def member_commits_with_the_epoch_of_its_assignment(h: History) -> None:
+    h.topic(partitions=2)
+    h.group(client="java-consumer")
+    for partition in (0, 1):
+        plain(h, 99, partition=partition)
+    joined(h, 0, at=5.0, partitions=(0, 1), generation=1)
+    h.polled(0, 49, at=6.0)
+    h.polled(0, 29, at=6.1, partition=1, producer="p1")
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(30, 0, at=8.1, brokers=(1, 2), generation=1, partition=1)
+    h.changed("revoked", at=20.0, position=30, generation=1, partition=1)
+    joined(h, 30, at=21.0, member="2", partitions=(1,), generation=2)
+    h.polled(30, 99, at=22.0, member="2", partition=1, producer="p1")
+    h.commit(100, 0, at=24.0, member="2", brokers=(1, 2), generation=2, partition=1)
+    h.polled(50, 79, at=25.0)
+    h.commit(80, 0, at=26.0, brokers=(1, 2), generation=1)
+    left(h, 80, at=40.0, generation=2)
+    h.changed("assigned", at=42.0, position=80, member="2", generation=3)
+    h.polled(80, 99, at=43.0, member="2")
+    h.commit(100, 0, at=45.0, member="2", brokers=(1, 2), generation=3)
+    h.changed("caught_up", at=79.0, position=100, member="2", generation=3)
+    h.changed("revoked", at=80.0, position=100, member="2", generation=3, partition=1)
+    left(h, 100, at=80.1, member="2", generation=3)
+
+
+@asks(
+    "A partition goes to a second member under generation 2, and back under 3 to the first.",
+    source=GENERATION + "; KIP-429",
+    expects={
+        "commit_from_old_generation": NONE,
+        "double_ownership": NONE,
+        "commit_regressed": NONE,
+        "start_mismatch": NONE,
+    },
+)
+def partition_comes_back_to_its_first_owner(h: History) -> None:
+    _back_and_forth(h)
+
+
+@asks(
+    "It is back at the first member under generation 3, and the second one's commit of "
+    "generation 2 is acknowledged.",
+    source=GENERATION,
+    expects={"commit_from_old_generation": VIOLATION, "double_ownership": NONE},
+)
+def second_owner_commits_after_the_first_is_back(h: History) -> None:
+    _back_and_forth(h, late=True)
+
+
+@asks(
+    "A suspended member is expelled; resumed, it delivers what it had fetched, and its commit is "
+    "refused.",
+    source="session.timeout.ms: a member that is expelled learns it when it polls or commits",
+    expects={
+        "double_ownership": NONE,
+        "commit_from_old_generation": NONE,
+        "commit_mismatch": NONE,
+        "lost_commit": NONE,
+        "duplicate_delivery": PERMITTED,
+    },
+)
+def suspended_member_learns_late_that_it_is_out(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    name = h.on_client("w")
+    h.fault("pause", name, injected=12.0, proved=13.0, heal_began=49.5, healed=50.0)
+    reads_to(h, 49)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    joined(h, 50, at=25.0, member="2", generation=3)
+    h.polled(50, 99, at=26.0, member="2")
+    h.commit(100, 0, at=30.0, member="2", brokers=(1, 2), generation=3)
+    h.polled(50, 69, at=50.2)
+    refused = {"stored": False, "outcome": "failed", "error": "CommitFailedException"}
+    h.commit(70, 0, at=50.5, generation=1, **refused)
+    left(h, 70, at=50.8)
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
+    for table in ("polls", "commits", "group_events"):
+        for row in h.rows[table]:
+            if row["member"] == h.member("2"):
+                row["worker"] = h.own("w2")
+    h.worker()
+    h.worker("w2")
+
+
+def _back_and_forth(h: History, *, late: bool = False) -> None:
+    """Generations 1, 2 and 3 of a partition, which two members own in turn.
+
+    late: the second member does not hear of generation 3, and commits 60 after its begin.
+    """
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 29, at=6.0)
+    h.commit(30, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.changed("revoked", at=20.0, position=30, generation=1)
+    joined(h, 30, at=21.0, member="2", generation=2)
+    again = 50 if late else 60
+    h.polled(30, again - 1, at=22.0, member="2")
+    h.commit(again, 0, at=24.0, member="2", brokers=(1, 2), generation=2)
+    if late:
+        h.polled(50, 59, at=26.0, member="2")
+    h.changed("revoked", at=55.0 if late else 40.0, position=60, member="2", generation=2)
+    h.changed("assigned", at=42.0, position=again, generation=3)
+    h.polled(again, 79, at=44.0)
+    h.commit(80, 0, at=46.0, brokers=(1, 2), generation=3)
+    if late:
+        h.commit(60, 0, at=50.0, member="2", brokers=(1, 2), generation=2)
+    h.polled(80, 99, at=60.0)
+    h.commit(100, 0, at=62.0, brokers=(1, 2), generation=3)
+    h.changed("closed", at=70.0, member="2")
+    left(h, 100, at=80.0, generation=3, caught_up=True)

@@ -1,11 +1,13 @@
 """Isolation: what a reader may see of a transaction, and in which order transactions stand."""
 
 from tests.exam.history import NONE, NOT_VIOLATION, VIOLATION, History, asks
-from tests.exam.transaction_verbs import Batch, replicas, started, step, written
-from tests.exam.verbs import cluster, joined, left, watched
+from tests.exam.transaction_verbs import Batch, first_transaction, replicas, started, step, written
+from tests.exam.verbs import begins_anew, cluster, joined, left, renumbered, watched
 
 COMMITTED = "isolation.level=read_committed: only transactions that were committed are given out"
 ATOMIC = "KIP-98: a transaction is atomic over its partitions"
+ISOLATION = "isolation.level: read_committed leaves aborted records out, read_uncommitted does not"
+ABORTED = "KIP-98: read_committed returns no records of aborted transactions"
 
 
 @asks(
@@ -220,3 +222,115 @@ def _over_two_partitions(h: History, second: str) -> None:
     h.sent(0, 4, at=8.0, transaction=0)
     h.sent(0, 4, at=8.1, partition=1, sequence=5, transaction=0)
     step(h, "commit", "committed", at=10.0)
+
+
+@asks(
+    "Two groups read an aborted transaction: one of committed values, one of all.",
+    source=ISOLATION,
+    expects={
+        "divergent_readers": NONE,
+        "aborted_read": NONE,
+        "poll_skip": NONE,
+        "skipped_record": NONE,
+        "lost_record": NONE,
+    },
+)
+def readers_of_two_isolations_differ_by_an_abort(h: History) -> None:
+    _two_readers(h, second="abort", others="read_uncommitted")
+
+
+@asks(
+    "Two groups read a committed transaction by committed values, and one goes past it.",
+    source="KafkaConsumer: records of a partition are returned in order; KIP-98",
+    expects={"divergent_readers": VIOLATION, "poll_skip": VIOLATION},
+)
+def readers_of_one_isolation_differ_by_a_commit(h: History) -> None:
+    _two_readers(h, second="commit", others="read_committed")
+
+
+def _two_readers(h: History, *, second: str, others: str) -> None:
+    """Transaction 1 ends by `second`; group `other` reads it, and the first group does not."""
+    written(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0),
+        Batch(5, 5, pid=1, control="commit"),
+        Batch(6, 10, pid=1, base_sequence=5, sequence=5),
+        Batch(11, 11, pid=1, control=second),
+        Batch(12, 14, producer="q", sequence=0),
+    )
+    h.group("other", isolation=others)
+    first_transaction(h)
+    step(h, "begin", "begun", at=11.0, transaction=1)
+    h.sent(6, 10, at=12.0, sequence=5, transaction=1)
+    ends = "committed" if second == "commit" else "aborted"
+    step(h, second, ends, at=13.0, transaction=1)
+    h.sent(12, 14, at=14.0, producer="q", sequence=0)
+    for number, group in enumerate(("g", "other")):
+        joined(h, 0, at=20.0 + number, group=group)
+        h.polled(0, 4, at=22.0 + number, group=group)
+        if group == "other":
+            h.polled(6, 10, at=24.0, sequence=5, group=group)
+        h.polled(12, 14, at=25.0 + number, producer="q", sequence=0, group=group)
+        h.commit(15, 0, at=28.0 + number, group=group, brokers=(1, 2), generation=1)
+        left(h, 15, at=80.0 + number, group=group, caught_up=True)
+
+
+@asks(
+    "A fenced producer's aborted values reach a read_committed group; its successor has the same "
+    "producer id, and commits.",
+    source=ABORTED,
+    expects={"aborted_read": VIOLATION, "misapplied_marker": NONE, "hanging_transaction": NONE},
+)
+def aborted_values_of_a_shared_producer_id_are_read(h: History) -> None:
+    _taken_over(h)
+    begins_anew(h, "g", at=30.0)
+    h.polled(0, 4, at=31.0)
+    h.polled(6, 10, at=31.1, producer="q", sequence=0)
+    left(h, 12, at=80.0, caught_up=True)
+
+
+@asks(
+    "A group of uncommitted values gets them, and one of committed values does not.",
+    source=ABORTED + "; read_uncommitted returns all records",
+    expects={
+        "aborted_read": NONE,
+        "divergent_readers": NONE,
+        "poll_skip": NONE,
+        "skipped_record": NONE,
+        "history_consistent": NONE,
+    },
+)
+def aborted_values_are_read_by_those_who_may(h: History) -> None:
+    _taken_over(h)
+    h.group("r")
+    begins_anew(h, "g", at=30.0)
+    begins_anew(h, "r", at=30.1)
+    h.polled(0, 4, at=31.0, group="r")
+    h.polled(6, 10, at=31.1, producer="q", sequence=0, group="r")
+    h.polled(6, 10, at=31.2, producer="q", sequence=0)
+    for group in ("g", "r"):
+        left(h, 12, at=80.0, caught_up=True, group=group)
+    renumbered(h)
+
+
+def _taken_over(h: History) -> None:
+    """Producer p's transaction at 0 to 4 is aborted; its successor q commits 6 to 10."""
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0)
+    started(h, at=12.0, producer="q", pid_epoch=2)
+    h.sent(6, 10, at=13.0, producer="q", sequence=0, transaction=0)
+    step(h, "commit", "committed", at=14.0, producer="q", pid_epoch=2)
+    failure = {"outcome": "failed", "error": "ProducerFencedException"}
+    step(h, "commit", "fenced", at=16.0, pid=0, pid_epoch=-1, **failure)
+    replicas(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0, at=8.0),
+        Batch(5, 5, pid=1, pid_epoch=1, control="abort", at=11.97),
+        Batch(6, 10, pid=1, pid_epoch=2, base_sequence=0, producer="q", sequence=0, at=13.0),
+        Batch(11, 11, pid=1, pid_epoch=2, control="commit", at=14.0),
+    )
+    watched(h, 1, 0, times=(1.0,))
+    watched(h, 1, 12, times=(15.0, 35.0, 55.0, 75.0, 85.0))

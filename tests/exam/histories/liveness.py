@@ -11,13 +11,28 @@ from tests.exam.history import (
     asks_each,
 )
 from tests.exam.scenes import copies, written
-from tests.exam.verbs import begun, cluster, joined, left, moved, plain, reads_to, watched
+from tests.exam.verbs import (
+    begun,
+    cluster,
+    first_start,
+    joined,
+    left,
+    moved,
+    plain,
+    reads_to,
+    watched,
+)
 
 REQUIRED = "decision 8: service is expected while a leader and enough replicas in sync are there"
 MARK = "KAFKA-15583: the high watermark waits while the in-sync replicas are too few"
 OFFSETS = "__consumer_offsets"
 TRIES = range(12, 72, 6)
 """Seconds at which sends or commits are tried in vain."""
+DECISION = "docs/findings.md, liveness: an outage counts while the partition could serve"
+COORDINATOR = (
+    "docs/findings.md, H3; `GroupMetadataManager.partitionFor`: one partition of "
+    "__consumer_offsets has all commits of a group"
+)
 
 
 @asks(
@@ -460,3 +475,113 @@ def sends_without_an_answer_of_an_unknown_worker(h: History) -> None:
         row["answered_micros"] = None
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
     h.worker("another")
+
+
+@asks(
+    "A producer waits 54 s; one of three brokers is paused, and it is no leader nor in sync.",
+    source=DECISION + "; one paused broker of three keeps no partition from serving",
+    expects={"produce_unavailable": VIOLATION, "lost_record": NONE, "min_insync_breached": NONE},
+)
+def paused_outsider_explains_no_outage(h: History) -> None:
+    h.topic(replication=3, min_insync=2)
+    for broker in (1, 2, 3):
+        h.registered(broker, at=0.2, is_fenced=False)
+    h.led(1, 0, at=0.5, isr=(1, 2, 3), replicas=(1, 2, 3), starts=0)
+    h.sampled(1, at=1.0, end=0, isr=(1, 2, 3))
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 9.0), isr=(1, 2, 3))
+    h.fault("pause", h.on_broker(3), injected=10.0, proved=19.7, heal_began=76.0, healed=77.0)
+    h.registered(3, at=19.5, is_fenced=True)
+    h.led(1, 0, at=19.5, isr=(1, 2), replicas=(1, 2, 3))
+    watched(h, 1, 100, times=(22.0, 45.0, 65.0))
+    h.sent(100, 109, at=75.0, intended_at=21.0)
+    h.registered(3, at=77.2, is_fenced=False, broker_epoch=2)
+    h.led(1, 0, at=79.0, isr=(1, 2, 3), replicas=(1, 2, 3))
+    watched(h, 1, 110, times=(80.0, 85.0), isr=(1, 2, 3))
+    for broker in (1, 2, 3):
+        h.log(broker, (0, 99, 0), (100, 109, 0), high_watermark=110)
+
+
+@asks(
+    "A commit times out after 60 s; another group's partition had no leader, its own had one.",
+    source=DECISION + "; GroupCoordinator.partitionFor: a group has one partition of the offsets",
+    expects={"commit_unavailable": VIOLATION, "lost_commit": NONE, "commit_mismatch": NONE},
+)
+def coordinator_of_another_group_is_gone(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    h.registered(3, at=0.2, is_fenced=False)
+    own, other = h.index, h.index + 500
+    reported = {"topic": "__consumer_offsets", "topic_id": "offsets"}
+    h.led(1, 0, at=0.6, isr=(1, 2), partition=own, **reported)
+    reported |= {"partition": other, "replicas": (3,), "isr": (3,)}
+    h.led(3, 0, at=0.6, **reported)
+    h.fault("kill", h.on_broker(3), injected=15.0, proved=18.2, heal_began=53.0, healed=55.5)
+    h.registered(3, at=18.0, is_fenced=True)
+    h.led(-1, 1, at=18.0, **reported)
+    h.registered(3, at=54.5, is_fenced=False, broker_epoch=2)
+    h.led(3, 2, at=55.0, **reported)
+    reads_to(h, 49)
+    h.commit(50, 0, at=10.0, brokers=(1, 2), generation=1)
+    h.polled(50, 99, at=11.0)
+    failed = {"outcome": "unknown", "error": "TimeoutException", "stored": False}
+    h.commit(100, 0, at=78.0, generation=1, **failed)
+    h.rows["commits"][-1]["began_micros"] = h.at(18.0)
+    left(h, 100, at=82.0)
+
+
+@asks(
+    "A commit waits 41 s; the group's partition of `__consumer_offsets` had no leader meanwhile.",
+    source=COORDINATOR,
+    expects={
+        "commit_unavailable": PERMITTED,
+        "commit_mismatch": NONE,
+        "lost_commit": NONE,
+    },
+    alone=True,
+)
+def commit_waits_for_its_offline_coordinator(h: History) -> None:
+    _commit_waits(h, offline=h.index)
+
+
+@asks(
+    "A commit waits 41 s; another partition of `__consumer_offsets` had no leader.",
+    source=COORDINATOR,
+    expects={"commit_unavailable": VIOLATION},
+    alone=True,
+)
+def commit_waits_while_another_coordinator_is_offline(h: History) -> None:
+    _commit_waits(h, offline=h.index + 1)
+
+
+def _commit_waits(h: History, *, offline: int) -> None:
+    """Broker 2 is killed, with a partition of the offsets that only it has; a commit waits."""
+    h.topic()
+    h.group()
+    h.registered(3, at=0.1, is_fenced=False)
+    for broker in (1, 2):
+        h.registered(broker, at=0.2, is_fenced=False)
+    offsets = {"topic": "__consumer_offsets", "topic_id": "__id"}
+    own = 2 if offline == h.index else 3
+    alone = {2: {"isr": (2,), "replicas": (2,)}, 3: {"isr": (3,), "replicas": (3,)}}
+    h.led(own, 0, at=0.3, partition=h.index, starts=0, **offsets, **alone[own])
+    if offline != h.index:
+        h.led(2, 0, at=0.3, partition=offline, starts=0, **offsets, **alone[2])
+    plain(h, 99)
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(19.0)]
+    target = h.on_broker(2)
+    h.fault("kill", target, injected=19.5, proved=23.0, heal_began=58.0, healed=59.5)
+    h.registered(2, at=22.5, is_fenced=True)
+    h.led(1, 0, at=22.5, isr=(1,))
+    h.led(-1, 1, at=22.5, partition=offline, **offsets, **alone[2])
+    h.registered(2, at=60.0, is_fenced=False, broker_epoch=2)
+    h.led(2, 2, at=60.0, partition=offline, **offsets, **alone[2])
+    h.led(1, 0, at=63.0, isr=(1, 2))
+    watched(h, 1, 100, times=(25.0, 45.0, 61.0), isr=(1,))
+    watched(h, 1, 100, times=(65.0, 85.0))
+    first_start(h, 0, at=4.8)
+    reads_to(h, 99)
+    h.commit(100, 0, at=61.0, brokers=(own,), generation=1)
+    h.rows["commits"][-1]["began_micros"] = h.at(20.0)
+    left(h, 100, at=80.0, caught_up=True)

@@ -18,13 +18,19 @@ from tests.exam.scenes import (
     failed_over,
     forget_elections,
     killed,
+    leader_killed,
     returned,
     started,
     torn,
     written,
 )
+from tests.exam.verbs import cluster, same_logs, watched
 
 WIPED = "election of a broker whose disk was wiped"
+CLEAN = "Kafka's documentation, Replication: an election from the in-sync replicas loses nothing"
+WIPED_IN_SYNC = (
+    "docs/findings.md: a disk that was wiped while its replica was in the ISR permits a loss"
+)
 
 
 @asks(
@@ -478,3 +484,66 @@ def expired_records_were_not_decoded(h: History) -> None:
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
     h.sampled(1, at=80, end=100, start=50, isr=[1, 2])
     h.rows["replica_records"] = [row for row in h.rows["replica_records"] if row["offset"] >= 50]
+
+
+@asks(
+    "The disk of the only replica in sync is wiped, and it leads again with an empty log.",
+    source=WIPED_IN_SYNC,
+    expects={
+        "lost_record": PERMITTED,
+        "leader_completeness": PERMITTED,
+        "high_watermark_regressed": PERMITTED,
+        "log_divergence": NONE,
+    },
+)
+def wiped_leader_leads_again(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0,))
+    h.led(1, 0, at=8.0, isr=(1,))
+    h.sent(50, 99, at=12.0)
+    watched(h, 1, 100, times=(14.0, 18.0), isr=(1,))
+    h.fault("wipe", h.on_broker(1), injected=20.0, proved=23.5, heal_began=38.0, healed=40.0)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(-1, 1, at=23.0, isr=(1,))
+    h.registered(1, at=40.0, is_fenced=False, broker_epoch=2)
+    h.led(1, 2, at=40.1, isr=(1,), starts=0)
+    h.truncated(2, 0, at=41.0)
+    h.sent(0, 29, at=45.0, sequence=100)
+    h.led(1, 2, at=48.0, isr=(1, 2))
+    watched(h, 1, 30, times=(55.0, 65.0, 85.0), epoch=2)
+    same_logs(h, (0, 29, 2), sequences={0: 100})
+
+
+@asks(
+    "A follower's disk was wiped; it had fetched everything again and was in sync, and loses as a "
+    "leader what was written after that.",
+    source="`Partition.maybeExpandIsr`: a replica joins the ISR with all committed records; "
+    + CLEAN,
+    expects={
+        "lost_record": VIOLATION,
+        "leader_completeness": VIOLATION,
+        "high_watermark_regressed": VIOLATION,
+    },
+)
+def wiped_follower_loses_what_came_later(h: History) -> None:
+    h.topic()
+    h.group()
+    cluster(h)
+    h.sent(0, 99, at=2.0)
+    watched(h, 1, 100, times=(5.0, 12.0))
+    h.fault("wipe", h.on_broker(2), injected=15.0, proved=18.6, heal_began=26.0, healed=28.0)
+    h.registered(2, at=18.0, is_fenced=True)
+    h.led(1, 0, at=18.0, isr=(1,))
+    h.registered(2, at=28.0, is_fenced=False, broker_epoch=2)
+    h.led(1, 0, at=33.0, isr=(1, 2))
+    h.sent(100, 149, at=40.0)
+    watched(h, 1, 150, times=(45.0, 55.0))
+    leader_killed(h, at=57.0, starts=130)
+    h.sent(130, 139, at=66.0, sequence=150)
+    watched(h, 2, 130, times=(64.0,), epoch=1, isr=(2,))
+    watched(h, 2, 140, times=(70.0,), epoch=1, isr=(2,))
+    watched(h, 2, 140, times=(85.0,), epoch=1)
+    same_logs(h, (0, 129, 0), (130, 139, 1), sequences={130: 150})

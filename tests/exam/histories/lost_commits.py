@@ -2,7 +2,7 @@
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
 from tests.exam.transaction_verbs import stored_in_transaction
-from tests.exam.verbs import joined, left, plain, reads_to
+from tests.exam.verbs import joined, left, plain, reads_to, watched
 
 STORED = (
     "GroupCoordinatorService.commitOffsets: the future completes once the records of this commit"
@@ -13,6 +13,8 @@ OFFSETS = "__consumer_offsets"
 OLDER = "the commit was acknowledged but is not stored; an older one is"
 NEITHER = "the commit was acknowledged, but neither it nor a later one is"
 OUT_OF_SYNC = "the commit was acknowledged, but only an out-of-sync replica stores it"
+IN_SYNC = "GroupCoordinator.commitOffsets: acknowledged once every in-sync replica has the record"
+COMPACTION = "Cleaner.shouldRetainRecord: compaction keeps a key's last record; " + IN_SYNC
 
 
 @asks(
@@ -229,3 +231,80 @@ def goes_back_to_the_offset_of_a_transaction(h: History, *, marker: str | None) 
 def goes_back_to_a_later_commit(h: History) -> None:
     _goes_back(h, 20)
     h.commit(20, 0, at=70.0, brokers=(1, 2), generation=1)
+
+
+@asks(
+    "The commit of 60 is not stored; that of 90 is, and so is the older one of 30.",
+    source=COMPACTION + ", so it would have removed 30 as well",
+    expects={"commit_mismatch": NONE, "lost_commit": VIOLATION, "commit_regressed": NONE},
+)
+def commit_between_two_stored_ones_is_gone(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0)
+    for offset, at in ((30, 6.0), (60, 16.0), (90, 26.0)):
+        h.polled(offset - 30, offset - 1, at=at)
+        h.commit(offset, 0, at=at + 2, stored=offset != 60, brokers=(1, 2), generation=1)
+    left(h, 90, at=80.0)
+
+
+@asks(
+    "After a commit of 80 the log of offsets is led by a broker that lacks it; the group is at 50.",
+    source=IN_SYNC + "; unclean.leader.election.enable",
+    expects={
+        "lost_commit": PERMITTED,
+        "start_mismatch": NONE,
+        "commit_mismatch": NONE,
+        "duplicate_delivery": PERMITTED,
+    },
+)
+def log_of_offsets_loses_a_commit_uncleanly(h: History) -> None:
+    _loses_a_commit(h, shrunk=12.0, elected=30.0)
+
+
+@asks(
+    "The unclean election of the log of offsets came 5 s before the commit that is gone.",
+    source=IN_SYNC + ": an election can only lose what was there before it",
+    expects={"lost_commit": VIOLATION},
+)
+def log_of_offsets_was_elected_before_the_commit(h: History) -> None:
+    _loses_a_commit(h, shrunk=10.0, elected=15.0)
+
+
+def _loses_a_commit(h: History, *, shrunk: float, elected: float) -> None:
+    """The group commits 50 at 8 s and 80 at 20 s; the second one is nowhere at the end.
+
+    Broker 2 leaves the in-sync replicas of the group's partition of offsets at `shrunk`, and is
+    elected there at `elected`, while broker 1 is down.
+    """
+    h.topic(replication=1)
+    h.group()
+    h.registered(1, at=0.2, is_fenced=False)
+    h.registered(2, at=0.2, is_fenced=False)
+    h.registered(3, at=0.2, is_fenced=False)
+    h.led(3, 0, at=0.5, isr=(3,), replicas=(3,), starts=0)
+    of_offsets = {"topic": OFFSETS, "partition": h.index, "topic_id": "__offsets"}
+    h.led(1, 0, at=0.6, isr=(1, 2), starts=0, **of_offsets)
+    h.led(1, 0, at=shrunk, isr=(1,), **of_offsets)
+    name = h.on_broker(1)
+    back = elected + 2.0
+    h.fault(
+        "kill", name, injected=elected - 2.5, proved=elected - 0.5, heal_began=back, healed=back + 1
+    )
+    h.registered(1, at=elected - 0.5, is_fenced=True)
+    h.led(2, 1, at=elected, isr=(2,), **of_offsets)
+    h.registered(1, at=back + 0.9, is_fenced=False, broker_epoch=2)
+    h.led(2, 1, at=back + 1.5, isr=(1, 2), **of_offsets)
+    h.sent(0, 99, at=2.0)
+    watched(h, 3, 100, isr=(3,))
+    h.log(3, (0, 99, 0), high_watermark=100, at=2.0)
+    reads_to(h, 49)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(50, 79, at=9.0)
+    h.commit(80, 0, at=20.0, stored=False, generation=1)
+    left(h, 80, at=24.0)
+    joined(h, 50, at=50.0, member="2", generation=3)
+    h.polled(50, 99, at=52.0, member="2")
+    h.commit(100, 0, at=55.0, member="2", brokers=(1, 2), generation=3)
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)

@@ -12,8 +12,8 @@ from tests.exam.history import (
     asks,
     asks_each,
 )
-from tests.exam.transaction_verbs import Batch, described, replicas, started, step
-from tests.exam.verbs import begun, cluster, joined, watched
+from tests.exam.transaction_verbs import Batch, described, replica, replicas, started, step
+from tests.exam.verbs import begun, cluster, joined, left, watched
 
 LOSES = (
     "Kafka's documentation, unclean.leader.election.enable: may result in data loss; a marker is a"
@@ -453,3 +453,54 @@ def lost_marker_of_one_of_two_partitions(h: History) -> None:
         Batch(1, 1, pid=1, control="commit"),
         partition=1,
     )
+
+
+@asks(
+    "An unclean election takes a commit marker; the abort of the next transaction ends the writes.",
+    source="unclean.leader.election.enable: the marker is lost like any record; KIP-98",
+    expects={
+        "misapplied_marker": PERMITTED,
+        "aborted_read": PERMITTED,
+        "lost_record": NONE,
+        "hanging_transaction": NOT_VIOLATION,
+    },
+)
+def unclean_election_takes_the_marker_alone(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group(isolation="read_committed")
+    begun(h)
+    started(h, at=2.0)
+    h.sent(0, 4, at=4.0, transaction=0)
+    watched(h, 1, 5, times=(5.0,))
+    h.led(1, 0, at=8.0, isr=(1,))
+    step(h, "commit", "committed", at=10.0)
+    watched(h, 1, 6, times=(12.0, 18.0), isr=(1,))
+    joined(h, 0, at=11.0)
+    h.polled(0, 4, at=13.0)
+    left(h, 6, at=17.0)
+    _broker_1_is_replaced(h)
+    h.cut(1, 5, 5, 0, at=38.5, is_control=True)
+    step(h, "begin", "begun", at=29.0, transaction=1)
+    h.sent(5, 9, at=30.0, sequence=5, transaction=1)
+    step(h, "abort", "aborted", at=32.0, transaction=1)
+    for broker in (1, 2):
+        replica(
+            h,
+            broker,
+            Batch(0, 4, pid=1, base_sequence=0),
+            Batch(5, 9, epoch=1, pid=1, base_sequence=5, sequence=5),
+            Batch(10, 10, epoch=1, pid=1, control="abort"),
+        )
+
+
+def _broker_1_is_replaced(h: History) -> None:
+    """Broker 2 is elected at second 24 with five records; broker 1 is back at second 40."""
+    name = h.on_broker(1)
+    h.fault("kill", name, injected=20.0, proved=23.0, heal_began=38.0, healed=40.0)
+    h.registered(1, at=23.0, is_fenced=True)
+    h.led(2, 1, at=24.0, isr=(2,), starts=5)
+    watched(h, 2, 11, times=(35.0, 39.0), epoch=1, isr=(2,))
+    h.registered(1, at=39.0, is_fenced=False, broker_epoch=2)
+    h.truncated(1, 5, at=41.0)
+    h.led(2, 1, at=45.0, isr=(1, 2))
+    watched(h, 2, 11, times=(55.0, 85.0), epoch=1)

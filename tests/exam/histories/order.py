@@ -10,7 +10,13 @@ from tests.exam.history import (
     asks,
 )
 from tests.exam.scenes import NEW, consumed, copies, forget_elections, started, torn, written
-from tests.exam.verbs import cluster, reads_to, watched
+from tests.exam.verbs import cluster, cut, joined, left, plain, reads_to, watched
+
+UNCLEAN = "unclean.leader.election.enable: such a leader may lack committed records"
+POSITION = "KafkaConsumer Javadoc, Offsets and Consumer Position"
+SEMANTICS = "Kafka's documentation, Message Delivery Semantics: delivery is at least once"
+IN_FLIGHT = "max.in.flight.requests.per.connection: above 1, retries may reorder; else not"
+ORDER = "`max.in.flight.requests.per.connection`: with 1, a retry is not overtaken"
 
 
 @asks(
@@ -317,3 +323,83 @@ def _passes(h: History, *, in_one_poll: bool, transaction: int | None = None) ->
         for place, row in enumerate(h.rows["polls"]):
             row.update(seq=poll, position_in_poll=place)
     h.changed("closed", at=10.0)
+
+
+@asks(
+    "With one request in flight, a later value is written at the offset that a lost one had left.",
+    source=UNCLEAN + ": the new leader writes at its own log end; " + IN_FLIGHT,
+    expects={"nonmonotonic_send": NONE, "lost_record": PERMITTED},
+)
+def later_value_takes_an_offset_that_a_loss_had_freed(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    for row in h.rows["sends"]:
+        row.update(is_idempotent=False, in_flight_max=1)
+
+
+@asks(
+    "Between two polls a member goes back to the last commit of its group.",
+    source=SEMANTICS + "; ConsumerCoordinator: after a rebalance a member starts at the commit",
+    expects={"nonmonotonic_poll": PERMITTED, "duplicate_delivery": PERMITTED, "poll_skip": NONE},
+)
+def member_goes_back_to_the_commit_of_its_group(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 99)
+    joined(h, 0, at=5.0, generation=-1)
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2))
+    h.polled(50, 79, at=10.0)
+    h.polled(50, 99, at=14.0)
+    h.commit(100, 0, at=16.0, brokers=(1, 2))
+    left(h, 100, at=80.0, generation=-1, caught_up=True)
+
+
+@asks(
+    "A member goes back to an offset that only another group had committed.",
+    source=POSITION + ": the position moves past each record that poll returns",
+    expects={"nonmonotonic_poll": VIOLATION, "duplicate_delivery": VIOLATION},
+)
+def member_goes_back_to_the_commit_of_another_group(h: History) -> None:
+    h.topic()
+    h.group()
+    h.group("other")
+    plain(h, 99)
+    joined(h, 0, at=4.0, group="other")
+    h.polled(0, 49, at=5.0, group="other")
+    h.commit(50, 0, at=7.0, group="other", brokers=(1, 2), generation=1)
+    h.polled(50, 99, at=9.0, group="other")
+    left(h, 100, at=81.0, group="other", caught_up=True)
+    reads_to(h, 19)
+    h.commit(20, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(20, 79, at=10.0)
+    h.polled(50, 99, at=14.0)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
+    "A producer with one request in flight has two values in reverse, 16 s after an unclean "
+    "election that lost others.",
+    source=ORDER,
+    expects={
+        "nonmonotonic_send": VIOLATION,
+        "lost_record": PERMITTED,
+        "duplicate_append": NONE,
+    },
+)
+def order_is_broken_after_an_unclean_election(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    h.sent(151, at=40.0, sequence=200)
+    h.sent(150, at=40.2, sequence=201)
+    for row in h.rows["sends"]:
+        row.update(is_idempotent=False, in_flight_max=1)
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()
+    spans = ((0, 49, 0), (50, 149, 1), (150, 150, 1), (151, 151, 1))
+    copies(h, (1, 2), *spans, sequences={50: 100, 150: 201, 151: 200}, high_watermark=152)
+    for row in h.rows["samples"]:
+        if row["at_micros"] > h.at(41.0):
+            row["log_end_offset"] = 152

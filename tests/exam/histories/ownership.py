@@ -1,5 +1,7 @@
 """Generations and ownership: who may commit, who may read, and where a member starts."""
 
+from typing import Any
+
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
@@ -11,7 +13,7 @@ from tests.exam.history import (
     asks_each,
 )
 from tests.exam.transaction_verbs import stored_in_transaction
-from tests.exam.verbs import first_start, joined, left, plain
+from tests.exam.verbs import closed, first_start, joined, left, plain, reads_to
 
 CLASSIC = "OffsetCommit, error ILLEGAL_GENERATION: the generation must be the group's"
 CONSUMER = "KIP-848, section OffsetCommit: the member's own epoch is checked, not the group's"
@@ -19,6 +21,15 @@ START = (
     "KafkaConsumer Javadoc, section Offsets and Consumer Position: a process that is started "
     "again recovers to the committed position"
 )
+CURRENT = "ClassicGroup.validateOffsetCommit: only a member of the current generation may commit"
+KIP_1251 = (
+    "KIP-1251: a member may commit a partition under any epoch that is not older than the one at "
+    "which the partition was assigned to it"
+)
+COOPERATIVE = "KIP-429: a partition is assigned to another member only after its owner revoked it"
+STICKY = {
+    "partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+}
 
 
 @asks(
@@ -413,3 +424,226 @@ def two_members_get_records(
     h.polled(50, at=still)
     if last > still:
         h.polled(51, at=last, member="2")
+
+
+@asks(
+    "A member of the consumer protocol gives one partition to a new member, and keeps the other.",
+    source="KIP-848, Reconciliation: a partition moves once its owner has revoked it",
+    expects={
+        "commit_from_old_generation": NONE,
+        "double_ownership": NONE,
+        "start_mismatch": NONE,
+        "commit_regressed": NONE,
+        "duplicate_delivery": NONE,
+    },
+)
+def one_of_two_partitions_moves(h: History) -> None:
+    h.topic(partitions=2)
+    h.group(client="java-consumer")
+    of_second: dict[str, Any] = {"partition": 1, "producer": "p1"}
+    plain(h, 99)
+    plain(h, 99, partition=1)
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    h.polled(0, 49, at=6.0)
+    h.polled(0, 49, at=6.1, **of_second)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.commit(50, 0, at=8.1, brokers=(1, 2), generation=1, partition=1)
+    h.changed("revoked", at=21.0, position=50, generation=1, partition=1)
+    joined(h, 50, at=21.6, member="2", generation=2, partitions=(1,))
+    h.polled(50, 99, at=22.0)
+    h.polled(50, 99, at=22.1, member="2", **of_second)
+    h.commit(100, 0, at=23.0, brokers=(1, 2), generation=2)
+    reported = {"member": "2", "generation": 2, "partition": 1}
+    h.commit(100, 0, at=23.5, brokers=(1, 2), **reported)
+    h.changed("caught_up", at=40.0, position=100, generation=2)
+    h.changed("caught_up", at=40.1, position=100, **reported)
+
+
+@asks(
+    "An expelled member of the consumer protocol commits, and is told that it was accepted.",
+    source="ConsumerGroup.validateOffsetCommit: UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH; KIP-848",
+    expects={
+        "commit_from_old_generation": VIOLATION,
+        "commit_regressed": VIOLATION,
+        "double_ownership": NOT_VIOLATION,
+        "lost_commit": NONE,
+    },
+)
+def expelled_member_commits_behind_its_successor(h: History) -> None:
+    h.topic()
+    h.group(client="java-consumer")
+    plain(h, 99)
+    reads_to(h, 49)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(50, 59, at=9.0)
+    joined(h, 50, at=60.0, member="2", generation=3)
+    h.polled(50, 99, at=61.0, member="2")
+    h.commit(100, 0, at=65.0, member="2", brokers=(1, 2), generation=3)
+    h.commit(60, 0, at=70.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0, member="2", generation=3)
+
+
+@asks(
+    "An expelled member commits under its old generation, after its successor has come and gone.",
+    source=CURRENT + "; whoever owns the partition by then",
+    expects={
+        "commit_from_old_generation": VIOLATION,
+        "commit_regressed": VIOLATION,
+        "double_ownership": NONE,
+    },
+)
+def expelled_member_commits_once_its_successor_has_gone(h: History) -> None:
+    _expelled(h)
+    h.commit(60, 0, at=50.0, brokers=(1, 2), generation=1)
+    h.changed("closed", at=55.0)
+
+
+@asks(
+    "An expelled member joins again after its successor has gone, and commits.",
+    source=CURRENT + "; it is one again",
+    expects={
+        "commit_from_old_generation": NONE,
+        "commit_regressed": NONE,
+        "double_ownership": NONE,
+        "start_mismatch": NONE,
+    },
+)
+def expelled_member_joins_again_and_commits(h: History) -> None:
+    _expelled(h)
+    h.changed("assigned", at=50.0, position=100, generation=5)
+    h.commit(100, 0, at=55.0, brokers=(1, 2), generation=5)
+    left(h, 100, at=80.0, generation=5, caught_up=True)
+
+
+@asks(
+    "A KIP-848 member commits a partition that it keeps, under the epoch before the newest.",
+    source=KIP_1251,
+    expects={"commit_from_old_generation": NONE, "double_ownership": NONE, "commit_mismatch": NONE},
+)
+def older_member_epoch_commits_a_partition_that_it_keeps(h: History) -> None:
+    _epochs_of_members(h)
+    h.polled(50, 59, at=23.5)
+    h.commit(60, 0, at=24.0, brokers=(1, 2), generation=1)
+    closed(h, "1", "2")
+
+
+@asks(
+    "A KIP-848 member commits a partition that it gave up, under the epoch at which it had it.",
+    source=KIP_1251 + "; ConsumerGroup.validateOffsetCommit: else STALE_MEMBER_EPOCH",
+    expects={"commit_from_old_generation": VIOLATION},
+)
+def older_member_epoch_commits_a_partition_that_it_gave_up(h: History) -> None:
+    _epochs_of_members(h)
+    h.commit(50, 0, at=24.0, brokers=(1, 2), generation=1, partition=1)
+    closed(h, "1", "2")
+
+
+@asks(
+    "A static member is started again, and gets the partition of its neighbour as well, which "
+    "has its commit accepted and reads on.",
+    source="KIP-345: within a generation each partition has one owner",
+    expects={"double_ownership": VIOLATION},
+)
+def started_static_member_gets_what_its_neighbour_has(h: History) -> None:
+    _static_pair(h)
+    h.polled(50, 69, at=38.0, member="3")
+    h.polled(50, 59, at=40.0)
+    h.commit(60, 0, at=50.0, brokers=(1, 2), generation=2)
+    h.polled(60, 69, at=55.0)
+    closed(h, "1", "3")
+
+
+@asks(
+    "A partition comes back to its first owner, which continues where the second one committed.",
+    source=COOPERATIVE,
+    expects={
+        "double_ownership": NONE,
+        "commit_from_old_generation": NONE,
+        "start_mismatch": NONE,
+        "skipped_record": NONE,
+    },
+)
+def first_owner_has_the_partition_again(h: History) -> None:
+    _cooperative(h)
+    of_second = {"member": "2", "partition": 1}
+    h.commit(70, 0, at=36.0, brokers=(1, 2), generation=3, **of_second)
+    h.changed("revoked", at=40.0, position=70, generation=3, **of_second)
+    h.changed("closed", at=40.2, member="2")
+    h.changed("assigned", at=42.0, position=70, partition=1, generation=4)
+    h.polled(70, 99, at=43.0, partition=1, producer="p1")
+    h.commit(100, 0, at=45.0, brokers=(1, 2), generation=4, partition=1)
+    closed(h, "1")
+
+
+def _expelled(h: History) -> None:
+    """Member 1 does not poll from 8 on and is expelled; member 2 reads to 100 and leaves at 40."""
+    h.topic()
+    h.group(settings={"max.poll.interval.ms": 6000})
+    plain(h, 99)
+    reads_to(h, 49)
+    h.commit(50, 0, at=7.0, brokers=(1, 2), generation=1)
+    h.polled(50, 59, at=8.0)
+    joined(h, 50, at=25.0, member="2", generation=3)
+    h.polled(50, 99, at=26.0, member="2")
+    h.commit(100, 0, at=28.0, brokers=(1, 2), member="2", generation=3)
+    left(h, 100, at=40.0, member="2", generation=3)
+
+
+def _epochs_of_members(h: History) -> None:
+    """Member 1 has two partitions at epoch 1, and gives partition 1 to member 2 at epoch 2."""
+    _two_partitions(h, client="java-consumer")
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    _both_read(h, generation=1)
+    h.changed("opened", at=20.0, member="2")
+    h.changed("revoked", at=21.0, position=50, partition=1, generation=1)
+    h.changed("assigned", at=22.0, position=50, member="2", partition=1, generation=2)
+    h.polled(50, 99, at=22.5, member="2", partition=1, producer="p1")
+    h.commit(100, 0, at=23.0, brokers=(1, 2), member="2", partition=1, generation=2)
+
+
+def _static_pair(h: History) -> None:
+    """Static members 1 and 2 have a partition each; from 35 on another process has both."""
+    _two_partitions(h, settings={"group.instance.id": "{number}"})
+    of_second = {"partition": 1, "member": "2"}
+    h.changed("opened", at=4.0)
+    h.changed("opened", at=4.1, member="2")
+    h.changed("assigned", at=5.0, position=0, generation=2)
+    h.changed("assigned", at=5.1, position=0, generation=2, **of_second)
+    h.polled(0, 49, at=6.0)
+    h.polled(0, 49, at=6.1, producer="p1", **of_second)
+    h.commit(50, 0, at=8.0, brokers=(1, 2), generation=2)
+    h.commit(50, 0, at=8.1, brokers=(1, 2), generation=2, **of_second)
+    h.changed("revoked", at=30.0, position=50, generation=2, **of_second)
+    h.changed("closed", at=30.1, member="2")
+    joined(h, 50, at=35.0, member="3", generation=2, partitions=(0, 1))
+    h.polled(50, 99, at=36.0, member="3", partition=1, producer="p1")
+    h.commit(100, 0, at=37.0, brokers=(1, 2), member="3", partition=1, generation=2)
+
+
+def _cooperative(h: History) -> None:
+    """Member 1 has two partitions; partition 1 goes to member 2, which reads 50 to 69 of it."""
+    _two_partitions(h, settings=STICKY)
+    joined(h, 0, at=5.0, partitions=(0, 1))
+    _both_read(h, generation=1)
+    h.changed("opened", at=29.0, member="2")
+    h.changed("revoked", at=30.0, position=50, partition=1, generation=2)
+    h.changed("assigned", at=31.0, position=50, member="2", partition=1, generation=3)
+    h.polled(50, 69, at=32.0, member="2", partition=1, producer="p1")
+    h.polled(50, 99, at=33.0)
+
+
+def _two_partitions(
+    h: History, *, client: str = "java", settings: dict[str, str | int] | None = None
+) -> None:
+    h.topic(partitions=2)
+    h.group(client=client, settings=settings)
+    plain(h, 99)
+    plain(h, 99, partition=1)
+
+
+def _both_read(h: History, *, generation: int) -> None:
+    """Member 1 reads 50 records of each partition, and commits them."""
+    for partition, producer in ((0, "p"), (1, "p1")):
+        h.polled(0, 49, at=6.0, partition=partition, producer=producer)
+    for partition in (0, 1):
+        h.commit(50, 0, at=8.0, brokers=(1, 2), generation=generation, partition=partition)

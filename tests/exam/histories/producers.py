@@ -1,8 +1,8 @@
 """Producers: old epochs, gaps, and markers that end the wrong transaction, or none."""
 
 from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.exam.transaction_verbs import Batch, first_transaction, started, step, written
-from tests.exam.verbs import joined, left
+from tests.exam.transaction_verbs import Batch, first_transaction, replicas, started, step, written
+from tests.exam.verbs import cluster, first_start, joined, left, watched
 
 FENCED = "KIP-98: InitProducerId raises the epoch, and brokers refuse a lower one"
 SEQUENCE = "KIP-98; ProducerAppendInfo.checkSequence"
@@ -223,3 +223,40 @@ def _commits_late(h: History, outcome: str, error: str) -> None:
     h.sent(0, 4, at=8.0, transaction=0)
     started(h, at=20.0, pid_epoch=1, producer="p2")
     step(h, "commit", "fenced", at=26.0, outcome=outcome, error=error)
+
+
+@asks(
+    "With transaction.version=2 each end of a transaction raises the epoch, its marker's first.",
+    source="KIP-890, Bump epoch on each transaction: the marker has the new epoch, and sequence "
+    "numbers begin again",
+    expects={
+        "hanging_transaction": NONE,
+        "misapplied_marker": NONE,
+        "duplicate_append": NONE,
+        "torn_transaction": NONE,
+        "history_consistent": NONE,
+    },
+)
+def epochs_rise_with_each_transaction(h: History) -> None:
+    h.topic()
+    h.group(isolation="read_committed")
+    cluster(h)
+    started(h, at=5.0)
+    h.sent(0, 4, at=8.0, transaction=0, is_idempotent=True, in_flight_max=5)
+    step(h, "commit", "committed", at=10.0, pid_epoch=1)
+    step(h, "begin", "begun", at=11.0, transaction=1, pid_epoch=1)
+    h.sent(6, 10, at=12.0, sequence=5, transaction=1, is_idempotent=True, in_flight_max=5)
+    step(h, "commit", "committed", at=13.0, transaction=1, pid_epoch=2)
+    replicas(
+        h,
+        Batch(0, 4, pid=1, base_sequence=0, at=8.0),
+        Batch(5, 5, pid=1, pid_epoch=1, control="commit", at=10.0),
+        Batch(6, 10, pid=1, pid_epoch=1, base_sequence=0, sequence=5, at=12.0),
+        Batch(11, 11, pid=1, pid_epoch=2, control="commit", at=13.0),
+    )
+    watched(h, 1, 12, times=(15.0, 45.0, 85.0))
+    first_start(h, 0, at=19.8)
+    joined(h, 0, at=20.0)
+    h.polled(0, 4, at=20.5)
+    h.polled(6, 10, at=20.6, sequence=5)
+    left(h, 12, at=80.0, caught_up=True)

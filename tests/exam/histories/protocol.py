@@ -4,6 +4,7 @@ from typing import Any
 
 from contract.protocol import NO_BROKER, OFFSETS_FOR_TIMES
 from tests.exam.history import NONE, NOT_VIOLATION, UNDECIDED, VIOLATION, History, asks
+from tests.exam.scenes import copies
 from tests.exam.verbs import begun, moved, watched
 
 HANDLING = "KIP-320, Leader Fetch Handling"
@@ -11,6 +12,8 @@ CACHE = "KIP-320, OffsetsForLeaderEpoch; LeaderEpochFileCache.endOffsetFor"
 FENCED, UNKNOWN, NOT_LEADER, OUT_OF_RANGE = 74, 75, 6, 1
 TIMES = "KIP-320, API Changes: OffsetAndTimestamp has the leader epoch of the record"
 LIST, END, FETCH = "LIST_OFFSETS", "OFFSET_FOR_LEADER_EPOCH", "FETCH"
+END_OFFSET = "KIP-279 and LeaderEpochFileCache.endOffsetFor"
+DIVERGENCE = "KIP-595, Fetch; Partition.readRecords"
 
 
 @asks(
@@ -350,3 +353,112 @@ def _fetched(h: History, last_fetched: int, offset: int, **columns: Any) -> None
         throttle_ms=0,
         **columns,
     )
+
+
+@asks(
+    "Within 30 ms of an election one broker still takes the old epoch, one not yet the new.",
+    source="KIP-320, Leader Fetch Handling: each broker learns of it at its own time;"
+    " KIP-392: since version 11 a follower serves consumers",
+    expects={"wrong_epoch_error": NOT_VIOLATION, "malformed_response": NONE},
+)
+def brokers_hear_of_an_election_in_turn(h: History) -> None:
+    h.topic()
+    moved(h, at=20.0)
+    reported: dict[str, Any] = {"asked_offset": 0, "asked_epoch": -1}
+    _fetch(h, 1, at=20.03, current_leader_epoch=0, record_bytes=5000, **reported)
+    _fetch(h, 2, at=20.02, current_leader_epoch=1, error=UNKNOWN, is_retriable=True, **reported)
+    _fetch(h, 2, at=26.0, current_leader_epoch=1, record_bytes=5000, **reported)
+    _fetch(h, 1, at=27.0, current_leader_epoch=0, error=FENCED, is_retriable=True, **reported)
+    _fetch(h, 1, at=28.0, current_leader_epoch=1, record_bytes=5000, **reported)
+
+
+@asks(
+    "A broker led epoch 2 and wrote nothing; the leader of epoch 3 is asked about each epoch.",
+    source=END_OFFSET + "; " + DIVERGENCE + ": only records bring an epoch to other replicas",
+    expects={
+        "wrong_epoch_end": NONE,
+        "wrong_diverging_epoch": NONE,
+        "wrong_epoch_error": NONE,
+        "epoch_cache_mismatch": NOT_VIOLATION,
+    },
+)
+def epoch_without_records_is_in_no_other_cache(h: History) -> None:
+    _four_epochs(h)
+    for number, answer in enumerate(((0, 50), (1, 80), (1, 80), (3, 100), (-1, -1))):
+        _epoch_end(h, number, *answer, at=30.0 + number)
+    _diverges(h, offset=50, last_epoch=0, at=40.0)
+    _diverges(h, offset=80, last_epoch=1, at=41.0)
+    _diverges(h, offset=81, last_epoch=1, at=42.0, found=(1, 80))
+    _diverges(h, offset=80, last_epoch=2, at=43.0, found=(1, 80))
+    _diverges(h, offset=100, last_epoch=3, at=44.0, record_bytes=0)
+
+
+@asks(
+    "Asked about epoch 2, which it never had, the leader returns that epoch with the end of 1.",
+    source=END_OFFSET + ": the largest epoch of the cache that is not above the requested one",
+    expects={"wrong_epoch_end": VIOLATION, "wrong_epoch_error": NONE},
+)
+def leader_repeats_an_epoch_it_never_had(h: History) -> None:
+    _four_epochs(h)
+    _epoch_end(h, 2, 2, 80, at=32.0)
+
+
+@asks(
+    "A Fetch is one offset beyond the end of its last fetched epoch, and gets records.",
+    source=DIVERGENCE,
+    expects={"wrong_diverging_epoch": VIOLATION, "wrong_epoch_error": NONE},
+)
+def divergence_of_one_offset_is_missed(h: History) -> None:
+    _four_epochs(h)
+    _diverges(h, offset=80, last_epoch=1, at=41.0)
+    _diverges(h, offset=81, last_epoch=1, at=42.0)
+
+
+def _four_epochs(h: History) -> None:
+    """Epochs 0, 1 and 3 start at 0, 50 and 80; broker 1 led epoch 2 for two seconds, idle."""
+    h.topic()
+    begun(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0,))
+    h.led(2, 1, at=6.0, isr=(1, 2), starts=50)
+    h.sent(50, 79, at=8.0)
+    watched(h, 2, 80, times=(10.0,), epoch=1)
+    h.led(1, 2, at=12.0, isr=(1, 2), starts=80)
+    h.led(2, 3, at=14.0, isr=(1, 2), starts=80)
+    h.sent(80, 99, at=16.0)
+    watched(h, 2, 100, times=(20.0, 45.0, 65.0, 85.0), epoch=3)
+    copies(h, (1, 2), (0, 49, 0), (50, 79, 1), (80, 99, 3), high_watermark=100)
+
+
+def _fetch(h: History, broker: int, *, at: float, **columns: Any) -> None:
+    usual = {"diverging_epoch": -1, "diverging_offset": -1, "record_bytes": 0}
+    reported = {"asked_replica": -1, "throttle_ms": 0} | usual | columns
+    h.called(broker, FETCH, 12, at=at, **reported)
+
+
+def _diverges(
+    h: History,
+    *,
+    offset: int,
+    last_epoch: int,
+    at: float,
+    found: tuple[int, int] = (-1, -1),
+    record_bytes: int = 2000,
+) -> None:
+    """A Fetch of the leader of epoch 3, and the divergence that it found; -1: none."""
+    _fetch(
+        h,
+        2,
+        at=at,
+        current_leader_epoch=3,
+        asked_offset=offset,
+        asked_epoch=last_epoch,
+        diverging_epoch=found[0],
+        diverging_offset=found[1],
+        record_bytes=record_bytes if found[0] < 0 else 0,
+    )
+
+
+def _epoch_end(h: History, about: int, epoch: int, offset: int, *, at: float) -> None:
+    reported = {"asked_replica": -1, "throttle_ms": 0, "current_leader_epoch": 3}
+    h.called(2, END, 4, at=at, asked_epoch=about, epoch=epoch, offset=offset, **reported)

@@ -9,7 +9,20 @@ from tests.exam.history import (
     History,
     asks,
 )
-from tests.exam.scenes import NEW, consumed, copies, killed, returned, started, written
+from tests.exam.scenes import (
+    NEW,
+    consumed,
+    copies,
+    killed,
+    leader_killed,
+    returned,
+    started,
+    written,
+)
+from tests.exam.verbs import moved, same_logs, watched
+
+CLEAN = "Kafka's documentation, Replication: an election from the in-sync replicas loses nothing"
+AGAIN = "KIP-516: a topic of the same name with another id begins with nothing, at epoch 0"
 
 
 @asks(
@@ -286,3 +299,52 @@ def _acknowledged_in_vain(h: History, *, at: float) -> None:
     h.sent(60, at=at, sequence=NEW + 60)
     h.sampled(1, at=60, end=60, isr=[1, 2])
     copies(h, (1, 2), (0, 59, 0), sequences={0: NEW}, high_watermark=60)
+
+
+@asks(
+    "A topic of two epochs is created again: epoch, offsets and high watermark begin anew.",
+    source=AGAIN,
+    expects={
+        "epoch_regressed": NONE,
+        "high_watermark_regressed": NONE,
+        "leader_completeness": NONE,
+        "lost_record": f"{PERMITTED}: deleted with its topic: created again at metadata offset",
+        "nonmonotonic_send": NONE,
+    },
+)
+def second_topic_of_a_name_begins_anew(h: History) -> None:
+    _created_after_two_epochs(h)
+    h.sent(0, 29, at=56.0, sequence=100)
+    for row in h.rows["sends"]:
+        row.update(is_idempotent=False, in_flight_max=1)
+    watched(h, 1, 30, times=(58.0, 65.0, 75.0, 85.0))
+    same_logs(h, (0, 29, 0), sequences={0: 100})
+
+
+@asks(
+    "A clean election loses records of the topic that was created again.",
+    source=AGAIN + "; " + CLEAN,
+    expects={"lost_record": VIOLATION, "leader_completeness": VIOLATION},
+)
+def second_topic_of_a_name_loses_by_itself(h: History) -> None:
+    _created_after_two_epochs(h)
+    h.sent(0, 59, at=56.0, sequence=100)
+    watched(h, 1, 60, times=(58.0, 60.0))
+    leader_killed(h, at=62.0, starts=40, topic_id="id2")
+    h.sent(40, 49, at=70.0, sequence=160)
+    watched(h, 2, 50, times=(72.0,), epoch=1, isr=(2,))
+    watched(h, 2, 50, times=(85.0,), epoch=1)
+    same_logs(h, (0, 39, 0), (40, 49, 1), sequences={0: 100, 40: 160})
+
+
+def _created_after_two_epochs(h: History) -> None:
+    """A topic of two epochs and 100 records is deleted, and created again at second 52."""
+    h.topic()
+    h.group()
+    moved(h)
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()
+    h.rows["samples"] = [row for row in h.rows["samples"] if row["at_micros"] < h.at(50.0)]
+    h.fault("recreate", h.on_topic("t"), injected=50.0, proved=53.0)
+    h.led(1, 0, at=52.0, isr=(1, 2), topic_id="id2", starts=0)
+    watched(h, 1, 0, times=(54.0,))

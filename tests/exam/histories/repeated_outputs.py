@@ -1,12 +1,13 @@
 """Groups that copy in transactions: whether what they read was processed once."""
 
 from tests.exam.commit_verbs import COMMIT
-from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
-from tests.exam.verbs import joined, left, plain, watched
+from tests.exam.verbs import cluster, first_start, joined, left, plain, renumbered, watched
 
 ONCE = "KIP-98, sendOffsetsToTransaction: what a transaction read is processed once it is committed"
 HAND_OVER = "KIP-447: a new member fetches offsets only when no transaction of them is open"
+WITH_OFFSETS = "KIP-98, sendOffsetsToTransaction: offsets are part of the transaction"
 
 
 @asks(
@@ -153,3 +154,155 @@ def _transaction(
     stored_in_transaction(h, stores, 0, at=at + 1, marker=end, pid=pid, group=group, topic="in")
     step(h, "send_offsets", "offsets_sent", at=at + 1.1, **reported)
     step(h, end, "committed" if end == "commit" else "aborted", at=at + 2, **reported)
+
+
+@asks(
+    "A second member begins two records before the offset that a transaction committed.",
+    source=WITH_OFFSETS + "; a new member starts at the committed offset",
+    expects={"repeated_output": VIOLATION, "start_mismatch": f"{VIOLATION}: behind"},
+)
+def successor_processes_two_records_again(h: History) -> None:
+    _input(h)
+    _first_copy(h)
+    step(h, "commit", "committed", at=10.0, producer="c")
+    stored_in_transaction(h, 5, 0, at=9.0, marker="commit", marked=10.1)
+    _second_copy(h, start=3, last=9)
+    _output(h, ends_first="commit", at=10.1, second=7)
+
+
+@asks(
+    "A new member is given the offset before an open transaction, which is then committed.",
+    source="KIP-447: OffsetFetch waits for the offsets of open transactions",
+    expects={"repeated_output": VIOLATION},
+)
+def successor_does_not_wait_for_pending_offsets(h: History) -> None:
+    _input(h)
+    _first_copy(h, has_commit=True)
+    step(h, "commit", "committed", at=40.0, producer="c")
+    stored_in_transaction(h, 5, 0, at=9.0, marker="commit", marked=40.1)
+    _second_copy(h, start=0, last=4, transactional_id="y", pid=2)
+    _output(h, ends_first="commit", at=40.1, second=5, pid=2)
+
+
+@asks(
+    "A fenced producer's transaction is aborted, and its successor processes the same records.",
+    source=WITH_OFFSETS + "; an aborted transaction has neither output nor offsets",
+    expects={
+        "repeated_output": NONE,
+        "start_mismatch": NONE,
+        "output_without_offsets": NONE,
+        "offsets_without_output": NONE,
+        "hanging_transaction": NONE,
+    },
+)
+def successor_repeats_what_was_aborted(h: History) -> None:
+    _input(h)
+    _first_copy(h)
+    stored_in_transaction(h, 5, 0, at=9.0, marker="abort", marked=19.17)
+    _second_copy(h, start=0, last=4, pid_epoch=2)
+    failure = {"outcome": "failed", "error": "ProducerFencedException"}
+    step(h, "commit", "fenced", at=30.0, producer="c", pid_epoch=-1, pid=0, **failure)
+    first_start(h, 0, at=19.9, member="2")
+    _output(h, ends_first="abort", at=19.17, second=5, pid_epoch=2)
+
+
+@asks(
+    "An administrator deletes the group's offset, and its policy leads it back to the beginning.",
+    source="KIP-496: DeleteOffsets; auto.offset.reset=earliest: without a commit it begins anew",
+    expects={"repeated_output": PERMITTED, "start_mismatch": NOT_VIOLATION},
+)
+def deleted_offset_leads_back_to_the_beginning(h: History) -> None:
+    _input(h)
+    _first_copy(h)
+    step(h, "commit", "committed", at=10.0, producer="c")
+    stored_in_transaction(h, 5, 0, at=9.0, marker="commit", marked=10.1)
+    h.stored(None, -1, at=17.0, is_tombstone=True, brokers=(1, 2))
+    h.rows["committed_offsets"][-1].update(committed_epoch=None, metadata=None)
+    first_start(h, 0, at=19.9, member="2")
+    _second_copy(h, start=0, last=4)
+    _output(h, ends_first="commit", at=10.1, second=5)
+
+
+def _input(h: History) -> None:
+    """Topic t has 0 to 9, which a group copies to topic u in transactions."""
+    h.topic()
+    h.topic("u")
+    h.group(manner="transactional")
+    plain(h, 9)
+    cluster(h, topic="u")
+
+
+def _first_copy(h: History, *, has_commit: bool = False) -> None:
+    """The first member is given 0 to 4, writes five values, and sends offset 5 with them."""
+    if has_commit:
+        h.stored(0, -1, at=3.0, brokers=(1, 2))
+    else:
+        first_start(h, 0, at=4.8)
+    joined(h, 0, at=5.0)
+    started(h, at=5.5, producer="c")
+    h.polled(0, 4, at=6.0)
+    h.sent(0, 4, at=8.0, producer="c", topic="u", transaction=0)
+    step(h, "send_offsets", "offsets_sent", at=9.05, producer="c")
+    left(h, 5, at=16.0)
+
+
+def _second_copy(
+    h: History,
+    *,
+    start: int,
+    last: int,
+    transactional_id: str = "x",
+    pid: int = 1,
+    pid_epoch: int | None = None,
+) -> None:
+    """The second member is given `start` to `last`, and copies them in a transaction."""
+    own = (1 if pid == 1 else 0) if pid_epoch is None else pid_epoch
+    reported = {"pid": pid, "pid_epoch": own, "producer": "d"}
+    ids = {"transactional_id": transactional_id}
+    started(h, at=19.2, **reported, **ids)
+    joined(h, start, at=20.0, member="2", generation=3)
+    h.polled(start, last, at=21.0, member="2")
+    count = last - start + 1
+    first = 5 if transactional_id == "y" else 6
+    told_to = {"producer": "d", "sequence": 0, "topic": "u"}
+    h.sent(first, first + count - 1, at=22.0, transaction=0, **told_to)
+    step(h, "send_offsets", "offsets_sent", at=23.05, **reported, **ids)
+    step(h, "commit", "committed", at=24.0, **reported, **ids)
+    stored_in_transaction(
+        h, last + 1, 0, at=23.0, marker="commit", marked=24.1, pid=pid, pid_epoch=own
+    )
+    left(h, last + 1, at=60.0, member="2", generation=3)
+
+
+def _output(
+    h: History,
+    *,
+    ends_first: str,
+    at: float,
+    second: int,
+    pid: int = 1,
+    pid_epoch: int | None = None,
+) -> None:
+    """What topic u holds: five values, `second` more, and a marker of each transaction."""
+    own = (1 if pid == 1 else 0) if pid_epoch is None else pid_epoch
+    first = Batch(0, 4, pid=1, base_sequence=0, producer="c", at=8.0)
+    epoch = 1 if ends_first == "abort" else 0
+    begins = 5 if at > 24.1 else 6
+    more = Batch(
+        begins,
+        begins + second - 1,
+        pid=pid,
+        pid_epoch=own,
+        base_sequence=0,
+        producer="d",
+        sequence=0,
+        at=22.0,
+    )
+    ends = Batch(more.last + 1, more.last + 1, pid=pid, pid_epoch=own, control="commit", at=24.1)
+    where = 5 if begins == 6 else ends.last + 1
+    marker = Batch(where, where, pid=1, pid_epoch=epoch, control=ends_first, at=at)
+    batches = (first, marker, more, ends) if begins == 6 else (first, more, ends, marker)
+    replicas(h, *batches, topic="u")
+    watched(h, 1, 0, times=(1.0,), topic="u")
+    watched(h, 1, batches[-1].last + 1, times=(45.0, 65.0, 85.0), topic="u")
+    renumbered(h)

@@ -9,6 +9,11 @@ INSTANT = (
     "Kafka has no timeout that lets a client that polls stand still so long: an old leader answers"
     " NOT_LEADER_OR_FOLLOWER (KIP-320), request.timeout.ms is 30 s, session.timeout.ms 45 s"
 )
+INSYNC = (
+    "`min.insync.replicas`: with acks=all a leader refuses while the ISR is smaller, and with "
+    "acks=1 it does not"
+)
+SERVES = "docs/findings.md, H1: more than 30 s in which the partition could serve"
 
 
 def _stalled(h: History, *faults: str, at: float = 70.0, partition: int = 0) -> None:
@@ -419,3 +424,88 @@ def _fails(h: History, *, at: tuple[int, ...], transaction: int | None = None) -
         failed = {"outcome": "unknown", "error": "TimeoutException", "transaction": transaction}
         h.sent(None, at=second, sequence=100 + number, **failed)
     copies(h, (1, 2), (0, 99, 0), high_watermark=100)
+
+
+@asks(
+    "The ISR is too small from second 20 to 75; a value with acks=all waits, those with acks=1 do "
+    "not.",
+    source=INSYNC,
+    expects={
+        "produce_unavailable": PERMITTED,
+        "min_insync_breached": NONE,
+        "stuck_producer": NONE,
+        "lost_record": NONE,
+    },
+)
+def small_isr_stalls_those_who_ask_for_it(h: History) -> None:
+    _small(h, until=75.0)
+    h.sent(50, 54, at=30.0, acks="1", producer="q", sequence=0)
+    h.sent(55, 59, at=50.0, acks="1", producer="q", sequence=5)
+    h.sent(60, 64, at=75.6, intended_at=22.0, sequence=50)
+    watched(h, 1, 50, times=(25.0, 45.0, 65.0), isr=(1,))
+    watched(h, 1, 65, times=(80.0,))
+    _logs(h, (0, 49, 0), (50, 59, 0), (60, 64, 0), producer="q", sequences={50: 0, 60: 50})
+
+
+@asks(
+    "In that time a value with acks=1 waits as long.",
+    source=INSYNC + "; " + SERVES,
+    expects={"produce_unavailable": VIOLATION, "lost_record": NONE},
+)
+def small_isr_stalls_those_who_do_not(h: History) -> None:
+    _small(h, until=75.0)
+    h.sent(50, 59, at=75.6, intended_at=22.0, acks="1", producer="q", sequence=0)
+    watched(h, 1, 50, times=(25.0, 45.0, 65.0), isr=(1,))
+    watched(h, 1, 60, times=(80.0,))
+    _logs(h, (0, 49, 0), (50, 59, 0), producer="q", sequences={50: 0})
+
+
+@asks(
+    "The ISR is whole again at second 35, and a value with acks=all waits until second 80.",
+    source=INSYNC + "; " + SERVES,
+    expects={"produce_unavailable": VIOLATION, "min_insync_breached": NONE},
+)
+def stall_outlasts_the_small_isr(h: History) -> None:
+    _small(h, until=35.0)
+    h.sent(50, 54, at=80.0, intended_at=22.0, sequence=50)
+    watched(h, 1, 50, times=(25.0,), isr=(1,))
+    watched(h, 1, 50, times=(45.0, 65.0, 75.0))
+    watched(h, 1, 55, times=(85.0,))
+    _logs(h, (0, 49, 0), (50, 54, 0))
+
+
+def _logs(
+    h: History,
+    *spans: tuple[int, int, int],
+    producer: str = "p",
+    sequences: dict[int, int] | None = None,
+) -> None:
+    """Both replicas hold the same; the second span is by `producer`."""
+    copies(
+        h,
+        (1, 2),
+        *spans,
+        high_watermark=spans[-1][1] + 1,
+        producers={spans[1][0]: producer},
+        sequences=sequences,
+    )
+
+
+def _small(h: History, *, until: float) -> None:
+    """Two of two replicas must be in sync; broker 2 is paused, and is not from 20 to `until`."""
+    h.topic(min_insync=2)
+    cluster(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(5.0, 15.0))
+    h.fault(
+        "pause",
+        h.on_broker(2),
+        injected=17.0,
+        proved=20.5,
+        heal_began=until - 2.1,
+        healed=until - 2,
+    )
+    h.registered(2, at=20.0, is_fenced=True)
+    h.led(1, 0, at=20.0, isr=(1,))
+    h.registered(2, at=until - 1.9, is_fenced=False)
+    h.led(1, 0, at=until, isr=(1, 2))

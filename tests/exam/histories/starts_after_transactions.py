@@ -1,6 +1,6 @@
 """Where a member starts whose group commits in transactions."""
 
-from tests.exam.history import NONE, VIOLATION, History, asks
+from tests.exam.history import NONE, PERMITTED, VIOLATION, History, asks
 from tests.exam.transaction_verbs import started, step, stored_in_transaction
 from tests.exam.verbs import joined, left, plain
 
@@ -8,6 +8,7 @@ STABLE = (
     "KIP-447: a member fetches stable offsets: those of transactions that had ended by their commit"
     " marker"
 )
+ABORTED = "KIP-98: offsets of an aborted transaction never take effect"
 
 
 @asks(
@@ -61,4 +62,52 @@ def _started(h: History, *, at: int, marked: float | None = 10.98) -> None:
     left(h, 50, at=20.0)
     joined(h, at, at=30.0, member="2", generation=3)
     h.polled(at, 99, at=32.0, member="2")
+    left(h, 100, at=80.0, member="2", generation=3, caught_up=True)
+
+
+@asks(
+    "Offset 50 is of a committed transaction, 80 of an aborted one; the next member starts at 50.",
+    source=ABORTED,
+    expects={
+        "start_mismatch": NONE,
+        "duplicate_delivery": PERMITTED,
+        "commit_regressed": NONE,
+        "skipped_record": NONE,
+    },
+)
+def member_starts_before_an_aborted_offset(h: History) -> None:
+    _aborted_offsets(h, start=50)
+
+
+@asks(
+    "It starts at the offset of the aborted transaction.",
+    source=ABORTED,
+    expects={"start_mismatch": f"{VIOLATION}: ahead"},
+)
+def member_starts_at_an_aborted_offset(h: History) -> None:
+    _aborted_offsets(h, start=80)
+
+
+def _aborted_offsets(h: History, *, start: int) -> None:
+    """Transactions store 50, which is committed, and 80, which is aborted; then a member starts."""
+    h.topic()
+    h.group(manner="transactional")
+    plain(h, 99)
+    joined(h, 0, at=3.0)
+    h.polled(0, 49, at=4.0)
+    started(h, at=5.0, producer="copy")
+    of_copy = {"producer": "copy"}
+    step(h, "send_offsets", "offsets_sent", at=10.0, **of_copy)
+    stored_in_transaction(h, 50, 0, at=9.98, marker="commit")
+    step(h, "commit", "committed", at=11.0, **of_copy)
+    h.polled(50, 79, at=12.0)
+    step(h, "begin", "begun", at=13.0, transaction=1, **of_copy)
+    step(h, "send_offsets", "offsets_sent", at=14.0, transaction=1, **of_copy)
+    stored_in_transaction(h, 80, 0, at=13.98, marker="abort")
+    step(h, "abort", "aborted", at=15.0, transaction=1, **of_copy)
+    for row, ended in zip(h.rows["committed_offsets"], (10.98, 14.98), strict=True):
+        row["marker_micros"] = h.at(ended)
+    left(h, 80, at=20.0)
+    joined(h, start, at=30.0, member="2", generation=3)
+    h.polled(start, 99, at=32.0, member="2")
     left(h, 100, at=80.0, member="2", generation=3, caught_up=True)

@@ -2,6 +2,16 @@
 
 from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import NEW, copies, killed, returned, started, torn, written
+from tests.exam.verbs import cut, joined, left, moved, reads_to
+
+CACHE = (
+    "LeaderEpochFileCache.truncateFromStartAsyncFlush: an epoch is dropped once a newer one starts "
+    "at or below the log start"
+)
+VALIDATION = "KIP-320, Consumer: a position is validated by its epoch with OffsetForLeaderEpoch"
+IN_RANGE = "ReplicaManager.fetch: from the log start to the log end an offset is in range"
+DIVERGENCE = "LeaderEpochFileCache.endOffsetFor: an epoch ends where the next larger one starts"
+FOLLOWER = "KIP-101, KIP-279: a follower is cut to where the leader's log parts from its own"
 
 
 def first_start(h: History, reset: str, *, at: float) -> None:
@@ -377,3 +387,109 @@ def truncated_to_the_end_of_a_forced_epoch(h: History) -> None:
     h.changed("opened", at=46, member="2")
     h.reset("truncation", 400, 350, at=47, epoch=1)
     h.changed("caught_up", at=48, position=350, member="2")
+
+
+@asks(
+    "At 17 s a truncation resets a member from 100; the election that cuts the log is at 24 s.",
+    source=VALIDATION + ": until then the leader's only epoch ends at its log end",
+    expects={
+        "false_truncation": VIOLATION,
+        "unjustified_reset": f"{VIOLATION}: truncation: the position was on the surviving "
+        "branch; no reset was expected",
+    },
+)
+def truncation_is_reported_before_it_happens(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group()
+    cut(h)
+    reads_to(h, 49)
+    h.polled(50, 99, at=13.0)
+    h.commit(100, 0, at=15.0, brokers=(1, 2), generation=1)
+    h.reset("truncation", 100, 50, at=17.0, epoch=0, member="1")
+    h.polled(50, 99, at=17.5)
+    left(h, 100, at=19.0)
+
+
+@asks(
+    "At 27 s a member at 100 is out of range in a log that ends at 50; at 30 s it grows to 150.",
+    source=IN_RANGE,
+    expects={"unjustified_reset": NONE, "false_truncation": NONE, "reset": PERMITTED},
+)
+def position_beyond_an_end_that_grows_over_it(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group(client="kafka-python")
+    cut(h)
+    for time in (25.5, 26.9, 28.0):
+        h.sampled(2, at=time, end=50, epoch=1, isr=(2,))
+    _reads_truncated(h, epoch=0)
+    left(h, 100, at=18.0)
+    joined(h, 100, at=26.0, member="2", generation=3)
+    h.reset("out_of_range", 100, 0, at=27.0, epoch=-1)
+    h.polled(0, 49, at=28.0, member="2")
+    h.polled(50, 149, at=32.0, epoch=1, member="2", sequence=100)
+    h.commit(150, 1, at=34.0, member="2", brokers=(1, 2), generation=3)
+    left(h, 150, at=80.0, member="2", generation=3, caught_up=True)
+
+
+@asks(
+    "Epoch 1 starts at 50, and the log at 70: the exception names 70 as the divergent offset.",
+    source=DIVERGENCE + "; " + CACHE + ", which moves the first one to the log start",
+    expects={"divergence_mismatch": NONE, "false_truncation": NONE},
+)
+def divergence_is_at_a_log_start_above_it(h: History) -> None:
+    _raises_above_the_fork(h)
+
+
+@asks(
+    "A leader is deposed by a clean election; it is cut to 30, though the logs part at 50.",
+    source=FOLLOWER,
+    expects={"over_truncation": VIOLATION, "lost_record": NONE},
+)
+def deposed_leader_is_cut_below_the_fork(h: History) -> None:
+    h.topic()
+    h.group()
+    moved(h)
+    h.truncated(1, 30, at=20.5)
+
+
+def _reads_truncated(h: History, *, epoch: int) -> None:
+    """A member reads 0 to 99 of epoch 0, and commits 100 with `epoch`, before `cut` cuts."""
+    reads_to(h, 49)
+    h.polled(50, 99, at=13.0)
+    h.commit(100, epoch, at=15.0, record_epoch=0, brokers=(1, 2), generation=1)
+
+
+def _raises_above_the_fork(h: History) -> None:
+    """`cut`, and DeleteRecords up to 70 at 46 s; a member at 100 of epoch 0 raises at 50 s."""
+    h.topic(unclean_election=True, deletes=True)
+    h.group(reset="none")
+    cut(h)
+    target = h.on_partition("t", 0)
+    h.fault("delete records", target, injected=45.8, proved=46.3)
+    h.log_started(2, 70, at=46.0, reason="client delete records request")
+    h.log_started(1, 70, at=46.1, reason="leader offset increment")
+    for row in h.rows["log_starts"]:
+        row["log_start_offset"] = 70
+    h.rows["epoch_checkpoints"][:] = [
+        row | {"start_offset": 70}
+        for row in h.rows["epoch_checkpoints"]
+        if row["leader_epoch"] == 1
+    ]
+    for row in h.rows["samples"]:
+        if row["at_micros"] > h.at(46):
+            row["log_start_offset"] = 70
+    for time in (47.0, 49.5, 51.0):
+        h.sampled(2, at=time, end=150, start=70, epoch=1, isr=(1, 2))
+    _reads_truncated(h, epoch=0)
+    h.changed(
+        "failed",
+        at=50.0,
+        position=100,
+        position_epoch=0,
+        exception="LogTruncationException",
+        message="Detected log truncation with divergent offset 70",
+        divergent_offset=70,
+        divergent_epoch=0,
+        generation=1,
+    )
+    h.changed("closed", at=51.0)

@@ -5,7 +5,7 @@ from typing import Any
 from tests.exam.history import NONE, VIOLATION, History, asks, asks_each
 from tests.exam.scenes import copies
 from tests.exam.transaction_verbs import Batch, replicas, started, step
-from tests.exam.verbs import WATCHED, cluster, joined, plain, watched
+from tests.exam.verbs import WATCHED, cluster, joined, left, plain, watched
 
 FETCHES = (
     "KafkaConsumer: poll fetches records of all partitions that are assigned; request.timeout.ms is"
@@ -269,3 +269,34 @@ def transaction_is_open(h: History) -> None:
 )
 def transaction_was_committed(h: History) -> None:
     _in_transaction(h, "commit")
+
+
+@asks(
+    "A rebalance assigns a paused partition again; the member then gets nothing for 42 s.",
+    source="KafkaConsumer.pause: a rebalance does not keep the pause",
+    expects={"fetch_unavailable": VIOLATION},
+)
+def rebalance_ends_a_pause_and_nothing_comes(h: History) -> None:
+    h.topic()
+    h.group()
+    plain(h, 49)
+    _grow(h)
+    joined(h, 0, at=5.0, generation=1)
+    h.polled(0, 49, at=10.0)
+    h.commit(50, 0, at=10.5, brokers=(1, 2), generation=1)
+    h.changed("paused", at=11.0, position=50, generation=1)
+    h.changed("assigned", at=15.0, position=50, generation=2)
+    h.polled(50, 99, at=57.0)
+    left(h, 100, at=80.0, generation=2, caught_up=True)
+
+
+def _grow(h: History) -> None:
+    """Records 50 to 99 are sent at second 12."""
+    h.sent(50, 99, at=12.0)
+    h.rows["log_starts"], h.rows["epoch_checkpoints"] = [], []
+    h.rows["replica_records"], h.rows["replica_batches"] = [], []
+    copies(h, (1, 2), (0, 49, 0), (50, 99, 0), high_watermark=100, at=2.0)
+    for row in h.rows["samples"]:
+        if row["at_micros"] > h.at(12.0):
+            row["log_end_offset"] = 100
+    watched(h, 1, 100, times=(13.0,))

@@ -11,7 +11,10 @@ from tests.exam.history import (
     asks_each,
 )
 from tests.exam.scenes import consumed, copies, killed, returned, started, written
-from tests.exam.verbs import cluster
+from tests.exam.transaction_verbs import Batch, replicas
+from tests.exam.verbs import begun, cluster, joined, left, watched
+
+RETRIES = "ProducerStateManager: an append with a known sequence number is answered, not repeated"
 
 
 def twice(h: History, *, is_idempotent: bool | None) -> None:
@@ -442,3 +445,61 @@ def reordered_by_an_unknown_producer_of_acks_one(h: History) -> None:
     reordered(h, is_idempotent=None, in_flight=None)
     for row in h.rows["sends"]:
         row["acks"] = "1"
+
+
+@asks(
+    "A later leader appends again what the one before it had appended under one producer epoch.",
+    source=RETRIES + "; the producer's state is replicated with the log",
+    expects={"duplicate_append": VIOLATION, "lost_record": NONE, "leader_completeness": NONE},
+)
+def new_leader_forgets_a_sequence_number(h: History) -> None:
+    _appended_twice(h, Batch(5, 9, epoch=1, pid=1, base_sequence=0, sequence=0))
+
+
+@asks(
+    "A send is appended, its response is lost, and the retry is refused by a small ISR.",
+    source="ReplicaManager.appendRecords: the refused attempt may follow one that was appended",
+    expects={"outcome_mismatch": UNDECIDED, "phantom_record": NONE, "min_insync_breached": NONE},
+)
+def refusal_follows_an_append(h: History) -> None:
+    h.topic(min_insync=2)
+    h.group()
+    begun(h)
+    h.sent(0, 9, at=2.0)
+    h.led(1, 0, at=6.0, isr=(1,))
+    h.sent(
+        None,
+        at=12.0,
+        intended_at=5.0,
+        sequence=10,
+        outcome="failed",
+        error="NotEnoughReplicasException",
+    )
+    h.led(1, 0, at=14.0, isr=(1, 2))
+    watched(h, 1, 11, times=(15.0, 45.0, 85.0))
+    copies(h, (1, 2), (0, 9, 0), (10, 10, 0), high_watermark=11)
+    joined(h, 0, at=20.0)
+    h.polled(0, 10, at=21.0)
+    h.changed("caught_up", at=40.0, position=11, generation=1)
+    left(h, 11, at=80.0)
+
+
+def _appended_twice(h: History, again: Batch) -> None:
+    """An idempotent producer repeats a batch whose response was lost."""
+    h.topic()
+    h.group()
+    begun(h)
+    watched(h, 1, 5, times=(8.0,))
+    if again.epoch:
+        h.led(2, 1, at=9.0, isr=(1, 2), starts=5)
+    leader = 2 if again.epoch else 1
+    watched(h, leader, 10, times=(15.0, 45.0, 85.0), epoch=again.epoch)
+    first = Batch(0, 4, pid=1, base_sequence=0, is_transactional=False)
+    plain_again = Batch(**(vars(again) | {"is_transactional": False}))
+    replicas(h, first, plain_again)
+    h.sent(5, 9, at=12.0, intended_at=6.0, sequence=0, is_idempotent=True, in_flight_max=5)
+    joined(h, 0, at=20.0)
+    h.polled(0, 4, at=21.0)
+    h.polled(5, 9, at=21.1, sequence=0, epoch=again.epoch)
+    h.changed("caught_up", at=40.0, position=10, generation=1)
+    left(h, 10, at=80.0)

@@ -1,11 +1,20 @@
 """Commits that a client was asked for and left out, though its position had moved."""
 
 from tests.exam.commit_verbs import COMMIT
-from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks
-from tests.exam.verbs import cut, joined, left, moved, plain, reads_to
+from tests.exam.history import NONE, PERMITTED, UNDECIDED, VIOLATION, History, asks, asks_each
+from tests.exam.verbs import begun, cut, first_start, joined, left, moved, plain, reads_to, watched
 
 PROMISE = "confluent_kafka.Consumer.commit: without arguments, the offsets of the assignment"
 LIBRDKAFKA = "rd_kafka_fetch_pos_cmp: the epoch first, then the offset; librdkafka#4384"
+CHECK = "withheld_commit"
+PLAIN = (
+    "confluent_kafka Consumer.commit without arguments commits the offsets of the assignment; "
+    "librdkafka leaves a position out that is not greater than the stored one (librdkafka#1372)"
+)
+BY_ITSELF = "librdkafka, CONFIGURATION.md: enable.auto.commit"
+JAVA = (
+    "KIP-320: a position that awaits validation is not committed by SubscriptionState.allConsumed"
+)
 
 
 def _withheld(h: History, *, at: float, member: str = "1", style: str = "record") -> None:
@@ -285,3 +294,233 @@ def position_is_what_is_stored(h: History) -> None:
     h.polled(0, 99, at=11.0)
     _withheld(h, at=12.0)
     left(h, 100, at=80.0, caught_up=True)
+
+
+@asks(
+    "librdkafka reads records of an older epoch behind those of a newer one, and commits nothing.",
+    source="confluent_kafka Consumer.commit; librdkafka rd_kafka_fetch_pos_cmp, the epoch first",
+    expects={
+        "withheld_commit": VIOLATION,
+        "record_epoch_regressed": PERMITTED,
+        "lost_record": PERMITTED,
+        "unclean_election_unconfigured": PERMITTED,
+    },
+)
+def librdkafka_keeps_back_an_older_epoch(h: History) -> None:
+    h.topic(unclean_election=True)
+    h.group(client="librdkafka")
+    _first_leader_comes_back(h)
+    joined(h, 0, at=19.0)
+    h.polled(0, 49, at=20.0)
+    h.polled(50, 99, at=20.1, epoch=2, sequence=120)
+    h.commit(100, 2, at=22.0, brokers=(1, 2), generation=1)
+    h.polled(100, 119, at=44.0)
+    failed = {"outcome": "nothing", "error": "_NO_OFFSET", "stored": False}
+    h.commit(120, 0, at=46.0, generation=1, **failed)
+    left(h, 120, at=80.0)
+
+
+def _first_leader_comes_back(h: History) -> None:
+    """Two unclean elections: broker 2 leads epoch 2 from 50, then broker 1 epoch 4 from 120.
+
+    Broker 1 keeps its 120 records of epoch 0; the 50 of broker 2 are lost.
+    """
+    name = {one: h.on_broker(one) for one in (1, 2)}
+    begun(h)
+    h.sent(0, 49, at=2.0)
+    watched(h, 1, 50, times=(3.0,))
+    h.fault("stop", name[2], injected=3.5, proved=5.2, heal_began=13.0, healed=14.5)
+    h.registered(2, at=5.0, is_fenced=True)
+    h.led(1, 0, at=5.0, isr=(1,))
+    h.sent(50, 119, at=7.0)
+    watched(h, 1, 120, times=(8.0,), isr=(1,))
+    h.fault("kill", name[1], injected=9.0, proved=12.2, heal_began=38.0, healed=39.5)
+    h.registered(1, at=12.0, is_fenced=True)
+    h.led(-1, 1, at=12.0, isr=(1,))
+    h.registered(2, at=14.0, is_fenced=False, broker_epoch=2)
+    h.led(2, 2, at=14.2, isr=(2,), starts=50)
+    h.sent(50, 99, at=16.0, sequence=120)
+    watched(h, 2, 100, times=(18.0, 30.0), epoch=2, isr=(2,))
+    h.fault("kill", name[2], injected=32.0, proved=35.2, heal_began=58.0, healed=60.0)
+    h.registered(2, at=35.0, is_fenced=True, broker_epoch=2)
+    h.led(-1, 3, at=35.0, isr=(2,))
+    h.registered(1, at=39.0, is_fenced=False, broker_epoch=2)
+    h.led(1, 4, at=39.2, isr=(1,), starts=120)
+    watched(h, 1, 120, times=(41.0, 55.0), epoch=4, isr=(1,))
+    h.registered(2, at=59.5, is_fenced=False, broker_epoch=3)
+    h.cut(2, 50, 99, 2, at=58.5, sequence=120)
+    h.truncated(2, 50, at=61.0)
+    h.led(1, 4, at=64.0, isr=(1, 2))
+    watched(h, 1, 120, times=(66.0, 85.0), epoch=4)
+    h.log(1, (0, 49, 0), (50, 119, 0), high_watermark=120, checkpoints={0: 0, 4: 120})
+    h.log(2, (0, 49, 0), (50, 119, 0), high_watermark=120)
+
+
+@asks_each(
+    "librdkafka reads 30 to 49 of epoch 0 from a commit of 30 with epoch 1, and commits nothing.",
+    source=PLAIN + "; rd_kafka_fetch_pos_cmp compares epochs first",
+    check=CHECK,
+    cases={
+        "By a plain commit.": (VIOLATION, {}),
+        "It then reads epoch 1, and commits 100.": (VIOLATION, {"reads_on": True}),
+        "By a plain commit, after it stored its last message.": (
+            VIOLATION,
+            {"manner": "stored"},
+        ),
+        "By a call that is not known, without offsets.": (VIOLATION, {"manner": None}),
+        "By a commit of its last message.": (PERMITTED, {"manner": "message"}),
+        "By a commit of offsets.": (PERMITTED, {"style": "application"}),
+    },
+)
+def older_records_are_not_committed(
+    h: History, *, reads_on: bool = False, manner: str | None = "sync", style: str = "record"
+) -> None:
+    h.topic()
+    h.group(client="librdkafka", manner=manner or "sync", commit_epoch=style)
+    h.worker(client="librdkafka")
+    moved(h)
+    h.stored(30, 1, at=40.0, brokers=(1, 2))
+    joined(h, 30, at=50.0)
+    h.polled(30, 49, at=51.0)
+    _nothing(h, at=52.0, manner=manner, style=style)
+    _left_out(h, (50, 0), (30, 1), at=52.0)
+    if reads_on:
+        h.polled(50, 99, at=53.0, epoch=1)
+        h.commit(100, 1, at=54.0, style=style, brokers=(1, 2))
+
+
+@asks_each(
+    "librdkafka has committed 50, and a plain commit stores nothing.",
+    source=PLAIN,
+    check=CHECK,
+    cases={
+        "Nothing was delivered since.": (NONE, {}),
+        "It had gone back to 20, and has read 20 to 39.": (VIOLATION, {"sought": 20}),
+        "What it had read further was revoked, and it begins at 50 again.": (
+            NONE,
+            {"is_revoked": True},
+        ),
+        "Another partition has moved, and is committed.": (NONE, {"other": True}),
+        "Its commit of 60 had failed, since it was no member.": (NONE, {"is_refused": True}),
+    },
+)
+def plain_commit_stores_nothing(
+    h: History,
+    *,
+    sought: int | None = None,
+    is_revoked: bool = False,
+    other: bool = False,
+    is_refused: bool = False,
+) -> None:
+    _of_librdkafka(h, partitions=2)
+    joined(h, 0, at=5.0, partitions=(0, 1), generation=-1)
+    h.polled(0, 49, at=6.0)
+    h.commit(50, 0, at=8.0, brokers=(1, 2))
+    if sought is not None:
+        h.changed("sought", at=10.0, position=sought)
+        h.polled(sought, 39, at=11.0)
+    if is_revoked:
+        h.polled(50, 79, at=9.0)
+        for at, change in ((10.0, "revoked"), (11.0, "assigned")):
+            h.changed(change, at=at, position=50 if change == "assigned" else None)
+    if other:
+        h.polled(0, 49, at=11.0, partition=1, producer="p1")
+    if is_refused:
+        h.polled(50, 59, at=9.0)
+        error = {"outcome": "failed", "error": "UNKNOWN_MEMBER_ID", "stored": False}
+        h.commit(60, 0, at=10.0, **error)
+        h.changed("revoked", at=10.5)
+        h.changed("assigned", at=11.0, position=50)
+    _nothing(h, at=12.0)
+    if other:
+        h.commit(50, 0, at=12.0, brokers=(1, 2), partition=1)
+    if sought is None:
+        _left_out(h, (50, 0), (50, 0), at=12.0)
+    else:
+        _left_out(h, (40, 0), (50, 0), at=12.0)
+
+
+@asks_each(
+    "librdkafka commits by itself, and logs twice that it left a position out:",
+    source=BY_ITSELF + "; rd_kafka_topic_partition_list_set_offsets",
+    check=CHECK,
+    cases={
+        "40, behind its commit of 50, after a seek.": (VIOLATION, {"to": 40, "sought": 20}),
+        "50, which is committed.": (NONE, {"to": 50}),
+        "40, of a group that commits by calls, which fail.": (
+            NONE,
+            {"to": 40, "sought": 20, "manner": "sync"},
+        ),
+    },
+)
+def client_leaves_a_position_out(
+    h: History, *, to: int, sought: int | None = None, manner: str = "auto"
+) -> None:
+    _of_librdkafka(h, manner=manner)
+    joined(h, 0, at=5.0, generation=-1)
+    h.polled(0, 49, at=6.0)
+    h.stored(50, 0, at=8.0, brokers=(1, 2))
+    if sought is not None:
+        h.changed("sought", at=10.0, position=sought)
+        h.polled(sought, to - 1, at=11.0)
+    for at in (13.0, 18.0):
+        _left_out(h, (to, 0), (50, 0), at=at)
+        if manner == "sync":
+            failed = {"outcome": "failed", "error": "REBALANCE_IN_PROGRESS", "stored": False}
+            h.commit(to, 0, at=at, **failed)
+
+
+@asks(
+    "A Java client commits nothing while an election leaves its position to be validated.",
+    source=JAVA,
+    expects={CHECK: PERMITTED},
+)
+def java_client_awaits_validation(h: History) -> None:
+    h.topic()
+    h.group()
+    moved(h)
+    joined(h, 0, at=5.0)
+    h.polled(0, 39, at=6.0)
+    h.commit(40, 0, at=8.0, brokers=(1, 2), generation=1)
+    h.polled(40, 49, at=20.1)
+    h.commit(None, -1, at=20.5, outcome="nothing", stored=False, record_epoch=0, generation=1)
+    h.polled(50, 99, at=23.0, epoch=1)
+    h.commit(100, 1, at=24.0, brokers=(1, 2), generation=1)
+    left(h, 100, at=80.0, caught_up=True)
+
+
+def _of_librdkafka(h: History, *, manner: str = "sync", partitions: int = 1) -> None:
+    h.topic(partitions=partitions)
+    h.group(client="librdkafka", manner=manner)
+    h.worker(client="librdkafka")
+    for partition in range(partitions):
+        plain(h, 99, partition=partition)
+    first_start(h, 0, at=4.8)
+
+
+def _nothing(h: History, *, at: float, manner: str | None = "sync", style: str = "record") -> None:
+    """A commit for which librdkafka has no offset."""
+    nothing = {"outcome": "nothing", "error": "_NO_OFFSET", "stored": False}
+    h.commit(None, -1, at=at, style=style, record_epoch=0, **nothing)
+    h.rows["commits"][-1]["manner"] = manner
+
+
+def _left_out(
+    h: History, position: tuple[int, int], committed: tuple[int, int], *, at: float
+) -> None:
+    """librdkafka logs a position with its epoch, and the commit with its own, and leaves it out."""
+    (offset, epoch), (committed_offset, committed_epoch) = position, committed
+    h.add(
+        "omitted_commits",
+        worker=h.own("w"),
+        group=h.own("g"),
+        member=h.member("1"),
+        topic=h.own("t"),
+        partition=0,
+        offset=offset,
+        epoch=epoch,
+        committed_offset=committed_offset,
+        committed_epoch=committed_epoch,
+        log_line=f"stored offset {offset}, committed offset {committed_offset}: not including",
+        at_micros=h.at(at),
+    )

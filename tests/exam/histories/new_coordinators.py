@@ -36,6 +36,7 @@ OF_CLIENTS = (
 )
 UNCLEAN = "`unclean.leader.election.enable`: a replica that was not in sync may lead, without "
 LOADING = 14
+_PLACES = (("g", 0), ("g", 1), ("f", 0), ("f", 1))
 
 
 @asks_each(
@@ -424,9 +425,6 @@ def _requested_early(h: History, offset: int, *, began: float, at: float, **requ
     """A commit that was asked for before it was stored, and the response to it."""
     requested(h, offset, at=at, **({"broker": 2} | request))
     h.rows["wire_calls"][-1]["began_micros"] = h.at(began)
-
-
-_PLACES = (("g", 0), ("g", 1), ("f", 0), ("f", 1))
 
 
 def _elections(h: History, *, unclean: float, apart: int) -> None:

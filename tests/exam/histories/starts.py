@@ -1,166 +1,16 @@
-"""What a client leaves out of its commits, and where members begin after a commit or a seek."""
+"""Where members begin after a commit, a reset or a seek."""
 
 from typing import Any
 
-from tests.exam.history import (
-    NONE,
-    NOT_VIOLATION,
-    PERMITTED,
-    VIOLATION,
-    History,
-    asks,
-    asks_each,
-)
+from tests.exam.history import NONE, NOT_VIOLATION, PERMITTED, VIOLATION, History, asks_each
 from tests.exam.transaction_verbs import Batch, replicas, started, step, stored_in_transaction
-from tests.exam.verbs import begun, cluster, first_start, joined, left, moved, plain, watched
+from tests.exam.verbs import begun, cluster, first_start, joined, left, plain, watched
 
-WITHHELD = "withheld_commit"
 START = "start_mismatch"
-PLAIN = (
-    "confluent_kafka Consumer.commit without arguments commits the offsets of the assignment; "
-    "librdkafka leaves a position out that is not greater than the stored one (librdkafka#1372)"
-)
-BY_ITSELF = "librdkafka, CONFIGURATION.md: enable.auto.commit"
-JAVA = (
-    "KIP-320: a position that awaits validation is not committed by SubscriptionState.allConsumed"
-)
 AT_COMMIT = "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded: a member begins at the commit"
 SEEK = "KafkaConsumer.seek: overrides the offset that the next poll fetches from"
 RESETS = "`auto.offset.reset`: without a commit, or out of range, a position is reset"
 PENDING = "KIP-447: an offset of a transaction is in force once that is committed"
-
-
-@asks_each(
-    "librdkafka reads 30 to 49 of epoch 0 from a commit of 30 with epoch 1, and commits nothing.",
-    source=PLAIN + "; rd_kafka_fetch_pos_cmp compares epochs first",
-    check=WITHHELD,
-    cases={
-        "By a plain commit.": (VIOLATION, {}),
-        "It then reads epoch 1, and commits 100.": (VIOLATION, {"reads_on": True}),
-        "By a plain commit, after it stored its last message.": (
-            VIOLATION,
-            {"manner": "stored"},
-        ),
-        "By a call that is not known, without offsets.": (VIOLATION, {"manner": None}),
-        "By a commit of its last message.": (PERMITTED, {"manner": "message"}),
-        "By a commit of offsets.": (PERMITTED, {"style": "application"}),
-    },
-)
-def older_records_are_not_committed(
-    h: History, *, reads_on: bool = False, manner: str | None = "sync", style: str = "record"
-) -> None:
-    h.topic()
-    h.group(client="librdkafka", manner=manner or "sync", commit_epoch=style)
-    h.worker(client="librdkafka")
-    moved(h)
-    h.stored(30, 1, at=40.0, brokers=(1, 2))
-    joined(h, 30, at=50.0)
-    h.polled(30, 49, at=51.0)
-    _nothing(h, at=52.0, manner=manner, style=style)
-    _omitted(h, (50, 0), (30, 1), at=52.0)
-    if reads_on:
-        h.polled(50, 99, at=53.0, epoch=1)
-        h.commit(100, 1, at=54.0, style=style, brokers=(1, 2))
-
-
-@asks_each(
-    "librdkafka has committed 50, and a plain commit stores nothing.",
-    source=PLAIN,
-    check=WITHHELD,
-    cases={
-        "Nothing was delivered since.": (NONE, {}),
-        "It had gone back to 20, and has read 20 to 39.": (VIOLATION, {"sought": 20}),
-        "What it had read further was revoked, and it begins at 50 again.": (
-            NONE,
-            {"is_revoked": True},
-        ),
-        "Another partition has moved, and is committed.": (NONE, {"other": True}),
-        "Its commit of 60 had failed, since it was no member.": (NONE, {"is_refused": True}),
-    },
-)
-def plain_commit_stores_nothing(
-    h: History,
-    *,
-    sought: int | None = None,
-    is_revoked: bool = False,
-    other: bool = False,
-    is_refused: bool = False,
-) -> None:
-    _of_librdkafka(h, partitions=2)
-    joined(h, 0, at=5.0, partitions=(0, 1), generation=-1)
-    h.polled(0, 49, at=6.0)
-    h.commit(50, 0, at=8.0, brokers=(1, 2))
-    if sought is not None:
-        h.changed("sought", at=10.0, position=sought)
-        h.polled(sought, 39, at=11.0)
-    if is_revoked:
-        h.polled(50, 79, at=9.0)
-        for at, change in ((10.0, "revoked"), (11.0, "assigned")):
-            h.changed(change, at=at, position=50 if change == "assigned" else None)
-    if other:
-        h.polled(0, 49, at=11.0, partition=1, producer="p1")
-    if is_refused:
-        h.polled(50, 59, at=9.0)
-        error = {"outcome": "failed", "error": "UNKNOWN_MEMBER_ID", "stored": False}
-        h.commit(60, 0, at=10.0, **error)
-        h.changed("revoked", at=10.5)
-        h.changed("assigned", at=11.0, position=50)
-    _nothing(h, at=12.0)
-    if other:
-        h.commit(50, 0, at=12.0, brokers=(1, 2), partition=1)
-    if sought is None:
-        _omitted(h, (50, 0), (50, 0), at=12.0)
-    else:
-        _omitted(h, (40, 0), (50, 0), at=12.0)
-
-
-@asks_each(
-    "librdkafka commits by itself, and logs twice that it left a position out:",
-    source=BY_ITSELF + "; rd_kafka_topic_partition_list_set_offsets",
-    check=WITHHELD,
-    cases={
-        "40, behind its commit of 50, after a seek.": (VIOLATION, {"to": 40, "sought": 20}),
-        "50, which is committed.": (NONE, {"to": 50}),
-        "40, of a group that commits by calls, which fail.": (
-            NONE,
-            {"to": 40, "sought": 20, "manner": "sync"},
-        ),
-    },
-)
-def client_leaves_a_position_out(
-    h: History, *, to: int, sought: int | None = None, manner: str = "auto"
-) -> None:
-    _of_librdkafka(h, manner=manner)
-    joined(h, 0, at=5.0, generation=-1)
-    h.polled(0, 49, at=6.0)
-    h.stored(50, 0, at=8.0, brokers=(1, 2))
-    if sought is not None:
-        h.changed("sought", at=10.0, position=sought)
-        h.polled(sought, to - 1, at=11.0)
-    for at in (13.0, 18.0):
-        _omitted(h, (to, 0), (50, 0), at=at)
-        if manner == "sync":
-            failed = {"outcome": "failed", "error": "REBALANCE_IN_PROGRESS", "stored": False}
-            h.commit(to, 0, at=at, **failed)
-
-
-@asks(
-    "A Java client commits nothing while an election leaves its position to be validated.",
-    source=JAVA,
-    expects={WITHHELD: PERMITTED},
-)
-def java_client_awaits_validation(h: History) -> None:
-    h.topic()
-    h.group()
-    moved(h)
-    joined(h, 0, at=5.0)
-    h.polled(0, 39, at=6.0)
-    h.commit(40, 0, at=8.0, brokers=(1, 2), generation=1)
-    h.polled(40, 49, at=20.1)
-    h.commit(None, -1, at=20.5, outcome="nothing", stored=False, record_epoch=0, generation=1)
-    h.polled(50, 99, at=23.0, epoch=1)
-    h.commit(100, 1, at=24.0, brokers=(1, 2), generation=1)
-    left(h, 100, at=80.0, caught_up=True)
 
 
 @asks_each(
@@ -528,43 +378,6 @@ def topic_is_recreated(h: History, *, first: int, commit: int | None = None) -> 
     joined(h, commit, at=60.0, member="3", generation=5)
     h.polled(commit, 49, at=61.0, member="3", sequence=1000 + commit)
     h.changed("closed", at=80.0, member="3")
-
-
-def _of_librdkafka(h: History, *, manner: str = "sync", partitions: int = 1) -> None:
-    h.topic(partitions=partitions)
-    h.group(client="librdkafka", manner=manner)
-    h.worker(client="librdkafka")
-    for partition in range(partitions):
-        plain(h, 99, partition=partition)
-    first_start(h, 0, at=4.8)
-
-
-def _nothing(h: History, *, at: float, manner: str | None = "sync", style: str = "record") -> None:
-    """A commit for which librdkafka has no offset."""
-    nothing = {"outcome": "nothing", "error": "_NO_OFFSET", "stored": False}
-    h.commit(None, -1, at=at, style=style, record_epoch=0, **nothing)
-    h.rows["commits"][-1]["manner"] = manner
-
-
-def _omitted(
-    h: History, position: tuple[int, int], committed: tuple[int, int], *, at: float
-) -> None:
-    """librdkafka logs a position with its epoch, and the commit with its own, and leaves it out."""
-    (offset, epoch), (committed_offset, committed_epoch) = position, committed
-    h.add(
-        "omitted_commits",
-        worker=h.own("w"),
-        group=h.own("g"),
-        member=h.member("1"),
-        topic=h.own("t"),
-        partition=0,
-        offset=offset,
-        epoch=epoch,
-        committed_offset=committed_offset,
-        committed_epoch=committed_epoch,
-        log_line=f"stored offset {offset}, committed offset {committed_offset}: not including",
-        at_micros=h.at(at),
-    )
 
 
 def _stopped_at(h: History, offset: int, *, partitions: int = 1) -> None:
