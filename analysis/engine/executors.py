@@ -17,8 +17,9 @@ from analysis.engine import jvm
 from contract.errors import AnalysisError
 from contract.spark import is_local
 
-_WAIT_SECONDS = 8
+_ASK_SECONDS = 5
 """An executor on a free worker starts within a few seconds."""
+_TELL_SECONDS = 20
 _LESS = "Give less: --conf spark.executor.memory=..., spark.executor.cores, spark.task.cpus"
 _MOST_KINDS = 5
 
@@ -91,7 +92,7 @@ class Watch:
         """
         self._spark, self._on_wait, self._clock = spark, on_wait, clock
         self._is_local = is_local(spark.master)
-        self._since: float | None = None
+        self._since = self._asked = clock()
         self._is_told = False
 
     def look(self, running: int | None) -> None:
@@ -103,20 +104,18 @@ class Watch:
         Raises:
             AnalysisError: no worker can have an executor.
         """
-        if running != 0 or self._is_local:
-            self._since = None
-            return
         now = self._clock()
-        self._since = now if self._since is None else self._since
-        if now - self._since < _WAIT_SECONDS:
+        if running != 0 or self._is_local:
+            self._since = self._asked = now
             return
-        self._since = now
+        if now - self._asked < _ASK_SECONDS:
+            return
+        self._asked = now
         master = self._spark.master
         found = standalone(self._spark)
-        problem = found and found.problem()
-        if problem:
+        if found and (problem := found.problem()):
             raise AnalysisError(f"No executor can start on {master}: {problem}")
-        if not self._is_told:
+        if not self._is_told and now - self._since >= _TELL_SECONDS:
             self._is_told = True
             needed = f" ({found})" if found else ""
             self._on_wait(f"waiting for {master}, which may be busy{needed}")
