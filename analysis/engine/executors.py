@@ -118,7 +118,7 @@ class Watch:
         if not self._is_told and now - self._since >= _TELL_SECONDS:
             self._is_told = True
             needed = f" ({found})" if found else ""
-            self._on_wait(f"waiting for {master}, which may be busy{needed}")
+            self._on_wait(f"waiting for executors of {master}: it may be busy{needed}")
 
 
 def standalone(spark: SparkContext) -> Standalone | None:

@@ -122,8 +122,8 @@ def test_a_busy_cluster_is_waited_for_and_told_once(monkeypatch: pytest.MonkeyPa
     job.look_for_a_minute()
     assert job.told == [
         (
-            f"waiting for {MASTER}, which may be busy (an executor needs 1 core and 1,024 MiB, and "
-            "the workers have 1 core and 1,024 MiB (2 workers))"
+            f"waiting for executors of {MASTER}: it may be busy (an executor needs 1 core and "
+            "1,024 MiB, and the workers have 1 core and 1,024 MiB (2 workers))"
         )
     ]
 
@@ -133,7 +133,7 @@ def test_a_cluster_that_says_nothing_of_its_workers_is_waited_for(
 ) -> None:
     job = Job(monkeypatch, None, "yarn")
     job.look_for_a_minute()
-    assert job.told == ["waiting for yarn, which may be busy"]
+    assert job.told == ["waiting for executors of yarn: it may be busy"]
 
 
 def test_a_cluster_whose_workers_are_too_small_is_not_waited_for(
@@ -281,7 +281,7 @@ def test_a_busy_cluster_is_waited_for(master: str, run: Path) -> None:
     waiting = analyze(run, master)
     assert waiting.stderr is not None
     lines = iter(waiting.stderr.readline, "")
-    assert any(f"waiting for {master}, which may be busy" in line for line in lines)
+    assert any(f"waiting for executors of {master}: it may be busy" in line for line in lines)
     busy.communicate("\n", timeout=60)
     said = said_by(waiting)
     assert waiting.returncode == 0, said
