@@ -65,7 +65,7 @@ def state_of_master(master: str) -> Any:
     Raises:
         Py4JError: it does not answer, or this Spark has no such message.
     """
-    view = SparkContext._jvm  # noqa: SLF001 - see above
+    view: Any = SparkContext._jvm  # noqa: SLF001 - see above
     settings, unset = (
         view.org.apache.spark.SparkContext.getOrCreate().getConf(),
         _module(view, "scala.None"),
