@@ -132,7 +132,7 @@ class Running:
 
 def judge_left(folder: RunFolder) -> None:
     assert decode_again(folder)
-    judged = judge_here(Share(at_once=1), folder, "a test")
+    judged = judge_here(Share(at_once=1), folder)
     if judged.verdict is None:
         assert judged.exit_code not in (0, FencepostError.exit_code), judged.error
         return

@@ -165,7 +165,7 @@ def test_a_damaged_run_never_passes_and_accuses_nobody(
         copy_run(run_of("baseline"), copy)
         damaged = damage(copy, dice.choice(sorted(DAMAGES)), dice)
         assert decode_again(copy), damaged
-        judged = judge_here(Share(at_once=1), copy, "a test")
+        judged = judge_here(Share(at_once=1), copy)
         assert wrong(copy, judged.verdict) == "", damaged
 
 
@@ -185,7 +185,7 @@ def test_a_clock_that_was_set_accuses_nobody(
     history.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
     write_manifest(copy)
     assert decode_again(copy)
-    judged = judge_here(Share(at_once=1), copy, "a test")
+    judged = judge_here(Share(at_once=1), copy)
     assert judged.verdict is not None, judged.error
     assert judged.verdict.verdict is not RunVerdict.FAIL
 

@@ -45,7 +45,7 @@ def test_a_damaged_run_neither_passes_nor_accuses(
     copy = RunFolder(tmp_path / "copy")
     copy_run(genuine, copy)
     damaged = damage(copy, name, Random(SEED))
-    judged = judge_here(Share(at_once=1), copy, "a test")
+    judged = judge_here(Share(at_once=1), copy)
     assert wrong(copy, judged.verdict) == "", damaged
     if judged.verdict is None:
         assert judged.exit_code not in (0, FencepostError.exit_code), damaged
