@@ -29,6 +29,7 @@ from analysis.report.night_rows import Judged
 from analysis.runs.load import load_on_duckdb, memory_here
 from analysis.runs.remote import RemoteFolder
 from analysis.runs.source import table_files
+from analysis.statements.trace import Trace
 from contract.errors import AnalysisError, FencepostError
 from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
@@ -236,15 +237,14 @@ def judge_here(share: Share, folder: RunFolder) -> Judged:
     """Judge a run in this process; one that is too large for a task is not judged."""
     threads, memory = share.of_this_machine()
     rows = rows_of(folder)
-    if rows > ROWS_OF_A_TASK:
-        return Judged(folder, None, _too_large(rows), AnalysisError.exit_code)
-    return judge_folder(
-        folder,
-        lambda spill: load_on_duckdb(
-            folder, spill, threads=1 if rows <= _FEW_ROWS else threads, memory=memory
-        ),
-        why=f"{rows:,} rows of tables, in a task of Spark",
-    )
+
+    def load(spill: Path) -> Trace:
+        if rows > ROWS_OF_A_TASK:
+            raise AnalysisError(_too_large(rows))
+        few = rows <= _FEW_ROWS
+        return load_on_duckdb(folder, spill, threads=1 if few else threads, memory=memory)
+
+    return judge_folder(folder, load, why=f"{rows:,} rows of tables, in a task of Spark")
 
 
 def rows_of(folder: RunFolder) -> int:

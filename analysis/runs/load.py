@@ -20,11 +20,6 @@ _CACHED = "inactive_file "
 """Of the memory of a group: the cache of files that no process reads now; the kernel frees it."""
 
 
-def count_rows(folder: RunFolder) -> dict[str, int]:
-    """The rows of each table of a run; 0 where it is missing or unreadable."""
-    return table_files(folder).rows
-
-
 def memory_here() -> int:
     """The bytes of memory that are free on this machine, and in each control group around us.
 
