@@ -244,7 +244,8 @@ def judge_here(share: Share, folder: RunFolder) -> Judged:
         few = rows <= _FEW_ROWS
         return load_on_duckdb(folder, spill, threads=1 if few else threads, memory=memory)
 
-    return judge_folder(folder, load, why=f"{rows:,} rows of tables, in a task of Spark")
+    where = "in a task of Spark" if TaskContext.get() else "in a process of its own"
+    return judge_folder(folder, load, why=f"{rows:,} rows of tables, {where}")
 
 
 def rows_of(folder: RunFolder) -> int:

@@ -13,6 +13,8 @@ FIGURES = "figures.json"
 TOOLS = "FENCEPOST_BENCH_TOOLS"
 """In the environment of that scenario: the jar with Kafka's own programs."""
 ROUNDS, DEMO_RUNS = 5, 3
+WARM_UP_ROUNDS = 3
+"""Of writing, before the measured ones: a JVM that has just started compiles as it writes."""
 RECORDS = 200_000
 """That each program writes in a round."""
 BARE, CLUSTER = "one bare broker", "3 brokers of the harness"
@@ -77,6 +79,7 @@ def part(measured: Measured | None = None) -> str:
         else [],
         records=RECORDS,
         rounds=ROUNDS,
+        warm_up_rounds=WARM_UP_ROUNDS,
         demo_runs=DEMO_RUNS,
         bare=BARE,
         verifiable=VERIFIABLE_PRODUCER,

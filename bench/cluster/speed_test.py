@@ -28,6 +28,7 @@ from bench.cluster.page import (
     TOOLS,
     VERIFIABLE_CONSUMER,
     VERIFIABLE_PRODUCER,
+    WARM_UP_ROUNDS,
     Figures,
 )
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, Topology
@@ -87,10 +88,13 @@ class ClusterSpeedScenario(Scenario):
             run.create(assignment=[1, 2, 3])
             tools = Tools(run, written=self.others.topic, read=self.orders.topic)
             figures: Figures = {"send": defaultdict(list), "poll": defaultdict(list)}
-            for number in range(ROUNDS):
-                run.phases.enter(Stage.STEADY, f"round {number + 1} of {ROUNDS}: writing")
+            rounds = WARM_UP_ROUNDS + ROUNDS
+            for number in range(rounds):
+                run.phases.enter(Stage.STEADY, f"round {number + 1} of {rounds}: writing")
                 for name, send in self._senders(run, tools, number):
-                    figures["send"][name].append(send())
+                    records_per_second = send()
+                    if number >= WARM_UP_ROUNDS:
+                        figures["send"][name].append(records_per_second)
             written = run.log_ends(self.orders)[0]
             for number in range(ROUNDS):
                 for name, poll in self._pollers(run, tools, number, written):

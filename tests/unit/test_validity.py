@@ -109,6 +109,8 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
     verdict = found.verdict
     assert verdict is not None, found.error
     assert verdict.verdict is RunVerdict.UNDECIDED
+    assert verdict.judging is not None
+    assert verdict.judging.why.endswith(" rows of tables, in a process of its own")
     assert verdict.unusable == [table]
     (doubt,) = [one for one in verdict.doubts if "breaks its contract" in one]
     assert words in doubt
