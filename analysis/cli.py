@@ -1,60 +1,38 @@
-"""The analysis as a program of its own; it shares nothing with the harness but files."""
+"""The analysis as a program of its own; it shares nothing with the harness but files.
+
+What it needs of this project once Spark is open is imported while Spark's JVM starts.
+"""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
-from tempfile import gettempdir
+from threading import Thread
 from typing import Annotated
 
 import typer
 from pyspark import SparkContext
-from rich.console import Console
-from rich.text import Text
 
 from analysis.early import EARLY, ready_for_folder
 from analysis.engine.hadoop import HadoopFolder
+from analysis.engine.prepared import ensure
 from analysis.engine.session import close_spark
 from analysis.engine.settings import settings_of
-from analysis.judging import kept_verdict
 from analysis.opening import open_spark
-from analysis.prepare import ensure
-from analysis.report.commands import pasted
-from analysis.report.night_page import write_night
-from analysis.report.night_rows import Judged, runs_of
-from analysis.report.outputs import as_json as json_of
-from analysis.report.outputs import write_night_outputs, write_session_outputs
-from analysis.report.run_output import outputs_of_night
-from analysis.report.session_page import write_session
-from analysis.report.terminal import show, show_night
-from analysis.report.words import with_noun
-from analysis.runs.remote import RemoteFolder
-from analysis.store import night_of, store_of, write_store
-from analysis.tasks import Due, cores_here, judge_in_tasks
-from analysis.trends.history import history_of
-from analysis.trends.morning import morning
-from contract.errors import AnalysisError, FencepostError, UsageError
-from contract.known import Known, known_beside, read_known
-from contract.locks import HeldFolder, remove_unheld
-from contract.mornings import Morning
-from contract.nights import Night, NightSummary, Outcome, read_night
-from contract.program import say
+from contract.errors import AnalysisError, UsageError
+from contract.known import read_known
+from contract.nights import read_night
 from contract.progress import PhaseProgress
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import find_runs, has_runs
 from contract.spark import is_local, require_options
-from contract.tables import MICROS_PER_SECOND
 from contract.terminal import Terminal
-from contract.uris import as_word, place
-from contract.verdicts import EXIT_CODES, RunVerdict
+from contract.uris import place
+
+_REST = "analysis.results"
+"""What is needed once Spark is open. It takes as long to be imported as a JVM takes to start."""
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-_PREFIX = "fencepost-remote-"
-_NOT_DECODED = (
-    "The tables at a URI are judged as they are. `fencepost analyze` decodes histories and logs "
-    "again in local folders only."
-)
 
 
 @app.command()
@@ -96,17 +74,19 @@ def analyze(  # noqa: PLR0913 - the options of a command
     ensure()
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
-    spark: SparkContext | None = None
-    places: list[Path | str]
-    if is_early:
-        spark, folder = ready_for_folder()
-        places = [folder]
-    else:
-        places = [place(run) for run in runs or ()]
-    if store is not None and isinstance(place(store), str):
-        spark = spark or asked.open()
-        _require_reachable(store)
-    results = _judge(places, spark, asked, progress)
+    Thread(target=import_module, args=(_REST,)).start()
+    early = ready_for_folder() if is_early else None
+    with PhaseProgress(progress) as phases:
+        spark, places = early or (None, [place(run) for run in runs or ()])
+        is_at_uri = store is not None and isinstance(place(store), str)
+        if spark is None and any([*map(_has_runs, places), is_at_uri]):
+            phases.phase("starting Spark")
+            spark = asked.open()
+        if store is not None and is_at_uri:
+            _require_reachable(store)
+        from analysis.results import judge  # noqa: PLC0415 - while Spark's JVM starts
+
+        results = judge(places, spark, asked.at_once, progress, phases)
     problem = None
     if results.nights:
         # Their pages have what the store says of all nights, and are written without it, too.
@@ -114,7 +94,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
         results.write_nights(store, given)
     results.publish()
     if as_json:
-        typer.echo(json_of(results.of_runs, list(results.summaries.items())))
+        typer.echo(results.as_json())
     else:
         results.show(Terminal(markup=True), is_verbose=is_verbose)
     if not results.nights:
@@ -149,114 +129,23 @@ class Asked:
             raise UsageError(f"{given}: {error}") from error
 
     @property
-    def at_once(self) -> int:
-        """The tasks of an executor at a time, if its cores are given; else 0."""
+    def at_once(self) -> int | None:
+        """The tasks of an executor at a time, 0 if its cores are not given; None: here."""
+        if self.master is None:
+            return None
         cores = int(self.settings.get("spark.executor.cores", 0))
         return cores // int(self.settings.get("spark.task.cpus", 1))
 
 
-@dataclass(frozen=True)
-class _Results:
-    """The outcomes of the runs, and what is written of them.
+def _has_runs(at: Path | str) -> bool:
+    """Whether there is anything to judge; of a URI Spark will know.
 
-    Attributes:
-        of_runs: those of no night.
-        of_nights: the others.
-        nights: by their folders.
-        summaries: of the nights that are written.
-        remotes: where runs really are, by the local folders of their descriptions.
-        beside: has these local folders, which are removed with it.
-        spark: None if there was nothing to judge.
+    Raises:
+        RunFolderError: a folder, which is not that of a night, has no run.
     """
-
-    of_runs: list[Judged]
-    of_nights: list[Judged]
-    nights: Mapping[Path, Night]
-    summaries: dict[Path, NightSummary]
-    remotes: Mapping[Path, RemoteFolder]
-    beside: HeldFolder | None
-    spark: SparkContext | None
-
-    def keep(self, store: str | None) -> FencepostError | None:
-        """Write the runs that have a verdict into the store; returns the error if that fails."""
-        judged = [one for one in (*self.of_nights, *self.of_runs) if one.verdict is not None]
-        if self.spark is None:
-            return None
-        try:
-            write_store([(one, self._place(one)) for one in judged], store)
-        except FencepostError as error:
-            return error
-        return None
-
-    def write_nights(self, store: str | None, known: Known | None) -> None:
-        """Write the pages and outputs of the nights.
-
-        Args:
-            store: as of `write_store`.
-            known: the known findings; None: those of known.yml beside the results folder.
-        """
-        for path, night in self.nights.items():
-            home = None if path in self.remotes else store or store_of(str(path))
-            morning = None
-            if self.spark is not None and home is not None:
-                morning = _morning(home, path, night, known)
-            own = [one for one in self.of_nights if path in one.folder.path.parents]
-            self.summaries[path] = write_night(path, night, own, morning)
-            write_night_outputs(path, self.summaries[path], own)
-
-    def publish(self) -> None:
-        """Write the reports of sessions and nights that are at a URI there."""
-        for path, remote in self.remotes.items():
-            remote.publish(path / "report")
-
-    def _place(self, one: Judged) -> str:
-        path, remote = one.folder.path, _remote_of(one.folder, self.remotes)
-        return str(path.absolute()) if remote is None else remote.shown(str(path))
-
-    def show(self, out: Console, *, is_verbose: bool) -> None:
-        """Print them."""
-        for one in self.of_runs:
-            _show(one, _remote_of(one.folder, self.remotes), out, is_verbose=is_verbose)
-        for path, summary in self.summaries.items():
-            show_runs_of(path, summary, self.of_nights, out, is_verbose=is_verbose)
-            show_night(summary, out)
-
-    @property
-    def exit_code(self) -> int:
-        """The largest of a run that can't be judged; else fail before undecided before pass."""
-        if codes := [one.exit_code for one in self.of_runs if one.exit_code]:
-            return max(codes)
-        verdicts = [one.verdict.verdict for one in self.of_runs if one.verdict is not None]
-        verdicts += [summary.verdict for summary in self.summaries.values()]
-        grave = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
-        return EXIT_CODES[next((one for one in grave if one in verdicts), RunVerdict.PASS)]
-
-
-def _judge(
-    places: list[Path | str], spark: SparkContext | None, asked: Asked, progress: Console
-) -> _Results:
-    """Judge the runs at some places, and write all reports."""
-    remotes: dict[Path, RemoteFolder] = {}
-    beside: HeldFolder | None = None
-    if uris := [one for one in places if isinstance(one, str)]:
-        remove_unheld(Path(gettempdir()), _PREFIX)
-        beside = HeldFolder(Path(gettempdir()), _PREFIX)
-        spark = spark or asked.open()
-        remotes = _fetched(uris, beside.path)
-        progress.print(_NOT_DECODED, style="dim", soft_wrap=True)
-    paths = [*(one for one in places if isinstance(one, Path)), *remotes]
-    nights = {path: night for path in paths if (night := read_night(path)) is not None}
-    of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
-    of_sessions = [(run, False) for path in paths if path not in nights for run in find_runs(path)]
-    spark, judged = _judge_all([*of_nights, *of_sessions], spark, asked, remotes, progress)
-    of_runs = [one for one, is_of_night in judged if not is_of_night]
-    in_nights = [one for one, is_of_night in judged if is_of_night]
-    for path in paths:
-        if path not in nights:
-            own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
-            write_session(path, own)
-            write_session_outputs(path, own)
-    return _Results(of_runs, in_nights, nights, {}, remotes, beside, spark)
+    return isinstance(at, str) or (
+        has_runs(at) if read_night(at) is not None else bool(find_runs(at))
+    )
 
 
 def _require_reachable(store: str) -> None:
@@ -271,106 +160,3 @@ def _require_reachable(store: str) -> None:
         return
     except OSError as error:
         raise UsageError(f"--store {store} can't be reached: {error}") from error
-
-
-def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
-    """What is at URIs, by the local folders of its descriptions."""
-    remotes = (RemoteFolder(uri, beside / str(at)) for at, uri in enumerate(dict.fromkeys(uris)))
-    return {remote.path: remote for remote in remotes}
-
-
-def _remote_of(folder: RunFolder, remotes: Mapping[Path, RemoteFolder]) -> RemoteFolder | None:
-    """Where a run really is; None if it is a local one."""
-    places = (folder.path, *folder.path.parents)
-    return next((remotes[path] for path in places if path in remotes), None)
-
-
-def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbose: bool) -> None:
-    shown = str if remote is None else remote.shown
-    if judged.verdict is None:
-        say(f"{shown(str(judged.folder.path))}: {judged.error}")
-        return
-    show(judged.verdict, out, run=judged.folder.run(), is_verbose=is_verbose)
-    if judged.verdict.unexpected and remote is None:
-        first = judged.verdict.unexpected[0]
-        path = as_word(judged.folder.path)
-        line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
-        out.print(Text(f"explain: {line}"), soft_wrap=True)
-    page = shown(str(judged.folder.report / "index.html"))
-    out.print(Text(f"report: {page}"), soft_wrap=True)
-
-
-def show_runs_of(
-    path: Path, summary: NightSummary, judged: list[Judged], out: Console, *, is_verbose: bool
-) -> None:
-    """Print the verdicts of a night's runs that are not as its suite expects; of all if verbose."""
-    for one in outputs_of_night(path, summary, judged):
-        if one.verdict is not None and (is_verbose or one.outcome is not Outcome.EXPECTED):
-            show(one.verdict, out, run=one.run, is_verbose=is_verbose)
-
-
-def _judge_all(
-    folders: list[tuple[RunFolder, bool]],
-    spark: SparkContext | None,
-    asked: Asked,
-    remotes: Mapping[Path, RemoteFolder],
-    progress: Console,
-) -> tuple[SparkContext | None, list[tuple[Judged, bool]]]:
-    """Judge runs in one Spark; if one can't be judged, the others are.
-
-    Args:
-        folders: with whether they are of a night.
-        spark: None if it is not open yet.
-        asked: how it is opened.
-        remotes: those whose files are at a URI.
-        progress: where to print it.
-
-    Returns:
-        Spark, None if there was nothing to judge, and the runs in the same order.
-    """
-    if not folders:
-        return spark, []
-    due = [
-        Due(folder, _remote_of(folder, remotes)) for folder, _ in folders if not folder.is_removed
-    ]
-    judged = {folder: kept_verdict(folder) for folder, _ in folders if folder.is_removed}
-    with PhaseProgress(progress) as phases:
-        if judged:
-            kept = with_noun(len(judged), "run")
-            phases.phase(f"keeping the verdicts of {kept} whose raw data were removed")
-        if spark is None:
-            phases.phase("starting Spark")
-            spark = asked.open()
-        if due:
-            judged |= _judge_in_tasks(spark, due, asked, phases)
-    return spark, [(judged[folder], is_of_night) for folder, is_of_night in folders]
-
-
-def _judge_in_tasks(
-    spark: SparkContext, due: list[Due], asked: Asked, phases: PhaseProgress
-) -> dict[RunFolder, Judged]:
-    what = with_noun(len(due), "run")
-    phases.phase(f"judging {what}, each in a task of Spark")
-    at_once = min(len(due), cores_here()) if asked.master is None else asked.at_once
-    reported = judge_in_tasks(
-        spark,
-        due,
-        at_once=at_once,
-        on_progress=lambda done: phases.phase(f"judged {done} of {what}"),
-        on_wait=phases.phase,
-    )
-    return {one.folder: one for one in reported}
-
-
-def _morning(store: str, path: Path, night: Night, known: Known | None) -> Morning | None:
-    """What the store says of a night; None, with a message, if it can't be read."""
-    try:
-        folder = place(store)
-        if known is None:
-            known = known_beside(folder.parent) if isinstance(folder, Path) else Known(None)
-        history = history_of(store, night=night_of(path), suite=night.suite, cluster=night.cluster)
-    except FencepostError as error:
-        say(f"{path}: the page has nothing of earlier nights: {error}")
-        return None
-    began = datetime.fromtimestamp(night.started_micros // MICROS_PER_SECOND, UTC)
-    return morning(history, known, today=began.date()) if history.nights else None

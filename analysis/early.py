@@ -13,7 +13,6 @@ from pyspark import SparkContext
 
 from analysis.engine.session import end_programs
 from analysis.opening import open_spark
-from analysis.tasks import warm_up
 from contract.python import python
 
 EARLY = "--early"
@@ -23,7 +22,7 @@ _AUTOGROUP = Path("/proc/self/autogroup")
 """Where Linux shares the CPU between sessions first, the niceness of this one."""
 
 
-def ready_for_folder() -> tuple[SparkContext, Path]:
+def ready_for_folder() -> tuple[SparkContext, list[Path | str]]:
     """Open Spark and a worker of it; then wait for a folder, a JSON string in one line.
 
     This process ends, and prints nothing, if standard input closes before. It starts again, as the
@@ -35,12 +34,14 @@ def ready_for_folder() -> tuple[SparkContext, Path]:
     with suppress(Exception):
         with _silenced():
             spark = open_spark()
+        from analysis.tasks import warm_up  # noqa: PLC0415 - while Spark's JVM starts
+
         warm_up(spark)
     folder = asked.result()
     if spark is None:
         options = [one for one in sys.argv[1:] if one != EARLY]
         os.execv(sys.executable, python("analysis.__main__", *options, "--", str(folder)))  # noqa: S606
-    return spark, folder
+    return spark, [folder]
 
 
 def _read(folder: "Future[Path]", restore_priority: Callable[[], None]) -> None:

@@ -18,7 +18,6 @@ from analysis.statements.registry import CHECKS, depends_on, output_columns
 from analysis.tasks import warm_up
 from analysis.verdict import exercise
 from contract.errors import FencepostError
-from contract.python import IS_INSTALLED, python
 
 _END_SECONDS = 120
 
@@ -34,13 +33,6 @@ def texts() -> Iterator[str]:
             yield exercise.counting(check.header.exercised)
     yield from validity.statements()
     yield from gaps.statements()
-
-
-def ensure() -> None:
-    """Make what an installation lacks; without it, each analysis takes longer."""
-    if IS_INSTALLED and not prepared.FILE.exists():
-        command = python("analysis.prepare")
-        subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
 
 
 def main() -> None:

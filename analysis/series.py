@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from analysis.prepare import ensure
+from analysis.engine.prepared import ensure
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import write_session_outputs
 from analysis.report.session_page import write_session

@@ -8,6 +8,7 @@ statement that is not in it is prepared when it runs.
 """
 
 import re
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -20,7 +21,7 @@ from sqlglot.errors import SqlglotError
 
 from contract.cache import cache_folder
 from contract.errors import StatementError
-from contract.python import IS_INSTALLED
+from contract.python import IS_INSTALLED, python
 from contract.regular_files import replace_file
 
 _BY = sha256(Path(__file__).read_bytes() + sqlglot.__version__.encode()).hexdigest()
@@ -32,6 +33,13 @@ FILE = (
 )
 _KEPT_MAX = 2048
 """Statements that are kept: more than twice as many as all checks have."""
+
+
+def ensure() -> None:
+    """Make what an installation lacks; without it, each analysis takes longer."""
+    if IS_INSTALLED and not FILE.exists():
+        command = python("analysis.prepare")
+        subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL)
 
 
 class Prepared(msgspec.Struct, frozen=True):

@@ -9,10 +9,10 @@ import pytest
 from pages_of import expected, finding, result, run_folder, unexpected, verdict_of
 from rich.console import Console
 
-from analysis.cli import show_runs_of
 from analysis.report.first_screen import reasons
 from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
+from analysis.results import show_runs_of
 from contract.consequence import Consequence
 from contract.nights import NightRow, NightSummary, Outcome
 from contract.run_folder import RunDescription
