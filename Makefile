@@ -36,16 +36,16 @@ conformance: $(READY) ## What released clients do under each hazard (at most 45 
 	.venv/bin/python -m studies.conformance --results $(call quoted,$(RESULTS)) --kafka $(KAFKA) $(if $(ROWS),--rows $(call quoted,$(ROWS))) $(if $(HAZARDS),--hazards $(call quoted,$(HAZARDS))) $(if $(STORIES),--stories $(STORIES))
 
 tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
-	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
+	.venv/bin/python -m lab.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
 
 mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
-	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
+	.venv/bin/python -m lab.mutants $(CHECKS) $(if $(FACTS),--facts)
 
 bench: $(READY) ## What a cluster and its clients cost beside Kafka's own programs (ten minutes); keeps the figures of docs/benchmarks.md
-	.venv/bin/python -m bench.cluster
+	.venv/bin/python -m lab.cluster
 
 bench-analysis: $(READY) ## What fencepost analyze costs beside DuckDB alone, and of an earlier revision (an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
-	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
+	.venv/bin/python -m lab.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
 
 protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
 	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2

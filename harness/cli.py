@@ -28,7 +28,6 @@ COMMANDS = {
     "analyze": "harness.commands.run",
     "open": "harness.commands.reports",
     "explain": "harness.commands.reports",
-    "report": "harness.commands.reports",
     "generate": "harness.commands.generate",
     "playground": "harness.commands.playground",
     "status": "harness.commands.status",

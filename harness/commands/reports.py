@@ -1,10 +1,9 @@
-"""`fencepost open`, `explain` and `report`: what is known of runs and findings."""
+"""`fencepost open` and `explain`: what is known of runs and findings."""
 
 import os
 import sys
 import webbrowser
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -108,22 +107,6 @@ def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
     for one in found:
         at = datetime.fromtimestamp(one.at_micros / _MICROS, UTC)
         typer.echo(shown(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} {one.what}"))
-
-
-def report(
-    finding: Annotated[
-        str | None, typer.Argument(help="A file of docs/reports; lists them if not given.")
-    ] = None,
-) -> None:
-    """Print what a maintainer of a client or of Kafka needs to know of a finding, as Markdown.
-
-    Raises:
-        UsageError: this is no checkout, which alone has the reports.
-    """
-    if find_spec("studies") is None:
-        raise UsageError("only a checkout of the repository has the reports: docs/reports")
-    words = ["list"] if finding is None else ["page", "--", finding]
-    raise typer.Exit(run_child(python("studies.reports", *words), what="the report"))
 
 
 def last_page(results: Path) -> Path:

@@ -8,13 +8,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench import figures
 from contract.conformance import QUICK
 from contract.errors import FencepostError, UsageError
 from contract.nearest import lacking
 from harness.commands.conform import hazards_of
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.conformance.stories import read_told
+from lab import figures
 from studies.conformance import page, rows
 from studies.conformance.rows import Row
 from studies.conformance.suite import Wanted, carry_out

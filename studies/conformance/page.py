@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import yaml
 
-from bench import figures
-from bench.figures import rendered
 from contract.conformance import CONTROL, MEETS, QUICK, Cell, Hazard, Kind
 from contract.expected import Merged, is_kept, merged
 from harness.conformance.stories import Told
+from lab import figures
 from studies.conformance.rows import Row
+from website.figures import rendered
 
 NAME = "conformance"
 _TEMPLATE = Path(__file__).with_name("conformance.md.j2")

@@ -9,11 +9,11 @@ import pytest
 from command import POOL, ROOT, ran
 
 from analysis.verdict.judge import judge
-from bench.traces import load
 from contract.builds import Choice, Guest, released
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import RunVerdict
 from harness.session.catalog import read_scenario
+from tests.traces import load
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -16,7 +16,9 @@ from contract.known import Known, KnownFinding
 from contract.nights import Night, NightSummary, PlannedRun, RunStatus
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
-from studies.nights import (
+from tests.descriptions import description_of, plan_of
+from tests.made import made
+from tests.nights import (
     CLUSTER,
     SUITE,
     Asked,
@@ -27,8 +29,6 @@ from studies.nights import (
     name_of,
     rows_of,
 )
-from tests.descriptions import description_of, plan_of
-from tests.made import made
 
 LAST = 29
 SCENARIOS = (

@@ -19,7 +19,7 @@ from analysis.trends.morning import morning
 from contract.errors import UsageError
 from contract.known import Known, KnownFinding, known_beside, read_known
 from contract.mornings import FindingState, Morning, ScenarioHistory, TrackedFinding
-from studies.nights import (
+from tests.nights import (
     CLUSTER,
     KINDS,
     MARKS,

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from bench.analysis_speed import Measured, Row, part
-from bench.cluster import page as cluster
-from bench.folders import own_folder
-from bench.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
 from contract.errors import UsageError
+from lab.analysis_speed import Measured, Row, part
+from lab.cluster import page as cluster
+from lab.folders import own_folder
+from lab.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
 
 # The benchmark of the checks: what is measured, what the page tells.
 
@@ -58,7 +58,7 @@ def test_memory_counts_children_and_lines_are_reported() -> None:
 def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.MonkeyPatch) -> None:
     forked = count(2)
     used = Usage(resident_bytes=100, cpu_seconds=0.5)
-    monkeypatch.setattr("bench.processes.usage_of", lambda _: {1: used, next(forked): used})
+    monkeypatch.setattr("lab.processes.usage_of", lambda _: {1: used, next(forked): used})
     argv = [sys.executable, "-c", "import time; time.sleep(1)"]
     cost = run_measured(argv, on_line=print, environment=os.environ)
     assert next(forked) > 3
@@ -136,7 +136,7 @@ def test_a_difference_is_reported() -> None:
 
 HOLDER = (
     "import sys\n"
-    "from bench.folders import own_folder\n"
+    "from lab.folders import own_folder\n"
     "with own_folder('test') as place:\n"
     "    (place / 'history').mkdir()\n"
     "    print(place, flush=True)\n"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from bench.figures import kept, rendered
 from tests.exam.tamperings.judged import SEED, Outcome
 from tests.exam.tamperings.tampering import hidden, runs, tamperings
+from website.figures import kept, rendered
 
 NAME = "tamperings"
 _TEMPLATE = Path(__file__).with_name("tamperings.md.j2")

@@ -1,4 +1,4 @@
-"""What `bench.mutants` has judged: the figures of docs/mutants.md, and reasons for survivors."""
+"""What `lab.mutants` has judged: the figures of docs/mutants.md, and reasons for survivors."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from bench.changes import Change
-from bench.figures import kept, rendered
+from lab.changes import Change
+from website.figures import kept, rendered
 
 SEED = 19902
 OF_EACH_FACT = 3
@@ -36,7 +36,7 @@ _SURVIVED = (Outcome.WORDS, Outcome.NONE)
 
 
 class Reason(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Why a change is none: an entry of bench/survivors.yml.
+    """Why a change is none: an entry of lab/survivors.yml.
 
     Attributes:
         of: the check, macro or fact.
@@ -74,7 +74,7 @@ class Judged:
 
 
 def reasons() -> list[Reason]:
-    """Read bench/survivors.yml."""
+    """Read lab/survivors.yml."""
     return msgspec.yaml.decode(_REASONS.read_bytes(), type=list[Reason])
 
 

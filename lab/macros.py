@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 from analysis.statements.files import ROOT, environment
-from bench.changes import Change, changes
+from lab.changes import Change, changes
 
 _MACRO = re.compile(r"{% macro (\w+)\(")
 _WORD = re.compile(r"(?<!AS )\b_(?:use|arg)_\w+")

@@ -1,6 +1,6 @@
 """What `fencepost analyze` costs, from Enter to the written page, beside DuckDB alone.
 
-`python -m bench.analysis_speed [EVENTS ...] [--base REVISION]` (`make bench-analysis`) generates
+`python -m lab.analysis_speed [EVENTS ...] [--base REVISION]` (`make bench-analysis`) generates
 clean histories of these sizes, a small one, a night of small ones, and fragmented ones. It judges
 each by `fencepost analyze` and in one process without Spark, and compares all findings. The code
 of the base revision judges the same histories. Spark standalone judges the night with one worker
@@ -21,13 +21,14 @@ import pyarrow.parquet as pq
 from rich.console import Console
 
 from analysis.tasks import Share, judge_here, rows_of
-from bench.figures import is_kept, keep, kept, rendered
-from bench.folders import own_folder
-from bench.processes import FENCEPOST, ROOT, Cost, Revision, environment, run_measured, standalone
 from contract.errors import FencepostError
 from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder, find_runs
+from lab.folders import own_folder
+from lab.processes import FENCEPOST, ROOT, Cost, Revision, run_measured
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
+from tests.standalone import environment, standalone
+from website.figures import is_kept, keep, kept, rendered
 
 EVENTS = (1_000_000, 10_000_000, 100_000_000)
 FRAGMENTED_EVENTS = (1_000_000, 20_000_000)
@@ -123,7 +124,7 @@ class Bench:
 
     def _row(self, kind: str, events: int, folder: Path, by: str) -> Row:
         project = self._base.folder if by == _BASE and self._base else ROOT
-        alone = [sys.executable, "-m", "bench.analysis_speed", "--alone"]
+        alone = [sys.executable, "-m", "lab.analysis_speed", "--alone"]
         cost = run_measured(
             [*(alone if by == _ALONE else [*FENCEPOST, "analyze"]), str(folder)],
             on_line=lambda _: None,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.cli import COMMANDS
-from studies.by_hand import PAGE, commands, with_outputs, without_places
+from lab.by_hand import PAGE, commands, with_outputs, without_places
 
 PAGE_OF_TWO = """Text.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from bench.figures import is_kept, kept, rendered
+from website.figures import is_kept, kept, rendered
 
 NAME = "cluster_speed"
 FIGURES = "figures.json"

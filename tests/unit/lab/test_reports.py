@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bench.figures import kept
 from contract.errors import NodeError, UsageError
 from harness.faults.language import parse_fault
-from studies import reports
-from studies.reports import (
+from lab import reports
+from lab.reports import (
     FOLDER,
     LINES_MAX,
     LOG_LINES,
@@ -29,6 +28,7 @@ from studies.reports import (
     page,
     sha256_of,
 )
+from website.figures import kept
 
 FINDINGS = findings()
 PROGRAMS = [FOLDER / program for name in FINDINGS for program in finding(name).programs]

@@ -1,4 +1,4 @@
-"""Keeps what the commands of docs/playground.md print: `python -m studies.by_hand`.
+"""Keeps what the commands of docs/playground.md print: `python -m lab.by_hand`.
 
 Carries out each command of the page on a playground, and writes its output below it.
 """

@@ -1,4 +1,4 @@
-"""What a cluster and its clients cost, beside Kafka's own programs: `python -m bench.cluster`.
+"""What a cluster and its clients cost, beside Kafka's own programs: `python -m lab.cluster`.
 
 `make bench` starts clusters of the embedded pool. It measures how soon the first value is
 acknowledged, how many records a second clients write and read, how fast a run is collected, and
@@ -16,10 +16,6 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from bench.cluster.page import DEMO_RUNS, FIGURES, NAME, TOOLS, Collected, Figures, Measured
-from bench.figures import keep
-from bench.folders import own_folder
-from bench.processes import FENCEPOST, ROOT, run_measured
 from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root
 from cluster.kafka.lock import read_lock
@@ -36,6 +32,10 @@ from harness.invocation import session_of
 from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
+from lab.cluster.page import DEMO_RUNS, FIGURES, NAME, TOOLS, Collected, Figures, Measured
+from lab.folders import own_folder
+from lab.processes import FENCEPOST, ROOT, run_measured
+from website.figures import keep
 
 _SCENARIO = read_scenario(Path(__file__).with_name("speed_test.py"))
 _DEMO = "commit_epoch"

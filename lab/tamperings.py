@@ -1,6 +1,6 @@
 """`make tamperings`: changes one place of genuine runs at a time; which checks notice it.
 
-`python -m tests.exam.tamperings [--runs DIR ...] [--only WORD]`. Prints what the checks said.
+`python -m lab.tamperings [--runs DIR ...] [--only WORD]`. Prints what the checks said.
 Without finished runs, it makes one run of each scenario that is tampered with. Keeps the figures of
 docs/tamperings.md, unless only some were asked for. Exits 1 if the named check of a tampering does
 not notice it, or if one that only damages evidence leads to a violation.
@@ -15,16 +15,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from bench.figures import keep
-from bench.folders import own_folder
-from bench.traces import load
 from contract.errors import UsageError
+from lab.folders import own_folder
+from lab.tamperings_page import NAME, figures_of, is_right, line
 from tests.exam.tamperings.genuine import Genuine, find_genuine, read_genuine
 from tests.exam.tamperings.judged import Outcome, judge_alone, judge_together
-from tests.exam.tamperings.page import NAME, figures_of, is_right, line
 from tests.exam.tamperings.tampering import Tampering, runs, tamperings
+from tests.traces import load
+from website.figures import keep
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.exam.tamperings", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m lab.tamperings", description=__doc__)
     parser.add_argument("--runs", type=Path, nargs="*", help="folders of finished runs")
     parser.add_argument("--only", default="", help="whose name, check or run has this text")
     return parser.parse_args()

@@ -1,8 +1,8 @@
 """Reports of findings to the maintainers of a client or of Kafka.
 
-`python -m studies.reports page FINDING` prints one, as `fencepost report FINDING` does.
-`python -m studies.reports run FINDING` carries out its commands on a playground, story by story,
-keeps what was counted in docs/data, and writes the page. `python -m studies.reports write` writes
+`python -m lab.reports page FINDING` prints one.
+`python -m lab.reports run FINDING` carries out its commands on a playground, story by story,
+keeps what was counted in docs/data, and writes the page. `python -m lab.reports write` writes
 all pages.
 
 A finding is three files in docs/reports/: `FINDING.yml` has what is known, a program shows it, and
@@ -23,13 +23,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from bench.figures import is_kept, keep, kept, rendered
 from contract.errors import NodeError, UsageError
 from contract.program import run_program
 from contract.regular_files import replace_file
 from contract.shares import wilson
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
+from website.figures import is_kept, keep, kept, rendered
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
@@ -398,4 +398,4 @@ def _write(name: str) -> None:
 
 
 if __name__ == "__main__":
-    run_program(app, name="studies.reports")
+    run_program(app, name="lab.reports")

@@ -1,9 +1,9 @@
 """Write the names and types of Kafka's settings (`cluster.kafka.settings`).
 
-`python -m bench.setting_names` does so.
+`python -m lab.setting_names` does so.
 
 They are those of every version that has a lock file, read from its classes in a JVM of its own:
-`python -m bench.setting_names VERSION` prints these.
+`python -m lab.setting_names VERSION` prints these.
 """
 
 import json
@@ -32,7 +32,7 @@ _Types = dict[str, dict[str, str]]
 
 def types_of(version: str) -> _Types:
     """Return the names and types of a version's settings, by the component that they are for."""
-    command = [sys.executable, "-m", "bench.setting_names", version]
+    command = [sys.executable, "-m", "lab.setting_names", version]
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found: _Types = json.loads(ended.stdout)
     return found

@@ -1,4 +1,4 @@
-"""Changes of a statement in one place each, for `bench.mutants`: what an author could get wrong."""
+"""Changes of a statement in one place each, for `lab.mutants`: what an author could get wrong."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -1,42 +1,28 @@
-"""How often the rules of a night are right, and how often they are wrong where nothing changed.
+"""Nights that are simulated, with planted regressions, flakes, fixes and disappearances.
 
-Nights are simulated, with planted regressions, flakes, fixes and disappearances.
-`python -m studies.nights` counts both, and keeps the figures of docs/decisions/0058 in
-docs/data/nights.json. The rows are those that the store of real nights has; the statements are
-asked on DuckDB, and with `--spark` once on Spark about a store of 1,000 runs, which is timed.
+The rows are those that the store of real nights has; the statements are asked on DuckDB.
 """
 
-import argparse
 import json
-import os
-import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
-import psutil
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from analysis.engine.session import close_spark
-from analysis.opening import open_spark
 from analysis.store import STORED
-from analysis.trends.history import VIEWS, History, history_of, in_order, statement
+from analysis.trends.history import VIEWS, History, in_order, statement
 from analysis.trends.identity import shape, subject_of
 from analysis.trends.morning import morning
-from analysis.trends.rules import ALPHA
 from contract.known import Known, KnownFinding
 from contract.mornings import FindingState, Morning, Stability, TrackedFinding, TrendChange
 from contract.randomness import generator
-from contract.shares import wilson
 
-FIGURES = Path(__file__).resolve().parents[1] / "docs" / "data" / "nights.json"
 Row = dict[str, Any]
 SUITE, CLUSTER = "simulated", "embedded"
 _HOUR = 3_600_000_000
@@ -226,7 +212,7 @@ def write_rows(rows: Sequence[Row], store: Path) -> None:
 
 # What is planted, and what is right after the last night.
 
-_LAST = 29
+LAST = 29
 _SCENARIOS = 16
 _VERSIONS = ("4.4.0", "3.9.2")
 Judge = Callable[[Morning, Planted], bool]
@@ -283,7 +269,7 @@ KINDS = {
         {"open": _is(FindingState.OPEN), "regressed": _has(Stability.REGRESSED)},
     ),
     "in the last night only": Kind(
-        lambda night: float(night == _LAST),
+        lambda night: float(night == LAST),
         {"new": _is(FindingState.NEW), "undecided": _has(Stability.UNDECIDED)},
     ),
     "in 30 % of runs": Kind(
@@ -316,7 +302,7 @@ KINDS = {
 
 def planted_history(seed: int) -> dict[str, dict[str, bool]]:
     """Whether each state and verdict after 30 nights is right, by what was planted."""
-    lanes, planted = _lanes(), []
+    lanes, planted = every_lane(), []
     for at, (_, kind) in enumerate(KINDS.items()):
         scenario = f"s{at}"
         planted.append(Planted(scenario, kind.rate))
@@ -330,7 +316,7 @@ def planted_history(seed: int) -> dict[str, dict[str, bool]]:
         if kind.is_known
     ]
     found = morning(
-        Asked(rows).until(name_of(_LAST)), Known(None, tuple(entries)), today=day_of(_LAST)
+        Asked(rows).until(name_of(LAST)), Known(None, tuple(entries)), today=day_of(LAST)
     )
     return {
         name: {what: is_right(found, one) for what, is_right in kind.right.items()}
@@ -338,7 +324,7 @@ def planted_history(seed: int) -> dict[str, dict[str, bool]]:
     }
 
 
-def _lanes() -> list[Lane]:
+def every_lane() -> list[Lane]:
     return [Lane(f"s{at}", kafka) for at in range(_SCENARIOS) for kafka in _VERSIONS]
 
 
@@ -365,86 +351,10 @@ def steady_history(seed: int) -> dict[str, bool]:
     planted = [
         Planted(f"s{at}", partial(_constant, share)) for at, share in enumerate(shares) if at % 2
     ]
-    asked = Asked(rows_of(Nights(_lanes(), planted), seed))
-    found = morning(asked.until(name_of(_LAST)), Known(None), today=day_of(_LAST))
+    asked = Asked(rows_of(Nights(every_lane(), planted), seed))
+    found = morning(asked.until(name_of(LAST)), Known(None), today=day_of(LAST))
     return {name: is_marked(found) for name, is_marked in MARKS.items()}
 
 
 def _constant(share: float, _night: int) -> float:
     return share
-
-
-def count(planted: int, steady: int) -> dict[str, Any]:
-    """The figures of these numbers of histories, with planted changes and without any change."""
-    right: dict[str, Counter[str]] = {name: Counter() for name in KINDS}
-    for seed in range(planted):
-        for name, judged in planted_history(seed).items():
-            right[name].update(what for what, is_right in judged.items() if is_right)
-    wrong: Counter[str] = Counter()
-    for seed in range(steady):
-        wrong.update(name for name, is_marked in steady_history(seed).items() if is_marked)
-    return {
-        "nights": _LAST + 1,
-        "planted": planted,
-        "right": {
-            name: {what: right[name][what] for what in kind.right} for name, kind in KINDS.items()
-        },
-        "steady": steady,
-        "marked_without_a_change": {
-            name: {
-                "nights": wrong[name],
-                "low": round(wilson(wrong[name], steady)[0], 3),
-                "high": round(wilson(wrong[name], steady)[1], 3),
-            }
-            for name in MARKS
-        },
-        "rate": ALPHA,
-    }
-
-
-def on_spark(seed: int = 1) -> dict[str, Any]:
-    """The seconds that Spark takes to read 30 nights of 34 runs, and the rules with it."""
-    lanes = [*_lanes(), Lane("random", repeat=2)]
-    planted = [Planted(f"s{at}", kind.rate) for at, kind in enumerate(KINDS.values())]
-    rows = list(rows_of(Nights(lanes, planted), seed))
-    with TemporaryDirectory() as store:
-        write_rows(rows, Path(store))
-        spark = open_spark()
-        began, used = time.monotonic(), _cpu_seconds()
-        history = history_of(store, night=name_of(_LAST), suite=SUITE, cluster=CLUSTER)
-        read = time.monotonic() - began
-        morning(history, Known(None), today=day_of(_LAST))
-        whole, used = time.monotonic() - began, _cpu_seconds() - used
-        close_spark(spark)
-    return {
-        "runs": len(history.runs),
-        "rows": len(rows),
-        "seconds_of_statements": round(read, 1),
-        "seconds": round(whole, 1),
-        "cpu_seconds": round(used, 1),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-    }
-
-
-def _cpu_seconds() -> float:
-    """The time of this process and of Spark's."""
-    here = psutil.Process()
-    times = [one.cpu_times() for one in (here, *here.children(recursive=True))]
-    return float(sum(one.user + one.system for one in times))
-
-
-def main() -> None:
-    """Count, and keep the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--planted", type=int, default=40)
-    parser.add_argument("--steady", type=int, default=200)
-    parser.add_argument("--spark", action="store_true")
-    given = parser.parse_args()
-    found = {"spark": on_spark()} if given.spark else count(given.planted, given.steady)
-    kept = json.loads(FIGURES.read_text()) if FIGURES.is_file() else {}
-    FIGURES.write_text(json.dumps(kept | found, indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -4,10 +4,12 @@ import pytest
 from sqlglot import parse_one
 
 from analysis.statements.registry import CHECKS
-from bench.changes import DETERMINED, Change, changes, changes_of_condition, in_one_spelling
-from bench.macros import changes_of_macro, changes_of_template, complete, template
-from bench.mutants import changes_of, macros
-from bench.mutants_page import (
+from contract.checks import Check
+from contract.tables import TABLES
+from lab.changes import DETERMINED, Change, changes, changes_of_condition, in_one_spelling
+from lab.macros import changes_of_macro, changes_of_template, complete, template
+from lab.mutants import changes_of, macros
+from lab.mutants_page import (
     Counts,
     Judged,
     Mutants,
@@ -19,8 +21,6 @@ from bench.mutants_page import (
     survivors,
     together,
 )
-from contract.checks import Check
-from contract.tables import TABLES
 from tests.exam.exam import questions
 
 pytestmark = pytest.mark.extended

@@ -17,7 +17,18 @@ from pathlib import Path
 
 import msgspec
 
-from bench.cluster.page import (
+from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, Topology
+from cluster.nodes.node import Node
+from contract.clients import INSTALLED, Client
+from contract.stages import Stage
+from contract.values import make_value
+from harness.clients.admin import NewTopic
+from harness.clients.producer_role import ProducerRole
+from harness.story.run import Run
+from harness.story.scenario import Scenario
+from harness.story.topics import durable_topic
+from harness.story.workload import reader, writer
+from lab.cluster.page import (
     BARE,
     CLUSTER,
     CONSUMER_PERFORMANCE,
@@ -30,17 +41,6 @@ from bench.cluster.page import (
     VERIFIABLE_PRODUCER,
     Figures,
 )
-from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, Topology
-from cluster.nodes.node import Node
-from contract.clients import INSTALLED, Client
-from contract.stages import Stage
-from contract.values import make_value
-from harness.clients.admin import NewTopic
-from harness.clients.producer_role import ProducerRole
-from harness.story.run import Run
-from harness.story.scenario import Scenario
-from harness.story.topics import durable_topic
-from harness.story.workload import reader, writer
 
 _TOOL_SECONDS = 120
 _FORMAT = "kafka.tools.StorageTool format --ignore-formatted -t fencepost-bare-broke-Q -c"

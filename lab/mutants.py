@@ -1,10 +1,10 @@
-"""Changes of the checks' statements that the exam notices: `python -m bench.mutants [CHECK ...]`.
+"""Changes of the checks' statements that the exam notices: `python -m lab.mutants [CHECK ...]`.
 
-Changes each statement in one place at a time (`bench.changes`), and each condition of a case, and
-judges the exam's histories by it on DuckDB; then each macro (`bench.macros`), in all checks that
+Changes each statement in one place at a time (`lab.changes`), and each condition of a case, and
+judges the exam's histories by it on DuckDB; then each macro (`lab.macros`), in all checks that
 use it. Keeps the figures of docs/mutants.md; those of named checks and macros it prints, and what
 was not noticed. With `--facts` it also changes each fact in a few places, drawn with a fixed seed,
-and computes all that reads it again. Exits 1 if bench/survivors.yml names what has not survived.
+and computes all that reads it again. Exits 1 if lab/survivors.yml names what has not survived.
 """
 
 import random
@@ -30,10 +30,12 @@ from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.files import facts, parts_of
 from analysis.statements.registry import CHECKS, CheckDefinition
 from analysis.statements.trace import Row, Trace
-from bench.changes import Change, changes, changes_of_condition, in_one_spelling
-from bench.figures import keep
-from bench.folders import own_folder
-from bench.macros import (
+from contract.checks import Check
+from contract.errors import StatementError, TableError
+from contract.verdicts import BY_SEVERITY, FindingVerdict
+from lab.changes import Change, changes, changes_of_condition, in_one_spelling
+from lab.folders import own_folder
+from lab.macros import (
     Bodies,
     Template,
     Use,
@@ -43,7 +45,7 @@ from bench.macros import (
     forms,
     template,
 )
-from bench.mutants_page import (
+from lab.mutants_page import (
     NAME,
     OF_EACH_FACT,
     SECONDS_MAX,
@@ -57,10 +59,8 @@ from bench.mutants_page import (
     reasons,
     survivors,
 )
-from bench.traces import load
-from contract.checks import Check
-from contract.errors import StatementError, TableError
-from contract.verdicts import BY_SEVERITY, FindingVerdict
+from tests.traces import load
+from website.figures import keep
 
 _ROWS_MAX = 20_000
 """Of a changed statement's findings that are compared; the exam has hundreds."""
@@ -395,7 +395,7 @@ def main() -> None:
     else:
         print(f"wrote {keep(NAME, figures)}")
     for one in unused:
-        print(f"bench/survivors.yml: {one.of} has no survivor {one.before} → {one.after}")
+        print(f"lab/survivors.yml: {one.of} has no survivor {one.before} → {one.after}")
     sys.exit(1 if unused else 0)
 
 

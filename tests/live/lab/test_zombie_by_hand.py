@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from cluster.nodes.sandbox import sandbox_problem
-from studies.by_hand import PAGE, ByHand, commands, with_outputs
+from lab.by_hand import PAGE, ByHand, commands, with_outputs
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 if sandbox_problem() is not None:
