@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from contract.builds import with_note
-from contract.conformance import Cell
 from contract.consequence import Consequence
 
 EXAMPLES_MAX = 10
@@ -269,7 +268,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         all was.
     judging: how; None in verdicts of earlier releases.
     notes: of the scenario, in order.
-    cells: what each group of a story of `conformance` did (docs/conformance.md).
+    cells: what each group of a story did, if an extra says so (docs/conformance.md).
     """
 
     schema: int
@@ -286,7 +285,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     resumption: list[Resumption]
     styles: list[StyleRow] = []
     rules: list[RuleRow] = []
-    cells: list[Cell] = []
+    cells: list[dict[str, Any]] = []
     rerun: str
     timing: Timing | None = None
     doubts: list[str] = []

@@ -1,10 +1,10 @@
 """What `fencepost analyze` costs, from Enter to the written page, beside DuckDB alone.
 
-`python -m lab.analysis_speed [EVENTS ...] [--base REVISION]` (`make bench-analysis`) generates
-clean histories of these sizes, a small one, a night of small ones, and fragmented ones. It judges
-each by `fencepost analyze` and in one process without Spark, and compares all findings. The code
-of the base revision judges the same histories. Spark standalone judges the night with one worker
-and with two. Keeps the figures of docs/benchmarks.md. Exits 1 if findings differ.
+`python -m lab.analysis_speed [EVENTS ...] [--base REVISION]` generates clean histories of these
+sizes, a small one, a night of small ones, and fragmented ones. It judges each by `fencepost
+analyze` and in one process without Spark, and compares all findings. The code of the base revision
+judges the same histories. Spark standalone judges the night with one worker and with two.
+Keeps the figures of docs/benchmarks.md. Exits 1 if findings differ.
 """
 
 import argparse
@@ -112,7 +112,7 @@ class Bench:
                 of_kind = CLEAN if kind == "night" else kind
                 request = Request(events=events, seed=_SEED + number, kind=of_kind)
                 place = folder / f"run-{number}" if runs > 1 else folder
-                reported = description(_SEED + number, "make bench-analysis", "unknown", {})
+                reported = description(_SEED + number, "lab.analysis_speed", "unknown", {})
                 write_history(RunFolder(place), universes_of(request), reported)
         yield self._row(kind, events, folder, _ALONE)
         found = _findings(folder)
@@ -207,7 +207,7 @@ def _machine() -> str:
 
 def main() -> None:
     """Keep the figures."""
-    parser = argparse.ArgumentParser(description="Measure the analysis.", prog="bench-analysis")
+    parser = argparse.ArgumentParser(description="Measure the analysis.", prog="analysis_speed")
     parser.add_argument("events", nargs="*", type=int, default=EVENTS, help="of clean histories")
     parser.add_argument("--base", default="", help="an earlier revision, by any name of git's")
     parser.add_argument("--alone", type=Path, help="judge runs here, in one process without Spark")

@@ -25,7 +25,7 @@ _BIN = _ROOT / ".venv" / "bin"
 _OF_KIND = {
     r"analysis/(checks|facts|macros)/.*\.sql": "test_(exam|statements|mutants)",
     r"analysis/(facts|macros)/.*\.sql": "test_facts",
-    r"scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
+    r"(extras/\w+/)?scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
     r"(docs/.*|changes/.*|\w+)\.md|Makefile": "test_(docs|words).*",
     r".*": "test_tidy",
 }
@@ -79,7 +79,7 @@ class Tree:
             seen |= level
             words = ("changed", f"reads {path}", f"reads {path} in {steps} steps")[min(steps, 2)]
             tests = re.compile(rf"{folder}/(\w+/)?test_\w+\.py")
-            for test in level & set(filter(tests.fullmatch, self.texts)):
+            for test in [one for one in level & self.texts.keys() if tests.fullmatch(one)]:
                 found[test] = (steps, len(self.imports[test]), words)
             readers = set[str]().union(*map(self._readers, level)) - seen
             within = "" if folder == UNIT else folder

@@ -1,4 +1,4 @@
-"""`make tamperings`: changes one place of genuine runs at a time; which checks notice it.
+"""`python -m lab.tamperings`: changes one place of genuine runs at a time; which checks notice it.
 
 `python -m lab.tamperings [--runs DIR ...] [--only WORD]`. Prints what the checks said.
 Without finished runs, it makes one run of each scenario that is tampered with. Keeps the figures of

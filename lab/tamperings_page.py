@@ -1,4 +1,4 @@
-"""What `make tamperings` has judged: the figures of docs/tamperings.md, and lines about each."""
+"""What `lab.tamperings` has judged: the figures of docs/tamperings.md, and lines about each."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -21,7 +21,7 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
 _MEASURED = {
     "benchmarks": "lab/analysis_speed.py",
     "cluster_speed": "lab/cluster/page.py",
-    "conformance": "studies/conformance/page.py",
+    "conformance": "extras/conform/released/page.py",
     "mutants": "lab/mutants_page.py",
     "tamperings": "lab/tamperings_page.py",
     "verdicts": "lab/study.py",

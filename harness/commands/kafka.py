@@ -1,4 +1,4 @@
-"""`fencepost kafka` and `fencepost patch`: Kafka's jars, and changed ones of its client."""
+"""`fencepost kafka`: Kafka's jars."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from cluster.kafka import distribution, patched
+from cluster.kafka import distribution
 from cluster.kafka.lock import Lock, locked_versions, path_of_lock, read_lock
 from cluster.kafka.resolve import make_lock
 from contract.errors import DistributionError
@@ -20,7 +20,6 @@ app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cach
 
 _BYTES_PER_MB = 1_000_000
 _DIFFERENCES_MAX = 5
-patch_app = typer.Typer(help="Patches of the Java client: listed, and built for --client-jars.")
 
 
 @app.command(name="list")
@@ -94,22 +93,3 @@ def _require_equal(made: Lock, path: Path) -> None:
         raise DistributionError(
             f"{path} has other jars than the repository now: {shown}{more}. It is kept; {again}"
         )
-
-
-@patch_app.command(name="list")
-def list_patches() -> None:
-    """List the patches, and what each changes."""
-    table = Table("patch", "Kafka", "what", box=None, pad_edge=False)
-    for patch in patched.patches():
-        table.add_row(patch.name, patch.version, patch.description)
-    Terminal().print(table)
-
-
-@patch_app.command()
-def build(
-    name: Annotated[str, typer.Argument(help="A patch; see `fencepost patch list`.")],
-    version: Annotated[str, typer.Argument(help="The Kafka version that it changes.")],
-) -> None:
-    """Compile a patch into a jar with the changed classes; prints its path and SHA-256."""
-    built = patched.build(patched.find_patch(name, version))
-    typer.echo(f"{built.jar} {built.sha256}")

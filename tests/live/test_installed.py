@@ -11,7 +11,7 @@ from command import POOL, ROOT
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 HOSTILE = "raise SystemExit('a module of the user was imported')\n"
-NAMES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios")
+NAMES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
 COMMANDS = [
     ["list"],
     ["doctor"],

@@ -1,8 +1,7 @@
-"""Builds of Kafka: locked downloads, own builds and patched clients."""
+"""Builds of Kafka: locked downloads, and own builds."""
 
 import hashlib
 import os
-import re
 import shutil
 import threading
 import zipfile
@@ -20,7 +19,7 @@ from pages_of import run_folder, verdict_of
 
 from analysis.report.page import Pictures, page
 from analysis.report.run_facts import RunFacts
-from cluster.kafka import distribution, own_jars, patched
+from cluster.kafka import distribution, own_jars
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
@@ -652,35 +651,6 @@ def test_a_run_page_names_the_build_and_each_own_jar(tmp_path: Path) -> None:
     assert "Kafka 4.4.0" in text.partition("observer&#39;s jars")[2]
     plain = page(RunFacts(run_folder(tmp_path / "plain")), verdict_of({}), Pictures())
     assert "own jars" not in plain
-
-
-# Patches of the client: what there is, and what a machine without a compiler is told.
-
-
-NAMES = {"option-1", "option-2", "option-3", "options-1-and-3"}
-PATCHED_CONSUMER = "org/apache/kafka/clients/consumer/internals/"
-
-
-def test_every_version_has_the_same_patches() -> None:
-    versions = {patch.version for patch in patched.patches()}
-    assert versions == {"4.3.1", "3.9.2"}
-    for version in versions:
-        assert {patch.name for patch in patched.patches(version)} == NAMES
-
-
-@pytest.mark.parametrize("patch", patched.patches(), ids=lambda one: f"{one.name} {one.version}")
-def test_a_patch_says_what_it_changes(patch: patched.Patch) -> None:
-    assert patch.description.startswith(("KAFKA-19902, option ", "Options 1 and 3 of KAFKA-19902"))
-    assert f"{PATCHED_CONSUMER}SubscriptionState.java" in patch.sources
-    is_refreshed = f"{PATCHED_CONSUMER}FetchCollector.java" in patch.sources
-    assert is_refreshed == ("1" in patch.name)
-    (artifact,) = read_lock(patch.version, patched.PATCHES / patch.version).artifacts
-    assert (artifact.classifier, artifact.version) == ("sources", patch.version)
-
-
-def test_an_unknown_patch_is_refused() -> None:
-    with pytest.raises(UsageError, match=re.escape("option-2 4.3.1")):
-        patched.find_patch("option-9", "4.3.1")
 
 
 def test_without_a_compiler_the_doctor_says_what_is_missing(

@@ -12,11 +12,11 @@ import pytest
 
 from contract.builds import released
 from harness.commands import judging, run
+from harness.nightly.suite import suite_names
 from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPARED = ("--scenario", "baseline", "--runs", "4")
 
 
 def test_without_a_command_the_help_is_all(fencepost: Fencepost) -> None:
@@ -113,21 +113,13 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("run", "baseline", "--client-jars", "s3a://b/x.jar"), 64, "is not on this machine"),
         (("run", "baseline", "--kafka", "4.4.0", "--kafka-dir", "x"), 64, "give one"),
         (("nightly", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
-        (("compare", "4.4.0", "kafka=4.4.0", *COMPARED), 64, "A build is kafka=VERSION"),
-        (("compare", "kafka=4.4.0", "kafka=../x", *COMPARED), 64, "kafka=VERSION takes a version"),
-        (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option '--scenario'"),
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),
         (
             ("nightly", "--suite", "nonsense"),
             64,
-            (
-                "there are: arbiter, commit_epoch, handover, handover_ends, hunt, nightly, "
-                "protocol, random, reproduction, smoke"
-            ),
+            f"there are: {', '.join(suite_names())}",
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("nightly", "--hours", "0"), 64, "--hours takes a number above 0, and at most 168, not 0"),
@@ -149,10 +141,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("nightly", "--seed", "-1"), 64, "'--seed': Input should be greater than or equal to 0"),
         (("nightly", "--nope"), 64, "No such option: --nope"),
         (("nightly", "--cluster", "cloud"), 64, "'--cluster': 'cloud' is not one of"),
-        (("compare", "kafka=4.4.0"), 64, "Missing argument 'B'"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "0"), 64, "'--runs'"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "3"), 64, "needs 4 runs"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", "--scenario", "x", "--runs", "4"), 64, "no sc"),
         (("analyze",), 64, "Missing argument 'runs'"),
         (("analyze", "README.md"), 64, "no run at or below README.md"),
         (("open", "README.md"), 64, "README.md is no page"),

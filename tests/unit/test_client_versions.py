@@ -19,7 +19,6 @@ from contract.errors import DistributionError, UsageError, WorkerError
 from contract.python import environment, python
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 from harness.commands.options import choice_of
-from harness.nightly.comparison import parse_build
 from harness.session.catalog import read_scenario
 from harness.story.consumers import Consumers, workers_for
 from harness.story.workload import reader
@@ -172,9 +171,6 @@ def test_what_a_run_names_is_in_its_note_and_in_the_command_that_repeats_it() ->
     choice = choice_of("4.4.0", None, None, None, named)
     assert choice.is_own
     assert choice.words() == ["--kafka", "4.4.0", "--clients", named]
-    assert choice == parse_build(
-        "clients=librdkafka@2.16.0,clients=kafka-python@3.0.8", default_kafka="4.4.0"
-    )
 
 
 def test_each_version_has_a_worker() -> None:

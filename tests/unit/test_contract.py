@@ -14,7 +14,6 @@ from pages_of import changed, run_folder, verdict_of
 
 from analysis.report.explain import _verdict
 from cluster.refusal import refusal_in, refuse
-from contract.comparisons import COMPARISON_FILE, Comparison, read_comparison
 from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError, UsageError, WaitTimeoutError
 from contract.events import ClockRead
@@ -184,7 +183,6 @@ OLDER: dict[str, tuple[msgspec.Struct, Callable[[Path], object]]] = {
         lambda folder: read_described(folder / MANIFEST_FILE, Manifest),
     ),
     NIGHT_FILE: (made(Night), read_night),
-    COMPARISON_FILE: (made(Comparison), read_comparison),
     "report/verdict.json": (verdict_of({}), lambda folder: _verdict(RunFolder(folder))),
 }
 

@@ -171,7 +171,7 @@ def test_an_error_that_nobody_reads_keeps_its_code() -> None:
 # No child of the program imports from the current folder, and one without a result is an error.
 
 
-PARTS = ("analysis", "cluster", "contract", "harness", "scenarios", "simulator")
+PARTS = ("analysis", "cluster", "contract", "extras", "harness", "scenarios", "simulator")
 STARTS_PYTHON = re.compile(r'"-m"')
 ONLY_HERE = {Path("contract/python.py")}
 HOSTILE = "raise SystemExit(0)\n"
