@@ -22,8 +22,8 @@ from rich.console import Console
 
 from analysis.tasks import Share, judge_here, rows_of
 from contract.errors import FencepostError
-from contract.findings import FINDINGS, FINDINGS_FILE
 from contract.run_folder import RunFolder, find_runs
+from contract.verdicts import FINDINGS, FINDINGS_FILE
 from lab.folders import own_folder
 from lab.processes import FENCEPOST, ROOT, Cost, Revision, run_measured
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history

@@ -21,8 +21,8 @@ from analysis.opening import open_spark
 from analysis.trends.history import history_of
 from analysis.trends.morning import morning
 from analysis.trends.rules import ALPHA
-from contract.known import Known
-from contract.shares import wilson
+from contract.nights import Known
+from contract.randomness import wilson
 from tests.nights import (
     CLUSTER,
     KINDS,

@@ -24,9 +24,9 @@ import msgspec
 import typer
 
 from contract.errors import NodeError, UsageError
+from contract.files import replace_file
 from contract.program import run_program
-from contract.regular_files import replace_file
-from contract.shares import wilson
+from contract.randomness import wilson
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
 from website.figures import is_kept, keep, kept, rendered

@@ -19,8 +19,15 @@ from analysis.store import STORED
 from analysis.trends.history import VIEWS, History, in_order, statement
 from analysis.trends.identity import shape, subject_of
 from analysis.trends.morning import morning
-from contract.known import Known, KnownFinding
-from contract.mornings import FindingState, Morning, Stability, TrackedFinding, TrendChange
+from contract.nights import (
+    FindingState,
+    Known,
+    KnownFinding,
+    Morning,
+    Stability,
+    TrackedFinding,
+    TrendChange,
+)
 from contract.randomness import generator
 
 Row = dict[str, Any]

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from jinja2 import Environment, StrictUndefined
 
-from contract.markdown import table
-from contract.regular_files import replace_file
+from contract.files import replace_file
+from contract.program import table
 
 DATA = Path(__file__).resolve().parents[1] / "docs" / "data"
 _INNERMOST = re.compile(r"[\[{][^\[\]{}]*[\]}]")

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfile
 
 from contract.errors import UsageError
-from contract.markdown import anchor
+from contract.program import anchor
 from website.rooms import ROOT, is_taken_away
 
 _DOCS = PurePosixPath("docs")

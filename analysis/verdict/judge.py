@@ -28,11 +28,10 @@ from analysis.verdict.exercise import vacuous_check, with_exercised
 from analysis.verdict.resumption import style_rows
 from analysis.verdict.rules import rule_rows, unasked
 from contract.checks import Check
-from contract.described import SCHEMA
 from contract.errors import TableError
 from contract.extras import extras, load
 from contract.faults import target_of
-from contract.regular_files import is_of_storage
+from contract.files import SCHEMA, is_of_storage
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (

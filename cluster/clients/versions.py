@@ -22,9 +22,9 @@ from pathlib import Path
 
 from cluster.kafka.lock import locked_versions, path_of_lock
 from cluster.made import made_once
-from contract.cache import cache_folder
 from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
+from contract.files import cache_folder
 from contract.python import environment, python
 
 LOCKS = Path(__file__).resolve().parent / "locks"

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract.cache import cache_folder
 from contract.errors import DistributionError
+from contract.files import cache_folder
 from contract.python import IS_INSTALLED
 
 LOCKS = Path(__file__).resolve().parent / "locks"

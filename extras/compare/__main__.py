@@ -8,8 +8,7 @@ import typer
 
 from contract.errors import RunFolderError
 from contract.nights import read_night
-from contract.program import run_program
-from contract.terminal import Terminal
+from contract.program import Terminal, run_program
 from extras.compare.compare import compare
 from extras.compare.comparison import EXIT_CODES, read_comparison
 from extras.compare.pages import show, write

@@ -11,8 +11,8 @@ import msgspec
 
 from cluster.clients.versions import require_choice
 from contract.builds import Build, Choice, with_note
-from contract.described import SCHEMA
 from contract.errors import UsageError
+from contract.files import SCHEMA
 from contract.nights import PlannedRun
 from contract.randomness import SEED_BITS, generator
 from extras.compare.comparison import Comparison, Side

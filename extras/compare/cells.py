@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from contract.regular_files import open_regular
+from contract.files import open_regular
 from contract.run_folder import GroupPlan, RunFolder
 from contract.verdicts import Resumption, Verdict
 from extras.compare.statistics import Feature

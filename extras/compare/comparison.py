@@ -10,9 +10,8 @@ from typing import Any
 
 import msgspec
 
-from contract.described import read_described
 from contract.errors import RunFolderError
-from contract.regular_files import replace_file
+from contract.files import read_described, replace_file
 
 COMPARISON_FILE = "comparison.json"
 RESULT_FILE = "compare.json"

@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.report.templating import environment
-from contract.markdown import plain, table
-from contract.regular_files import replace_file
+from contract.files import replace_file
+from contract.program import plain, table
 from extras.compare.comparison import RESULT_FILE, Cell, Outcome, Result
 from extras.compare.words import (
     HEADS,

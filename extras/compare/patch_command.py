@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from contract.terminal import Terminal
+from contract.program import Terminal
 from extras.compare import patched
 
 app = typer.Typer(help="Patches of the Java client: listed, and built for --client-jars.")

@@ -19,8 +19,8 @@ from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import read_lock
 from cluster.toolchains import javac_command
-from contract.cache import cache_folder
 from contract.errors import DistributionError, UsageError
+from contract.files import cache_folder
 
 PATCHES = Path(__file__).resolve().parent / "patches"
 _SUFFIX = ".patch"

@@ -14,18 +14,16 @@ from rich.table import Table
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.builds import Choice
-from contract.child import run_child
 from contract.clients import Client, Level, client_of
-from contract.errors import AnalysisError, InterruptError, UsageError
-from contract.nearest import lacking
+from contract.errors import AnalysisError, InterruptError, UsageError, lacking
+from contract.files import local_folder
 from contract.nights import write_atomically
 from contract.outcomes import ResetPolicy
-from contract.progress import PhaseProgress
+from contract.processes import run_child
+from contract.program import PhaseProgress, Terminal
 from contract.python import python
 from contract.randomness import new_seed
 from contract.run_folder import STORE_FOLDER
-from contract.terminal import Terminal
-from contract.uris import local_folder
 from extras.conform.expected import FAILING, JOB_FILE, Job, Standing, read_expected
 from extras.conform.features import Features, read_features
 from extras.conform.job import Work

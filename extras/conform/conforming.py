@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from contract.described import read_described
+from contract.files import read_described
 from contract.program import run_program
 from extras.conform.expected import JOB_FILE, Job
 from extras.conform.page import write_job

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import msgspec
 
-from contract.located import Located
-from contract.nearest import lacking
+from contract.errors import lacking
 from contract.outcomes import ResetPolicy
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.conform.features import Features, promised
+from extras.conform.located import Located
 from extras.conform.vocabulary import (
     COMMITS,
     DECIDED,

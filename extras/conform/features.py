@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from contract.clients import Level, default_isolation
-from contract.located import Located
-from contract.nearest import lacking
+from contract.errors import lacking
 from contract.outcomes import Isolation, ResetPolicy
+from extras.conform.located import Located
 from extras.conform.vocabulary import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]

@@ -16,9 +16,8 @@ import msgspec
 
 from cluster.nodes.tether import tethered
 from contract.builds import Guest
-from contract.errors import WorkerError
+from contract.errors import WorkerError, nearest
 from contract.events import NO_EPOCH, Int32, Int64
-from contract.nearest import nearest
 from contract.python import environment, without_own
 
 RESPONSE_SECONDS = 90

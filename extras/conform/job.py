@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract.described import SCHEMA
 from contract.errors import UsageError
+from contract.files import SCHEMA
 from extras.conform.expected import (
     Expected,
     Job,

@@ -8,10 +8,8 @@ import msgspec
 from analysis.report.outputs import count_cases, xml_text
 from analysis.report.templating import environment
 from analysis.report.words import duration
-from contract.markdown import plain, table
-from contract.regular_files import replace_file, replace_text
-from contract.terminal import shown
-from contract.uris import as_word
+from contract.files import as_word, replace_file, replace_text
+from contract.program import plain, shown, table
 from extras.conform.expected import FAILING, Job, Result, Standing
 
 PAGE_FILE, JUNIT_FILE, BADGE_FILE = "index.html", "junit.xml", "badge.json"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, StorageError
+from contract.files import read_described
 from contract.nights import write_atomically
 from contract.run_folder import RunFolder
 from contract.verdicts import Verdict

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from contract.clients import Level
-from contract.errors import UsageError
-from contract.nearest import lacking
+from contract.errors import UsageError, lacking
 from contract.outcomes import Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
 

@@ -16,19 +16,15 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.builds import Build, Choice
 from contract.checks import Check
-from contract.child import run_child
 from contract.clients import clients_of
-from contract.errors import InterruptError, UsageError
-from contract.nearest import lacking
+from contract.errors import InterruptError, UsageError, lacking
+from contract.files import as_word, local_folder, replace_file
 from contract.nights import write_atomically
-from contract.progress import PhaseProgress
+from contract.processes import run_child
+from contract.program import PhaseProgress, Terminal
 from contract.python import python
-from contract.randomness import new_seed
-from contract.regular_files import replace_file
+from contract.randomness import new_seed, wilson
 from contract.run_folder import STORE_FOLDER
-from contract.shares import wilson
-from contract.terminal import Terminal
-from contract.uris import as_word, local_folder
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.plans.draw import draw
 from extras.plans.plan import PLAN_FILE, RandomPlan, read_plan, written

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
-from contract.findings import read_violations
-from contract.regular_files import replace_file
+from contract.files import read_described, replace_file
 from contract.run_folder import RunFolder
-from contract.verdicts import RunVerdict, Verdict
+from contract.verdicts import RunVerdict, Verdict, read_violations
 from extras.plans.plan import PLAN_FILE, RandomPlan, written
 from harness.session.series import Runs
 

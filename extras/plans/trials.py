@@ -7,10 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from contract.described import SCHEMA, read_described
 from contract.errors import UsageError
+from contract.files import SCHEMA, read_described, replace_file
 from contract.nights import write_atomically
-from contract.regular_files import replace_file
 from extras.plans.plan import RandomPlan, written
 from extras.plans.series import Carried, Found
 

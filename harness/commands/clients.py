@@ -8,8 +8,8 @@ from rich.table import Table
 
 from cluster.clients import versions
 from contract.errors import DistributionError
-from contract.regular_files import replace_text
-from contract.terminal import Terminal
+from contract.files import replace_text
+from contract.program import Terminal
 
 app = typer.Typer(help="Versions of Python's clients: locked by hash, installed into a cache.")
 

@@ -11,9 +11,8 @@ from cluster.kafka import distribution
 from cluster.kafka.lock import Lock, locked_versions, path_of_lock, read_lock
 from cluster.kafka.resolve import make_lock
 from contract.errors import DistributionError
-from contract.program import say
-from contract.regular_files import replace_text
-from contract.terminal import Terminal
+from contract.files import replace_text
+from contract.program import Terminal, say
 from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Kafka distributions: locked by hash, fetched into a cache.")

@@ -15,10 +15,15 @@ from rich.text import Text
 from cluster.nodes.pool import PoolKind
 from contract.builds import Choice
 from contract.errors import AnalysisError, InterruptError, UsageError
-from contract.known import known_beside
-from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
-from contract.program import say
-from contract.terminal import Terminal
+from contract.nights import (
+    SUMMARY_FILE,
+    NightSummary,
+    Outcome,
+    PlannedRun,
+    known_beside,
+    read_summary,
+)
+from contract.program import Terminal, say
 from contract.verdicts import EXIT_CODES
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -10,14 +10,13 @@ from typing import Annotated
 import msgspec
 import typer
 
-from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
+from contract.files import as_word, is_below, local_folder
 from contract.locks import is_held
+from contract.processes import run_child
+from contract.program import shown
 from contract.python import python
-from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
-from contract.terminal import shown
-from contract.uris import as_word, local_folder
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
 from harness.playground.state import KEEPER, find, look
 

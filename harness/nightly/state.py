@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from contract.builds import Choice
-from contract.described import SCHEMA
 from contract.errors import UsageError
+from contract.files import SCHEMA, read_regular
 from contract.locks import HeldName, alone_by
 from contract.nights import (
     NIGHT_FILE,
@@ -25,7 +25,6 @@ from contract.nights import (
     write_atomically,
 )
 from contract.randomness import new_seed
-from contract.regular_files import read_regular
 from harness.nightly.suite import (
     Suite,
     begun_with_both,

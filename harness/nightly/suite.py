@@ -16,9 +16,9 @@ from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
 from contract.errors import DistributionError, UsageError
+from contract.files import read_file
 from contract.nights import RANDOM, PlannedRun
 from contract.randomness import SEED_BITS, generator
-from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
 from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders

@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 
 from cluster.clients.versions import is_version
-from contract.errors import UsageError
+from contract.errors import UsageError, lacking
 from contract.extras import folders
-from contract.nearest import lacking
-from contract.regular_files import read_file
+from contract.files import read_file
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"

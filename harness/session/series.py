@@ -12,11 +12,11 @@ from types import TracebackType
 import msgspec
 
 from cluster.nodes.tether import tethered
-from contract.child import Child
 from contract.errors import (
     AnalysisError,
     InterruptError,
 )
+from contract.processes import Child
 from contract.python import python
 from contract.randomness import SEED_BITS, generator
 from contract.run_folder import RunFolder, find_runs

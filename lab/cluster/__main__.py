@@ -20,9 +20,9 @@ from cluster.kafka import distribution
 from cluster.kafka.download import alone_in, download, repository_root
 from cluster.kafka.lock import read_lock
 from cluster.nodes.pool import PoolKind
-from contract.cache import cache_folder
 from contract.errors import FencepostError
 from contract.events import PhaseEntered
+from contract.files import cache_folder
 from contract.randomness import new_seed
 from contract.run_folder import RunFolder, find_runs
 from contract.stages import Stage

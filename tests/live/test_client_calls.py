@@ -8,7 +8,7 @@ from calls_test import ALTERED, CLIENTS, REPLACED, WRITTEN
 from command import POOL, ran
 
 from analysis.verdict.judge import judge
-from contract.commit_rules import ALTER_OFFSETS
+from contract.protocol import ALTER_OFFSETS
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import CheckVerdict
 from harness.session.catalog import read_scenario

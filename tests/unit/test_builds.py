@@ -30,9 +30,9 @@ from cluster.nodes.doctor import diagnose
 from cluster.nodes.local import LocalNode
 from cluster.toolchains import javac_command
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
-from contract.cache import CACHE_VARIABLE
 from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
+from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
 from contract.verdicts import RunVerdict
 from harness.commands import kafka

@@ -16,8 +16,8 @@ from analysis.engine import executors, jvm
 from analysis.engine.executors import Size, Standalone, Watch
 from analysis.tasks import _reason
 from contract.errors import AnalysisError, PrerequisiteError
+from contract.processes import require_master
 from contract.run_folder import RunFolder
-from contract.spark import require_master
 from simulator.history import Request, description, universes_of, write_history
 from tests.standalone import environment, standalone
 

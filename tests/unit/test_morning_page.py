@@ -12,8 +12,7 @@ from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import write_night_outputs
 from analysis.trends.morning import morning
-from contract.known import Known, KnownFinding
-from contract.nights import Night, NightSummary, PlannedRun, RunStatus
+from contract.nights import Known, KnownFinding, Night, NightSummary, PlannedRun, RunStatus
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from tests.descriptions import description_of, plan_of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from contract.errors import UsageError
-from contract.markdown import anchor
+from contract.program import anchor
 from contract.tables import DECLARED
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry

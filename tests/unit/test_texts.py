@@ -20,14 +20,13 @@ from analysis.report.outputs import as_json, write_session_outputs
 from analysis.report.session_page import write_session
 from analysis.tasks import Share, judge_here
 from cluster.refusal import refusal_in, refuse
-from contract.encodable import as_json as encoded
-from contract.encodable import encodable
 from contract.errors import UsageError
-from contract.program import say
+from contract.events import as_json as encoded
+from contract.events import encodable
+from contract.files import as_word
+from contract.program import Terminal, say, shown
 from contract.run_folder import RunFolder
 from contract.stages import Stage
-from contract.terminal import Terminal, shown
-from contract.uris import as_word
 from harness.clients.history import HistoryWriter
 from harness.commands import judging, reports
 from harness.session.account import Failed, report

@@ -8,8 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from contract.errors import FencepostError, UsageError
-from contract.nearest import lacking
+from contract.errors import FencepostError, UsageError, lacking
 from extras.conform.command import hazards_of
 from extras.conform.released import page, rows
 from extras.conform.released.rows import Row

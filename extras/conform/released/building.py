@@ -45,10 +45,15 @@ from cluster.toolchains import (
     javac_command,
     problem_of,
 )
-from contract.cache import cache_folder
-from contract.errors import DistributionError, FencepostError, PrerequisiteError, UsageError
-from contract.java import java_command
-from contract.nearest import lacking
+from contract.errors import (
+    DistributionError,
+    FencepostError,
+    PrerequisiteError,
+    UsageError,
+    lacking,
+)
+from contract.files import cache_folder
+from contract.processes import java_command
 from contract.python import python
 
 GUESTS = Path(__file__).resolve().parent / "guests"

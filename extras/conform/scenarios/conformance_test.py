@@ -39,9 +39,8 @@ from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.checks import Check
 from contract.clients import Client, Level, client_of
-from contract.consequence import Consequence
 from contract.errors import UsageError
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from extras.conform.vocabulary import COMMITS, CONTROL, MEETS, RESTART, Hazard, Reader, readers_of
 from harness.faults.client import PauseClient

@@ -19,9 +19,8 @@ from ducktape.mark import parametrize
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.clients import INSTALLED, Client
-from contract.consequence import Consequence
 from contract.errors import UsageError
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from extras.plans.draw import draw
 from extras.plans.plan import (
     BROKERS,

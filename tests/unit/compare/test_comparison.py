@@ -15,8 +15,8 @@ from rich.console import Console
 from contract.builds import Choice, released
 from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
+from contract.randomness import wilson
 from contract.run_folder import GroupPlan, RunFolder
-from contract.shares import wilson
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
 from extras.compare.builds import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from extras.compare.cells import Value, Values, values_of

@@ -10,7 +10,7 @@ import yaml
 from msgspec import inspect
 
 from contract.errors import UsageError
-from contract.regular_files import read_file
+from contract.files import read_file
 
 _T = TypeVar("_T")
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
