@@ -11,8 +11,7 @@ from contract.extras import extras, load
 from contract.program import run_program
 
 COMMANDS = {
-    "kafka": "harness.commands.kafka:app",
-    "clients": "harness.commands.clients:app",
+    "versions": "harness.commands.versions:app",
     "docker": "harness.commands.docker:app",
     "new": "harness.commands.new:app",
     "run": "harness.commands.run:run",

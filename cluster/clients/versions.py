@@ -82,7 +82,7 @@ def require_locked(named: str) -> Path:
     if not lock.is_file():
         raise DistributionError(
             f"{named} has no lock file; of {client} there are {', '.join(locked(client))}. "
-            f"Make one with: fencepost clients lock {client} {version_of(named)}"
+            f"Make one with: fencepost versions lock {named}"
         )
     return lock
 

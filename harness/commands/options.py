@@ -62,7 +62,7 @@ Clients = Annotated[
     str | None,
     typer.Option(
         help="Versions of Python's clients, joined by commas, for the groups whose client has "
-        "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost clients list`).",
+        "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost versions list`).",
     ),
 ]
 Changed = Annotated[

@@ -178,7 +178,7 @@ def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> Scena
         if version not in locked:
             raise UsageError(
                 f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
-                f"to add one: fencepost kafka lock {version}"
+                f"to add one: fencepost versions lock {version}"
             )
     try:
         require_choice(entry.clients)

@@ -35,7 +35,7 @@ from contract.errors import DistributionError, PrerequisiteError, UsageError, Wa
 from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
 from contract.verdicts import RunVerdict
-from harness.commands import kafka
+from harness.commands import versions
 from harness.invocation import Session, rerun_command
 from harness.nightly.run import execute_in_ducktape
 
@@ -249,7 +249,7 @@ def test_several_may_fetch_at_once(cache: Path) -> None:
 
 
 def test_a_version_without_a_lock_names_those_that_have_one() -> None:
-    with pytest.raises(DistributionError, match=r"4\.4\.0.*fencepost kafka lock 1\.2\.3"):
+    with pytest.raises(DistributionError, match=r"4\.4\.0.*fencepost versions lock 1\.2\.3"):
         read_lock("1.2.3")
 
 
@@ -266,13 +266,13 @@ def test_a_broken_lock_breaks_no_other(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(kafka, "locked_versions", lambda: locked_versions(tmp_path))
-    monkeypatch.setattr(kafka, "read_lock", lambda version: read_lock(version, tmp_path))
+    monkeypatch.setattr(versions, "locked_versions", lambda: locked_versions(tmp_path))
+    monkeypatch.setattr(versions, "read_lock", lambda version: read_lock(version, tmp_path))
     shutil.copy(LOCKS / "kafka-4.4.0.lock", tmp_path)
     broken = tmp_path / "kafka-1.0.0.lock"
     broken.mkdir() if content is None else broken.write_bytes(content)
     with pytest.raises(typer.Exit) as ended:
-        kafka.list_versions()
+        versions.list_versions()
     assert ended.value.exit_code == DistributionError.exit_code
     said = capsys.readouterr()
     assert "4.4.0" in said.out
@@ -310,17 +310,17 @@ def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
     line: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Lock("9.9.9", (Artifact("a", "b", "1.0", "", 10, HASH),))
-    monkeypatch.setattr(kafka, "path_of_lock", lambda name: tmp_path / f"{name}.lock")
-    monkeypatch.setattr(kafka, "make_lock", lambda _: made)
+    monkeypatch.setattr(versions, "path_of_lock", lambda name: tmp_path / f"{name}.lock")
+    monkeypatch.setattr(versions, "make_lock", lambda _: made)
     path = tmp_path / "kafka-9.9.9.lock"
-    kafka.lock("9.9.9")
-    kafka.lock("9.9.9")
+    versions.lock("9.9.9")
+    versions.lock("9.9.9")
     assert path.read_text() == made.text
     path.write_text(f"{line}\n")
-    with pytest.raises(DistributionError, match=f"{reported}.*fencepost kafka lock 9.9.9 --update"):
-        kafka.lock("9.9.9")
+    with pytest.raises(DistributionError, match=f"{reported}.*versions lock 9.9.9 --update"):
+        versions.lock("9.9.9")
     assert path.read_text() == f"{line}\n"
-    kafka.lock("9.9.9", is_update=True)
+    versions.lock("9.9.9", is_update=True)
     assert path.read_text() == made.text
 
 

@@ -64,14 +64,14 @@ def test_commands_that_print_verdicts_have_the_same_options(
 
 def test_usage_names_the_program_as_it_is_installed() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "harness", "kafka", "fetch", "--help"],
+        [sys.executable, "-m", "harness", "versions", "fetch", "--help"],
         cwd=ROOT,
         env={**os.environ, "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert "Usage: fencepost kafka fetch [" in shown
+    assert "Usage: fencepost versions fetch [" in shown
     assert "python -m" not in shown
 
 
@@ -83,14 +83,14 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
 
 
 def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
-    assert "4.4.0" in fencepost("kafka", "list").stdout
+    assert "4.4.0" in fencepost("versions", "list").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "hint"),
     [
         (("run", "nonsense"), 64, "fencepost list"),
-        (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
@@ -106,7 +106,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("run", "unclean_election", "--parameters", '{"successor": "x"}'), 64, '"eligible"'),
         (("run", "baseline", "--kafka", "latest"), 64, "a version such as 4.4.0"),
         (("run", "baseline", "--client-version", "x"), 64, "--client-version takes a version"),
-        (("run", "baseline", "--client-version", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--client-version", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--kafka-dir", "/nonexistent"), 64, "can't be read (No such file"),
         (("run", "baseline", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
         (("run", "baseline", "--client-jars", "docs"), 64, "has neither jars nor classes"),
@@ -148,9 +148,9 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("generate", "/dev/null"), 64, "FOLDER /dev/null can't be written"),
         (("generate", "x", "--kind", "bogus"), 64, "the kinds of histories are clean"),
         (("generate", "x", "--events", "-5"), 64, "--events -5: a history has 1000 or more"),
-        (("kafka", "lock", "latest"), 64, "kafka lock takes a version such as 4.4.0"),
-        (("kafka", "fetch", "../4.4.0"), 64, "kafka fetch takes a version such as 4.4.0"),
-        (("kafka", "fetch", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("versions", "lock", "latest"), 64, "versions lock takes a version such as 4.4.0"),
+        (("versions", "fetch", "../4.4.0"), 64, "versions fetch takes a version such as 4.4.0"),
+        (("versions", "fetch", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("patch", "build", "nonsense", "4.3.1"), 64, "there is no patch nonsense"),
         (("playground", "--kafka", "latest"), 64, "--kafka takes a version"),
         (("playground", "--stop"), 64, "no playground runs here"),

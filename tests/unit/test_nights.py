@@ -71,15 +71,18 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
         ("runs: [{scenario: nonsense}]", ["runs[0].scenario", "baseline"]),
         ("runs: [{scenario: baseline}, {kafka: [x]}]", ["`scenario`", "runs[1]"]),
         ("runs: [{scenario: baseline, kafka: [4.4]}]", ["runs[0].kafka", "in quotes"]),
-        ("runs: [{scenario: baseline, kafka: ['1.2.3']}]", ["runs[0].kafka", "kafka lock 1.2.3"]),
+        (
+            "runs: [{scenario: baseline, kafka: ['1.2.3']}]",
+            ["runs[0].kafka", "versions lock 1.2.3"],
+        ),
         ("runs: [{scenario: baseline, client_version: 4.4}]", ["client_version", "in quotes"]),
         (
             "runs: [{scenario: baseline, client_version: '1.2.3'}]",
-            ["runs[0].client_version", "kafka lock 1.2.3"],
+            ["runs[0].client_version", "versions lock 1.2.3"],
         ),
         (
             "runs: [{scenario: baseline, clients: [kafka-python@1.2.3]}]",
-            ["runs[0].clients", "clients lock kafka-python 1.2.3"],
+            ["runs[0].clients", "versions lock kafka-python@1.2.3"],
         ),
         ("runs: [{scenario: baseline, kafka: ['4.4.0'], kafka_dir: x}]", ["runs[0]", "not both"]),
         ("runs: [{scenario: baseline, expect: faill}]", ["faill", "runs[0].expect"]),

@@ -16,7 +16,7 @@ import pytest
 import typer
 from rich.console import Console
 
-from contract import child as child_module
+from contract import processes as child_module
 from contract.errors import AnalysisError, InterruptError, PrerequisiteError
 from contract.nights import PlannedRun
 from contract.processes import run_child
@@ -360,7 +360,7 @@ class Slow(subprocess.Popen):
         os.kill(os.getpid(), signal.SIGINT)
         print(self.pid, flush=True)
 subprocess.Popen = Slow
-child.run_child(["sleep", "60"], what="it")
+processes.run_child(["sleep", "60"], what="it")
 """
 
 

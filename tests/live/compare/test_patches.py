@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.kafka import patched
+from extras.compare import patched
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 

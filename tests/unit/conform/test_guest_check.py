@@ -11,9 +11,9 @@ import pytest
 from contract.builds import Guest
 from contract.clients import Level
 from contract.errors import UsageError
+from extras.conform import guest_command as command
 from extras.conform.guest import GuestProcess, Response, Rule
 from extras.conform.guests.trial import RULES, Trial, broken_by
-from harness.commands import guest as command
 from harness.commands.options import require_guest
 
 PAGE = Path(__file__).parents[3] / "docs" / "guests.md"

@@ -28,8 +28,8 @@ from extras.plans.plan import (
     read_plan,
     written,
 )
+from extras.plans.scenarios import random_test
 from harness.session.series import seeds
-from scenarios import random_test
 
 CLIENTS = list(INSTALLED)
 FENCING = {"kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers"}
