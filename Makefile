@@ -3,9 +3,6 @@ PYTHON ?= python3
 CLUSTER ?= embedded
 KAFKA ?= 4.4.0
 RESULTS ?= results
-NAME ?= commit_epoch
-SUITE ?= smoke
-EVENTS ?=
 
 FENCEPOST := .venv/bin/fencepost
 READY := .venv/.ready
@@ -18,50 +15,21 @@ SEED_OPTION := $(if $(SEED),--seed $(SEED))
 quoted = '$(subst ','\'',$(1))'
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo scenario nightly conformance tamperings mutants bench bench-analysis protocol report playground docker-image check test test-live lint format lock doctor clean
+.PHONY: help setup demo check test test-live lint format docs bench lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+setup: $(READY) ## Set up .venv; then .venv/bin/fencepost has all commands
+
 demo: $(READY) ## Which leader epoch is safe to commit? A real cluster, Spark, and a report
 	$(FENCEPOST) run commit_epoch --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS)) $(SEED_OPTION)
 
-scenario: $(READY) ## Run one scenario: NAME= [CLUSTER=] [KAFKA=] [SEED=]
-	$(FENCEPOST) run $(NAME) --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS)) $(SEED_OPTION)
-
-nightly: $(READY) ## Run a suite, or continue one: [SUITE=smoke] [CLUSTER=] [SEED=] [FRESH=1]
-	$(FENCEPOST) nightly --suite $(SUITE) --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh)
-
-conformance: $(READY) ## What released clients do under each hazard (at most 45 minutes, resumable): [ROWS=, or ROWS=frameworks] [HAZARDS=] [STORIES=1] [KAFKA=]; keeps the figures of docs/conformance.md
-	.venv/bin/python -m studies.conformance --results $(call quoted,$(RESULTS)) --kafka $(KAFKA) $(if $(ROWS),--rows $(call quoted,$(ROWS))) $(if $(HAZARDS),--hazards $(call quoted,$(HAZARDS))) $(if $(STORIES),--stories $(STORIES))
-
-tamperings: $(READY) ## Change one place of genuine runs at a time: which checks notice (half an hour): [RUNS=results]; keeps the figures of docs/tamperings.md
-	.venv/bin/python -m tests.exam.tamperings $(if $(RUNS),--runs $(call quoted,$(RUNS)))
-
-mutants: $(READY) ## Change the checks' statements in one place each: which the exam notices (a quarter of an hour): [CHECKS=] [FACTS=1]; keeps the figures of docs/mutants.md
-	.venv/bin/python -m bench.mutants $(CHECKS) $(if $(FACTS),--facts)
-
 bench: $(READY) ## What a cluster and its clients cost beside Kafka's own programs (ten minutes); keeps the figures of docs/benchmarks.md
-	.venv/bin/python -m bench.cluster
-
-bench-analysis: $(READY) ## What fencepost analyze costs beside DuckDB alone, and of an earlier revision (an hour): [EVENTS=] [BASE=]; keeps the figures of docs/benchmarks.md
-	.venv/bin/python -m bench.analysis_speed $(EVENTS) $(if $(BASE),--base $(call quoted,$(BASE)))
-
-protocol: $(READY) ## The verdict on each rule of the protocol, on three Kafka versions (at most 20 minutes); keeps the figures of docs/protocol.md
-	$(FENCEPOST) nightly --suite protocol --cluster $(CLUSTER) --results $(call quoted,$(RESULTS)) $(SEED_OPTION) $(if $(FRESH),--fresh) || test $$? -le 2
-	.venv/bin/python -m lab.study protocol $(call quoted,$(RESULTS))
-
-report: $(READY) ## Judge a run, session or night again: RUN=results/...
-	$(FENCEPOST) analyze $(call quoted,$(or $(RUN),$(RESULTS)/latest))
-
-playground: $(READY) ## A cluster that keeps running, for faults by hand: [CLUSTER=] [KAFKA=]
-	$(FENCEPOST) playground --cluster $(CLUSTER) --kafka $(KAFKA) --results $(call quoted,$(RESULTS))
+	.venv/bin/python -m lab.cluster
 
 docs: $(DOCS_READY) ## The site of the docs, with all that is made from code and figures: build/site/html/index.html
 	.venv/bin/python -m website $(if $(REPOSITORY),--repository $(call quoted,$(REPOSITORY)))
-
-docker-image: $(READY) ## Build the image of Docker nodes: [BASE_IMAGE=]
-	$(FENCEPOST) docker image $(if $(BASE_IMAGE),--base $(call quoted,$(BASE_IMAGE)))
 
 check: $(READY) ## Ruff and the unit tests that concern the changed files (a minute): [BASE=HEAD]
 	.venv/bin/python -m lab.check $(call quoted,$(or $(BASE),HEAD))
@@ -78,7 +46,7 @@ lint: $(READY) ## Style and types
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	@# Its workers end while they hold a lock of tqdm, of which Python warns.
-	PYTHONWARNINGS=ignore::UserWarning:multiprocessing.resource_tracker .venv/bin/python -m analysis.linting lint --processes 2 --disable-progress-bar analysis/checks analysis/facts analysis/trends
+	PYTHONWARNINGS=ignore::UserWarning:multiprocessing.resource_tracker .venv/bin/python -m analysis.linting lint --processes 2 --disable-progress-bar analysis/checks analysis/facts analysis/trends $(wildcard extras/*/*.sql)
 
 format: $(READY) ## Fix what ruff can fix
 	.venv/bin/ruff check --fix .
@@ -91,9 +59,6 @@ lock: $(READY) ## Update requirements.lock and website/requirements.lock
 	.venv/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
 		--constraint requirements.lock --group docs --no-emit-index-url --no-header \
 		--output-file website/requirements.lock
-
-doctor: $(READY) ## Which pools and faults this machine supports, and what a missing tool costs
-	$(FENCEPOST) doctor
 
 clean: ## Remove leftovers of killed runs, and caches of tools (keeps results and .venv)
 	@if [ -x $(FENCEPOST) ]; then $(FENCEPOST) clean --results $(call quoted,$(RESULTS)); fi

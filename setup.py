@@ -15,13 +15,13 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 TOP = "fencepost"
-PACKAGES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios")
+PACKAGES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
 FILES = ("docker-compose.yml", "requirements.lock", "docs/glossary.md")
 """Of the repository's folder, which commands and pages read."""
 _OURS = "|".join(PACKAGES)
 _IMPORTED = re.compile(rf"(?:{_OURS})(?:\.\w+)*")
-_NAMED = re.compile(rf"(?:{_OURS})(?:\.\w+)+\.?")
-"""A string that names a module; one that ends with a dot is the beginning of such a name."""
+_NAMED = re.compile(rf"(?:{_OURS})(?:\.\w+)+(?:\.|:\w+)?")
+"""A string that names a module, or a part of one; one that ends with a dot begins such a name."""
 
 
 class BuildBelow(build_py):

@@ -21,13 +21,11 @@ from analysis.engine.session import close_spark
 from analysis.engine.settings import settings_of
 from analysis.opening import open_spark
 from contract.errors import AnalysisError, UsageError
-from contract.known import read_known
-from contract.nights import read_night
-from contract.progress import PhaseProgress
+from contract.files import place
+from contract.nights import read_known, read_night
+from contract.processes import is_local, require_options
+from contract.program import PhaseProgress, Terminal
 from contract.run_folder import find_runs, has_runs
-from contract.spark import is_local, require_options
-from contract.terminal import Terminal
-from contract.uris import place
 
 _REST = "analysis.results"
 """What is needed once Spark is open. It takes as long to be imported as a JVM takes to start."""

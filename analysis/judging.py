@@ -20,14 +20,12 @@ from analysis.runs.remote import RemoteFolder
 from analysis.statements.trace import Trace
 from analysis.verdict.every_finding import FindingsFile
 from analysis.verdict.judge import judge
-from contract.described import read_described
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
-from contract.findings import FINDINGS_FILE
+from contract.files import printable, read_described, replace_file, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.program import unexpected
-from contract.regular_files import printable, replace_file, storage_error
 from contract.run_folder import RunFolder, report_folder
-from contract.verdicts import Judging, Verdict
+from contract.verdicts import FINDINGS_FILE, Judging, Verdict
 
 _VERDICT, _PAGE = "verdict.json", "index.html"
 _TRACEBACK = "traceback.txt"

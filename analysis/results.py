@@ -25,15 +25,12 @@ from analysis.tasks import Due, cores_here, judge_in_tasks
 from analysis.trends.history import history_of
 from analysis.trends.morning import morning
 from contract.errors import FencepostError
-from contract.known import Known, known_beside
+from contract.files import as_word, place
 from contract.locks import HeldFolder, remove_unheld
-from contract.mornings import Morning
-from contract.nights import Night, NightSummary, Outcome, read_night
-from contract.program import say
-from contract.progress import PhaseProgress
+from contract.nights import Known, Morning, Night, NightSummary, Outcome, known_beside, read_night
+from contract.program import PhaseProgress, say
 from contract.run_folder import RunFolder, find_runs
 from contract.tables import MICROS_PER_SECOND
-from contract.uris import as_word, place
 from contract.verdicts import EXIT_CODES, RunVerdict
 
 _PREFIX = "fencepost-remote-"

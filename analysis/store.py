@@ -23,13 +23,11 @@ from analysis.engine import jvm
 from analysis.engine.session import sql_session
 from analysis.report.night_rows import Judged
 from contract.errors import AnalysisError
-from contract.findings import FINDINGS, FINDINGS_FILE
+from contract.files import open_regular, place, printable, read_file, replace_file, storage_error
 from contract.locks import alone_in
 from contract.nights import home_of, lasting_parameters, read_night
-from contract.regular_files import open_regular, printable, read_file, replace_file, storage_error
 from contract.run_folder import STORE_FOLDER, RunFolder
-from contract.uris import place
-from contract.verdicts import CheckVerdict
+from contract.verdicts import FINDINGS, FINDINGS_FILE, CheckVerdict
 
 _KEYS = ("night", "scenario", "run")
 _KEY_BYTES_MAX = 200

@@ -4,8 +4,8 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from contract.cache import CACHE_VARIABLE
 from contract.errors import DistributionError
+from contract.files import CACHE_VARIABLE
 from contract.locks import HeldFolder, alone_in, remove_unheld
 
 _MAKING = ".making-"

@@ -5,8 +5,8 @@ from contextlib import suppress
 import msgspec
 
 from contract import errors
-from contract.encodable import as_json
 from contract.errors import FencepostError
+from contract.events import as_json
 
 _PREFIX = "fencepost-refused: "
 

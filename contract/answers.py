@@ -42,8 +42,7 @@ from jinja2 import StrictUndefined, TemplateError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from contract.checks import Check
-from contract.errors import UsageError
-from contract.nearest import nearest
+from contract.errors import UsageError, nearest
 from contract.tables import TABLES
 
 RESUMPTION = "resumption"

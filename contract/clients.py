@@ -4,7 +4,7 @@ import enum
 import re
 from collections.abc import Collection, Mapping
 
-from contract.nearest import lacking
+from contract.errors import lacking
 from contract.outcomes import Isolation
 
 

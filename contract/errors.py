@@ -19,6 +19,9 @@ FencepostError
 └── StatementError        a file of a check or fact is wrong (exit 70)
 """
 
+import difflib
+from collections.abc import Iterable
+
 
 class FencepostError(Exception):
     """Base of all errors. The message says what happened and what to do."""
@@ -108,3 +111,23 @@ class TableError(FencepostError):
 
 class StatementError(FencepostError):
     """What is no statement, or no file of one."""
+
+
+# Names that are unknown, and the known one that is probably meant.
+
+
+_CUTOFF = 0.5
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like a name; None if none is."""
+    found = difflib.get_close_matches(name, sorted(map(str, known)), n=1, cutoff=_CUTOFF)
+    return found[0] if found else None
+
+
+def lacking(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that there is none of a name, and which one is most like it, else which there are."""
+    there = list(map(str, known))
+    if (meant := nearest(name, there)) is not None:
+        return f"there is no {kind} {name}; the nearest is {meant}"
+    return f"there is no {kind} {name}; there are: {', '.join(there) or 'none'}"

@@ -6,7 +6,10 @@ where Kafka has none. The reader counts an incomplete last line, as SIGKILL leav
 continues.
 """
 
-from typing import Annotated, Any, Literal
+import zlib
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -20,7 +23,79 @@ from contract.outcomes import (
     TransactionStep,
 )
 from contract.stages import Stage
-from contract.tagged import decoder_of
+
+# JSON of classes that derive from one tagged base: the tag says which of them it is.
+
+
+_T = TypeVar("_T", bound=msgspec.Struct)
+
+
+def decoder_of(base: type[_T]) -> msgspec.json.Decoder[_T]:
+    """Return a decoder of every class that derives from `base` directly, and is defined by now."""
+    union: Any = reduce(or_, base.__subclasses__())
+    return msgspec.json.Decoder(union)
+
+
+# Texts of a scenario in UTF-8: what can't be encoded, such as half of a pair, is escaped.
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def encodable(text: str) -> str:
+    """The text, with each character that UTF-8 has no code for as its escape in Python."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def as_json(value: Any) -> bytes:
+    """A value as JSON, whatever its texts have."""
+    try:
+        return _ENCODER.encode(value)
+    except UnicodeEncodeError:
+        return _ENCODER.encode(_escaped(msgspec.to_builtins(value)))
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, dict):
+        return {_escaped(key): _escaped(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(one) for one in value]
+    return value
+
+
+# Unique values with their producer, their number and a checksum.
+#
+# A value reads `producer:sequence:crc32`, e.g. `writer-1:42:7d9c2a10`.
+
+
+_DIGITS = 18
+"""Of a sequence number at most, so that it is an int64."""
+
+
+def make_value(producer: str, sequence: int) -> str:
+    """Make the value that a producer writes under a sequence number."""
+    body = f"{producer}:{sequence}"
+    return f"{body}:{zlib.crc32(body.encode()):08x}"
+
+
+def parse_value(value: str | None) -> tuple[str, int] | None:
+    """Return the producer and the sequence number of an intact value; None of any other."""
+    if value is None:
+        return None
+    body, _, checksum = value.rpartition(":")
+    producer, separator, sequence = body.rpartition(":")
+    if not separator or f"{zlib.crc32(body.encode()):08x}" != checksum:
+        return None
+    is_number = sequence.isascii() and sequence.isdigit() and len(sequence) <= _DIGITS
+    return (producer, int(sequence)) if is_number and str(int(sequence)) == sequence else None
+
+
+def is_intact(value: str) -> bool:
+    """Return whether a value is an unchanged value of `make_value`."""
+    return parse_value(value) is not None
+
 
 NO_EPOCH = -1
 """Kafka's own mark of an absent leader epoch (`RecordBatch.NO_PARTITION_LEADER_EPOCH`)."""

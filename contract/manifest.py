@@ -11,9 +11,8 @@ from pathlib import PurePosixPath
 
 import msgspec
 
-from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError
-from contract.regular_files import Opener, open_regular, printable, replace_file
+from contract.files import SCHEMA, Opener, open_regular, printable, read_described, replace_file
 from contract.run_folder import PLAN_FILE, POOLS, RUN_FILE, RunFolder
 
 MANIFEST_FILE = "manifest.json"

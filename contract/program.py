@@ -3,19 +3,195 @@
 import io
 import locale
 import os
+import re
 import sys
 import tempfile
+import time
 import traceback
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TextIO
+from types import TracebackType
+from typing import Any, Self, TextIO
 
 import typer
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.segment import Segment
+from rich.text import Text
 
-from contract.child import report_end
 from contract.errors import FencepostError, InterruptError, UsageError
-from contract.regular_files import replace_file, storage_error
-from contract.terminal import Terminal
+from contract.files import replace_file, storage_error
+from contract.processes import report_end
+from contract.stages import PHASE_LIMIT_SECONDS, Stage
+
+# What is shown to people: without colours in names, and without orders to their terminal.
+
+
+_ORDERS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters but tab and line feed, other ends of lines, those that change the direction of
+text, and halves of characters, such as bytes of a file's name that are no UTF-8."""
+_BYTE = "\\udc"
+
+
+def shown(text: str) -> str:
+    r"""Return a text as a terminal or a page may show it: an order is escaped as `\x1b`."""
+    return _ORDERS.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """Return a character as Python writes it; for a byte of a name, the byte."""
+    return ascii(found[0])[1:-1].replace(_BYTE, "\\x")
+
+
+class Terminal(Console):
+    """A console that shows names as they are: no markup is read, unless that is asked for."""
+
+    def __init__(self, *, markup: bool = False, **options: Any) -> None:
+        """`options` are those of rich."""
+        super().__init__(markup=markup, emoji=False, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """As rich does, so that the width of what is shown is counted."""
+        return super().render_str(shown(text), **options)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Render as rich does, with all text as a terminal may show it."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(shown(text), style)
+
+
+# Parts of Markdown that several pages and summaries have.
+
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table, of cells that are Markdown already."""
+    titles = list(head)
+    lines = [f"| {' | '.join(map(str, row))} |" for row in (titles, *rows)]
+    return "\n".join([lines[0], f"|{'---|' * len(titles)}", *lines[1:]])
+
+
+def plain(text: str) -> str:
+    """Text in one line, in which no character has a meaning for Markdown or HTML."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+
+
+def anchor(heading: str) -> str:
+    """The anchor of a heading, as GitHub makes it."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    kept = (one for one in text.lower() if one.isalnum() or one in " -_")
+    return "".join(kept).strip().replace(" ", "-")
+
+
+# The progress of a run, one line a phase: with elapsed time and limit, then with its duration.
+
+
+_LIMITS: Mapping[str, int] = {str(stage): seconds for stage, seconds in PHASE_LIMIT_SECONDS.items()}
+
+
+def limit_of(phase: str) -> int | None:
+    """How many seconds a phase of a run may take; None for what is no stage of a run."""
+    return _LIMITS.get(phase.partition(":")[0])
+
+
+class PhaseProgress(AbstractContextManager["PhaseProgress"]):
+    """Shows phases as they begin.
+
+    On a terminal the current phase is a live line, and remains as a plain one with its time.
+    Elsewhere each phase is one plain line when it begins, with the seconds since the start and the
+    limit, so that a log of an interrupted run shows where it was.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        runs: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Show phases on a console.
+
+        Args:
+            console: of standard error.
+            runs: how many runs are to come; several are numbered.
+            clock: in seconds.
+        """
+        self._console = console
+        self._runs, self._run = runs, 0
+        self._clock = clock
+        self._started = self._began = clock()
+        self._phase = ""
+        self._line = Progress(
+            SpinnerColumn(),
+            _Elapsed(),
+            TextColumn("{task.description}", markup=False),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+            get_time=clock,
+        )
+        self._task = self._line.add_task("", start=False, visible=False, limit=None)
+
+    def __enter__(self) -> Self:
+        """Show the live line."""
+        self._line.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the current phase, and remove the live line."""
+        self._end()
+        self._line.stop()
+
+    def phase(self, phase: str) -> None:
+        """End the current phase and begin one."""
+        self._end()
+        if self._runs > 1 and phase.partition(":")[0] == Stage.STARTING and not self._is_starting():
+            self._run += 1
+            self._print(f"run {self._run} of {self._runs}")
+        self._phase, self._began = phase, self._clock()
+        limit = limit_of(phase)
+        if self._console.is_terminal:
+            self._line.reset(self._task, description=phase, visible=True, limit=limit)
+        else:
+            at_most = "" if limit is None else f" (at most {limit} s)"
+            self._print(f"{self._began - self._started:6.1f} s  {phase}{at_most}")
+
+    def _is_starting(self) -> bool:
+        return self._phase.partition(":")[0] == Stage.STARTING
+
+    def _end(self) -> None:
+        if self._phase and self._console.is_terminal:
+            self._line.update(self._task, visible=False, refresh=True)
+            self._print(f"{self._clock() - self._began:6.1f} s  {self._phase}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(Text(line), style="dim", soft_wrap=True)
+
+
+class _Elapsed(ProgressColumn):
+    """The time of the current phase, and its limit."""
+
+    def render(self, task: Task) -> Text:
+        """In seconds; yellow where the limit has passed."""
+        elapsed = task.elapsed or 0.0
+        limit: int | None = task.fields["limit"]
+        if limit is None:
+            return Text(f"{elapsed:4.0f} s")
+        return Text(f"{elapsed:4.0f} of {limit} s", style="yellow" if elapsed > limit else "")
+
 
 _PIPE_CLOSED = 141
 """As shells number the end by SIGPIPE."""

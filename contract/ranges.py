@@ -1,21 +1,24 @@
 """Records as ranges: how many records of a table become one row, and become records again.
 
-A value is its producer, a sequence number and a checksum (`contract.values`). So the first offset
+A value is its producer, a sequence number and a checksum (`contract.events`). So the first offset
 and sequence number determine all records of one producer whose offsets and sequence numbers both
 rise by one. The tables of records (`RECORDS`) have one row for each such range in which all else is
 equal, times included. A value that is not intact, or not the one that its sequence number has,
 is a range of its own and keeps its text in `value`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import chain, count, repeat
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from contract.events import make_value, parse_value
+from contract.files import open_regular
 from contract.tables import TABLES
-from contract.values import make_value, parse_value
 
 _LONG = pa.int64()
 _SPAN = ("first_offset", "last_offset", "first_sequence", "last_sequence")
@@ -207,3 +210,32 @@ def _rises(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     one, other = whole[1:], whole[:-1]
     is_next = pc.fill_null(pc.equal(pc.subtract(one, other), 1), fill_value=False)
     return pc.or_(is_next, pc.and_(pc.is_null(one), pc.is_null(other)))
+
+
+# What tables of earlier releases had, by which their runs are refused and left as they are.
+
+
+_REFUSED = "an earlier release collected this run, and only that release can judge it"
+_HAD = (
+    (RECORDS, "offset", "a row for each record"),
+    (("faults",), "target", "targets of faults as texts"),
+)
+"""Tables, a column that they have no more, and what it says."""
+
+
+def of_earlier_release(table: str, columns: Collection[str]) -> str:
+    """Why a table with these columns is refused, in words; empty if it is of no earlier release."""
+    for tables, column, had in _HAD:
+        if table in tables and column in columns:
+            return f"has {had}: {_REFUSED}"
+    return ""
+
+
+def is_of_earlier_release(file: Path) -> bool:
+    """Whether a table's file is of an earlier release; false where it can't be read."""
+    try:
+        with open_regular(file) as content:
+            names = pq.read_schema(content).names
+    except (pa.ArrowException, OSError):
+        return False
+    return bool(of_earlier_release(file.stem, names))

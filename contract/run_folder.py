@@ -18,13 +18,28 @@ from contract.clients import (
     produce_timeout_ms,
     request_timeout_ms,
 )
-from contract.consequence import Consequence
-from contract.described import read_described
-from contract.encodable import as_json
 from contract.errors import RunFolderError, UsageError
-from contract.events import Int64, WallMicros
+from contract.events import Int64, WallMicros, as_json
+from contract.files import is_below, leaving_link, read_described, replace_file
 from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.regular_files import is_below, leaving_link, replace_file
+
+# What follows from a run for an application or a cluster, and the document that it rests on.
+
+
+class Consequence(msgspec.Struct, frozen=True, kw_only=True):
+    """One sentence of a scenario for its readers; in a verdict, with the figures of the run.
+
+    sentence: with figures as in an answer (`contract.answers`); true whatever a run comes to.
+    document: a KIP, a page of Kafka's Javadoc, or a section of its documentation.
+    """
+
+    sentence: str
+    document: str
+
+    def __str__(self) -> str:
+        """The sentence with its document."""
+        return f"{self.sentence} ({self.document})"
+
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 

@@ -8,9 +8,9 @@ from ducktape.mark import matrix, parametrize
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import (
+    Consequence,
     Expectation,
     GroupPlan,
     MemberPlan,

@@ -22,9 +22,8 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.checks import Check
-from contract.errors import NodeError, NotLandedError, UsageError
+from contract.errors import NodeError, NotLandedError, UsageError, lacking
 from contract.locks import is_held
-from contract.nearest import lacking
 from contract.python import environment
 from contract.run_folder import GroupPlan, ProducerPlan, find_runs
 from contract.verdicts import CheckVerdict, Verdict

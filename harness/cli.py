@@ -2,61 +2,42 @@
 
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from contract.extras import extras, load
 from contract.program import run_program
 
 COMMANDS = {
-    "kafka": "harness.commands.kafka",
-    "patch": "harness.commands.kafka",
-    "clients": "harness.commands.clients",
-    "guest": "harness.commands.guest",
-    "docker": "harness.commands.docker",
-    "new": "harness.commands.new",
-    "run": "harness.commands.run",
-    "nightly": "harness.commands.nightly",
-    "random": "harness.commands.plans",
-    "replay": "harness.commands.plans",
-    "shrink": "harness.commands.plans",
-    "conform": "harness.commands.conform",
-    "compare": "harness.commands.nightly",
-    "list": "harness.commands.listing",
-    "analyze": "harness.commands.run",
-    "open": "harness.commands.reports",
-    "explain": "harness.commands.reports",
-    "report": "harness.commands.reports",
-    "generate": "harness.commands.generate",
-    "playground": "harness.commands.playground",
-    "status": "harness.commands.status",
-    "produce": "harness.commands.load",
-    "consume": "harness.commands.load",
-    "fault": "harness.commands.playground",
-    "heal": "harness.commands.playground",
-    "shell": "harness.commands.playground",
-    "doctor": "harness.commands.doctor",
-    "clean": "harness.commands.clean",
-    "prune": "harness.commands.prune",
+    "versions": "harness.commands.versions:app",
+    "docker": "harness.commands.docker:app",
+    "new": "harness.commands.new:app",
+    "run": "harness.commands.run:run",
+    "nightly": "harness.commands.nightly:nightly",
+    "list": "harness.commands.listing:list_scenarios",
+    "analyze": "harness.commands.run:analyze",
+    "open": "harness.commands.reports:open_page",
+    "explain": "harness.commands.reports:explain",
+    "generate": "harness.commands.generate:generate",
+    "playground": "harness.commands.playground:playground",
+    "status": "harness.commands.status:status",
+    "produce": "harness.commands.load:produce",
+    "consume": "harness.commands.load:consume",
+    "fault": "harness.commands.playground:fault",
+    "heal": "harness.commands.playground:heal",
+    "shell": "harness.commands.playground:shell",
+    "doctor": "harness.commands.doctor:doctor",
+    "clean": "harness.commands.clean:clean",
+    "prune": "harness.commands.prune:prune",
 }
-"""By command, in the order of the help. A module has it under its name, or that of `_NAMES`."""
-_NAMES = {
-    "kafka": "app",
-    "patch": "patch_app",
-    "clients": "app",
-    "guest": "app",
-    "docker": "app",
-    "new": "app",
-    "list": "list_scenarios",
-    "open": "open_page",
-}
+"""By command, in the order of the help; those of the extras follow."""
 _VERSION = "--version"
 
 
-def program(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Return the program with some of its commands."""
+def program(names: Iterable[str] | None = None) -> typer.Typer:
+    """Return the program with some of its commands, or with all."""
     app = typer.Typer(
         help=(
             "Chaos tests for Apache Kafka's leader epochs, against real clusters. "
@@ -69,14 +50,19 @@ def program(names: Iterable[str] = COMMANDS) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(options)
-    for name in names:
-        found = getattr(import_module(COMMANDS[name]), _NAMES.get(name, name))
+    for name in every_command() if names is None else names:
+        found = load(COMMANDS.get(name) or extras("commands")[name])
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)
         else:
             settings = {"ignore_unknown_options": True} if name == "shell" else None
             app.command(name=name, context_settings=settings)(found)
     return app
+
+
+def every_command() -> list[str]:
+    """Return the names of all commands."""
+    return [*COMMANDS, *extras("commands")]
 
 
 def _print_version(*, is_asked: bool) -> None:
@@ -100,5 +86,5 @@ def options(
 def main() -> None:
     """Run the command line and exit with its code."""
     first = sys.argv[1:2]
-    named = [name for name in first if name in COMMANDS]
-    run_program(program(named if named or first == [_VERSION] else COMMANDS), name="fencepost")
+    named = [name for name in first if name in COMMANDS or name in extras("commands")]
+    run_program(program(named if named or first == [_VERSION] else None), name="fencepost")

@@ -25,7 +25,7 @@ _BIN = _ROOT / ".venv" / "bin"
 _OF_KIND = {
     r"analysis/(checks|facts|macros)/.*\.sql": "test_(exam|statements|mutants)",
     r"analysis/(facts|macros)/.*\.sql": "test_facts",
-    r"scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
+    r"(extras/\w+/)?scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
     r"(docs/.*|changes/.*|\w+)\.md|Makefile": "test_(docs|words).*",
     r".*": "test_tidy",
 }
@@ -66,7 +66,7 @@ class Tree:
         found: Reasons = {}
         for path in changed:
             kinds = [tests for kind, tests in _OF_KIND.items() if re.fullmatch(kind, path)]
-            of_kind = re.compile(rf"{folder}/({'|'.join(kinds)})\.py")
+            of_kind = re.compile(rf"{folder}/(\w+/)?({'|'.join(kinds)})\.py")
             likely = dict.fromkeys(filter(of_kind.match, self.texts), (0, 0, f"is for {path}"))
             for test, reason in [*likely.items(), *self._nearest(path, folder).items()]:
                 found[test] = min(reason, found.get(test, reason))
@@ -78,7 +78,8 @@ class Tree:
         while level and not (found and folder == UNIT):
             seen |= level
             words = ("changed", f"reads {path}", f"reads {path} in {steps} steps")[min(steps, 2)]
-            for test in level & {one for one in self.texts if one.startswith(f"{folder}/test_")}:
+            tests = re.compile(rf"{folder}/(\w+/)?test_\w+\.py")
+            for test in [one for one in level & self.texts.keys() if tests.fullmatch(one)]:
                 found[test] = (steps, len(self.imports[test]), words)
             readers = set[str]().union(*map(self._readers, level)) - seen
             within = "" if folder == UNIT else folder

@@ -16,7 +16,6 @@ import duckdb
 import msgspec
 import typer
 
-from bench.figures import keep, kept, rendered
 from contract.builds import version_numbers
 from contract.errors import UsageError
 from contract.nights import SUMMARY_FILE, NightSummary
@@ -24,6 +23,7 @@ from contract.program import run_program
 from contract.protocol import API_NAMES, RULES
 from contract.run_folder import RunDescription, find_runs
 from contract.verdicts import Verdict
+from website.figures import keep, kept, rendered
 
 _HERE = Path(__file__).parent
 _SHORT = 10
@@ -86,7 +86,7 @@ def study_of(name: str, night: Path) -> Study:
     )
 
 
-def part(name: str, study: Study | None = None) -> str:
+def part(name: str = "protocol", study: Study | None = None) -> str:
     """The part of a page, by default of the figures that are kept."""
     return rendered(
         _HERE / f"{name}.md.j2",

@@ -20,9 +20,8 @@ from typing import ClassVar
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.clients.process import WorkerService
 from harness.faults.client import KillClient

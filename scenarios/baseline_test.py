@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -13,8 +13,8 @@ Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.errors import FaultError
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.faults.pause import Pause
 from harness.faults.targets import FollowersOf

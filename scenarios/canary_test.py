@@ -9,8 +9,8 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.faults import FaultTarget, TargetKind, Verb
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.faults.cut_tail import CutTails
 from harness.story.scenario import Scenario

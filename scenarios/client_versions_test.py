@@ -22,8 +22,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.reassign import Reassign

@@ -28,9 +28,8 @@ from itertools import product
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.kill import Kill

@@ -37,9 +37,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.delete import DeleteBefore

@@ -10,7 +10,7 @@ Source:  KIP-595, KIP-631.
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
+from contract.run_folder import Consequence
 from harness.faults.kill import Kill
 from harness.faults.targets import ActiveController, LeaderOf
 from harness.story.scenario import Scenario

@@ -28,9 +28,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.commit_rules import COMMIT, FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
-from contract.consequence import Consequence
-from contract.run_folder import Expectation
+from contract.protocol import COMMIT, FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
+from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import Ask, WireResult

@@ -28,9 +28,8 @@ from ducktape.mark import parametrize
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import ObserverRole

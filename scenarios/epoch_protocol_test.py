@@ -27,13 +27,13 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client, clients_of
-from contract.consequence import Consequence
 from contract.events import NO_EPOCH
 from contract.protocol import (
     FIRST_WITH_LAST_FETCHED,
     FIRST_WITH_METADATA_EPOCH,
     FIRST_WITH_REPLICA,
 )
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.reassign import Reassign

@@ -15,8 +15,7 @@ from functools import partial
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import INSTALLED
-from contract.consequence import Consequence
-from contract.run_folder import TopicPlan
+from contract.run_folder import Consequence, TopicPlan
 from contract.stages import Stage
 from harness.faults.delete import DeleteBefore
 from harness.faults.hold import Hold

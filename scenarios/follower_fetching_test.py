@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
-from contract.run_folder import GroupPlan
+from contract.run_folder import Consequence, GroupPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.faults.cut import Cut, Links

@@ -17,7 +17,7 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.kill import Kill

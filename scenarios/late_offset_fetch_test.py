@@ -25,9 +25,8 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import INSTALLED, Client
-from contract.commit_rules import OFFSET_FETCH
-from contract.consequence import Consequence
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.protocol import OFFSET_FETCH
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.hold import Hold, Refuse
 from harness.story.run import Run

@@ -19,9 +19,8 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from contract.run_folder import GroupPlan, MemberPlan, TopicPlan
+from contract.run_folder import Consequence, GroupPlan, MemberPlan, TopicPlan
 from contract.stages import Stage
 from harness.story.run import Run
 from harness.story.scenario import Scenario

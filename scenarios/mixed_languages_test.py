@@ -42,9 +42,8 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, MemberPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, MemberPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.client import KillClient
 from harness.faults.elect import Elect

@@ -9,14 +9,14 @@ from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
 
-from contract.commit_rules import (
+from contract.events import NO_EPOCH
+from contract.protocol import (
     COMMIT,
     FIRST_WITH_GENERATION,
     FIRST_WITH_STABLE,
     OFFSET_FETCH,
     TXN_COMMIT,
 )
-from contract.events import NO_EPOCH
 from contract.run_folder import GroupPlan, TopicPlan
 from harness.clients.observer import Observer
 from harness.clients.observer_worker import WireResult

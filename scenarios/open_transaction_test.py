@@ -17,9 +17,8 @@ Source:  confluent-kafka-go#1093; KIP-447.
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
-from contract.run_folder import GroupPlan, MemberPlan
+from contract.run_folder import Consequence, GroupPlan, MemberPlan
 from contract.stages import Stage
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -19,7 +19,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.clients.process import JAVA_WORKER
 from harness.faults.bridge import Bridge

@@ -22,8 +22,7 @@ Source:  KAFKA-20554; `ReplicationControlManager.electLeaders`,
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from harness.faults.bounce import Bounce
 from harness.faults.elect import Elect
 from harness.faults.fault import Fault

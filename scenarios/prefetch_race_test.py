@@ -22,8 +22,7 @@ from itertools import product
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import FollowerOf, LeaderOf

@@ -15,9 +15,8 @@ Source:  KIP-98; KIP-185; Kafka documentation, producer configuration enable.ide
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
-from contract.run_folder import GroupPlan, TransactionPlan
+from contract.run_folder import Consequence, GroupPlan, TransactionPlan
 from harness.faults.kill import Kill
 from harness.faults.targets import LeaderOf
 from harness.story.scenario import Scenario

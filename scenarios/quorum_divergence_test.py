@@ -32,9 +32,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
-from contract.quorum_rules import FIRST_WITH_QUORUM
-from contract.run_folder import Expectation, TopicPlan
+from contract.protocol import FIRST_WITH_QUORUM
+from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Links
 from harness.faults.divide import Divide

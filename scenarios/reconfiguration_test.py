@@ -20,7 +20,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.faults.bounce import Bounce
 from harness.faults.reassign import Reassign

@@ -25,9 +25,8 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
-from contract.run_folder import GroupPlan
+from contract.run_folder import Consequence, GroupPlan
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from scenarios.hunt import Hunt, for_minutes

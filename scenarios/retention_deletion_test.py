@@ -21,9 +21,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from harness.faults.expire import EXPIRING_TOPIC, By, Expire
 from harness.faults.kill import Kill

@@ -24,10 +24,9 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.commit_rules import FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
-from contract.consequence import Consequence
 from contract.outcomes import Isolation, ResetPolicy
-from contract.run_folder import Expectation, GroupPlan
+from contract.protocol import FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
+from contract.run_folder import Consequence, Expectation, GroupPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import Ask

@@ -12,7 +12,7 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
+from contract.run_folder import Consequence
 from harness.faults.stop import Stop
 from harness.faults.targets import Broker
 from harness.story.scenario import Scenario

@@ -22,9 +22,8 @@ from cluster.kafka.topology import Topology
 from contract.builds import ClassPath
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
-from contract.run_folder import TransactionPlan
+from contract.run_folder import Consequence, TransactionPlan
 from contract.stages import Stage
 from harness.faults.targets import Broker
 from harness.faults.upgrade import Upgrade

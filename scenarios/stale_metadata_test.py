@@ -24,9 +24,8 @@ from itertools import product
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import INSTALLED, Client
-from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
-from contract.run_folder import Expectation, GroupPlan, TopicPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.faults.cut import Cut, Links
 from harness.faults.targets import LeaderOf

@@ -21,9 +21,8 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import INSTALLED, Client
-from contract.consequence import Consequence
 from contract.outcomes import ResetPolicy
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.kill import Kill
 from harness.faults.targets import FollowerOf, LeaderOf

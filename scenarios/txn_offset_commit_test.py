@@ -35,14 +35,13 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.commit_rules import (
+from contract.errors import UsageError
+from contract.outcomes import Isolation
+from contract.protocol import (
     FIRST_WITH_MEMBER_EPOCHS,
     TXN_COMMIT,
 )
-from contract.consequence import Consequence
-from contract.errors import UsageError
-from contract.outcomes import Isolation
-from contract.run_folder import Expectation, GroupPlan
+from contract.run_folder import Consequence, Expectation, GroupPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.fence import TakeOver

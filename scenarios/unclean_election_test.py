@@ -24,8 +24,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
-from contract.run_folder import Expectation, TopicPlan
+from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
 from harness.faults.elect import Elect
 from harness.faults.kill import Kill

@@ -20,8 +20,7 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.clients import Client
-from contract.consequence import Consequence
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from harness.clients.process import JAVA_WORKER
 from harness.faults.client import PauseClient

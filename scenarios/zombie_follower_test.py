@@ -23,8 +23,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.protocol import VALIDATED
+from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.clients.views import PartitionState
 from harness.faults.broker_fault import BrokerFault

@@ -21,8 +21,7 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import Cut, Links

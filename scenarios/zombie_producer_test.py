@@ -26,9 +26,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.consequence import Consequence
 from contract.outcomes import Isolation
-from contract.run_folder import Expectation
+from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from harness.faults.fault import Fault
 from harness.faults.fence import ExpireTransaction, Fence, TakeOver

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from contract.events import make_value
 from contract.outcomes import Outcome
-from contract.values import make_value
 from simulator.frames import NULL, Array, Frame
 from simulator.log import Log
 from simulator.universe import Universe

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from contract.events import make_value
 from contract.tables import MICROS_PER_SECOND
-from contract.values import make_value
 from simulator.frames import NULL, Array
 
 NEVER = int(np.iinfo(np.int64).max)

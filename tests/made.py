@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from contract.described import SCHEMA
+from contract.files import SCHEMA
 
 _T = TypeVar("_T")
 

@@ -15,8 +15,9 @@ import typer
 
 from contract.errors import PrerequisiteError, UsageError
 from contract.program import run_program
-from website.pages import ROOT, read, write
+from website.pages import read, write
 from website.parts import parts
+from website.rooms import ROOT
 
 _HERE = Path(__file__).parent
 _CONFIG = "zensical.toml"

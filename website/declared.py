@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from harness.session.catalog import ScenarioFile, scenarios
 
 _SUBJECTS = Path(analysis.facts.__path__[0]) / "subjects.yml"
 """What the facts of each subject are about, as Markdown."""
+_DOCS = Path(__file__).resolve().parents[1] / "docs"
 _NIGHTLY = "nightly"
 Row = Sequence[object]
 
@@ -129,7 +131,7 @@ def scenario_rows(found: Iterable[ScenarioFile], entries: Sequence[Entry]) -> It
             if entry.scenario == one.name
             for version in entry.kafka or [DEFAULT_KAFKA]
         )
-        link = f"[{one.name}](../scenarios/{one.path.name})"
+        link = f"[{one.name}]({relpath(one.path, _DOCS)})"
         yield link, one.question, parameters_in_words(one.parameters), ", ".join(versions)
 
 

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from shutil import copyfile
 
 from contract.errors import UsageError
-from contract.markdown import anchor
+from contract.program import anchor
+from website.rooms import ROOT, is_taken_away
 
-ROOT = Path(__file__).resolve().parents[1]
 _DOCS = PurePosixPath("docs")
 _AT_THE_TOP = {
     "README.md": "index.md",
@@ -89,7 +89,7 @@ class Site:
             if fragment and fragment not in found.anchors:
                 self.broken.append(f"{page.source}: {found.source} has no heading #{fragment}")
             return f"[{text}]({relpath(found.place, page.place.parent)}{after})"
-        if not (ROOT / source).exists():
+        if not (ROOT / source).exists() and not is_taken_away(source):
             self.broken.append(f"{page.source}: there is no {source}")
         if image:
             return f"![{text}]({relpath(_on_site(source), page.place.parent)})"

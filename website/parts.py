@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench import analysis_speed, mutants_page
-from bench.cluster import page as cluster
-from bench.figures import rendered
-from lab import study
-from studies.conformance import page as conformance
-from tests.exam.tamperings import page as tamperings
 from website import declared
+from website.figures import rendered
+from website.rooms import is_taken_away
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
@@ -21,21 +18,29 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "protocol": declared.of_protocol,
     "scenarios": declared.of_scenarios,
 }
-_MEASURED: dict[str, Callable[[], str]] = {
-    "benchmarks": analysis_speed.part,
-    "cluster_speed": cluster.part,
-    "conformance": conformance.part,
-    "mutants": mutants_page.part,
-    "tamperings": tamperings.part,
-    "verdicts": partial(study.part, "protocol"),
+_MEASURED = {
+    "benchmarks": "lab/analysis_speed.py",
+    "cluster_speed": "lab/cluster/page.py",
+    "conformance": "extras/conform/released/page.py",
+    "mutants": "lab/mutants_page.py",
+    "tamperings": "lab/tamperings_page.py",
+    "verdicts": "lab/study.py",
 }
+"""The module whose `part` makes a part. A room that is taken away makes none."""
 
 
 def parts() -> dict[str, Callable[[], str]]:
     """What makes each part, by the name that pages have."""
     of_code = {name: partial(_made, name, shown) for name, shown in _DECLARED.items()}
-    return {**of_code, **_MEASURED}
+    return {**of_code, **{name: partial(_measured, file) for name, file in _MEASURED.items()}}
 
 
 def _made(name: str, shown: Callable[[], Mapping[str, Any]]) -> str:
     return rendered(_TEMPLATES / f"{name}.md.j2", **shown())
+
+
+def _measured(file: str) -> str:
+    if is_taken_away(Path(file)):
+        return ""
+    made: str = import_module(file.removesuffix(".py").replace("/", ".")).part()
+    return made

@@ -2,7 +2,7 @@
 id: A6
 definition: A group was delivered a value with a wrong checksum.
 evaluates: every delivery.
-source: '`contract/values.py`: the checksum is part of the value.'
+source: '`contract/events.py`: the checksum is part of the value.'
 needs: [polls]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
 cases:

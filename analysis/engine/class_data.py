@@ -6,7 +6,7 @@ from pathlib import Path
 import pyspark
 
 from analysis.engine import jvm
-from contract.java import CLASS_DATA_QUIET, ClassData, class_data, with_class_data
+from contract.processes import CLASS_DATA_QUIET, ClassData, class_data, with_class_data
 
 _FOLDERS_OF_CLASSES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 """They put folders on the class path. A JVM writes no archive if such a folder has files."""

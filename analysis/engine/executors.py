@@ -15,7 +15,7 @@ from pyspark import SparkContext
 
 from analysis.engine import jvm
 from contract.errors import AnalysisError
-from contract.spark import is_local
+from contract.processes import is_local
 
 _ASK_SECONDS = 5
 """An executor on a free worker starts within a few seconds."""

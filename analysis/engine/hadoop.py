@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 
 from analysis.engine import jvm
 from contract.errors import AnalysisError, UsageError
-from contract.regular_files import printable
+from contract.files import printable
 
 LITERAL = {"__globPaths__": "false"}
 """An option of Spark's readers: a path is that path, though `*` or `[1]` is in it."""

@@ -19,10 +19,9 @@ import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from contract.cache import cache_folder
 from contract.errors import StatementError
+from contract.files import cache_folder, replace_file
 from contract.python import IS_INSTALLED, python
-from contract.regular_files import replace_file
 
 _BY = sha256(Path(__file__).read_bytes() + sqlglot.__version__.encode()).hexdigest()
 """What makes the file: a release of these modules."""

@@ -24,7 +24,7 @@ from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
 from contract.locks import HeldFolder, remove_unheld, unheld
-from contract.spark import require_master, require_spark_home
+from contract.processes import require_master, require_spark_home
 
 LOCAL = "local[*,3]"
 """Every core of this machine; a task may fail twice (`analysis.tasks`)."""

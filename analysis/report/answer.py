@@ -30,14 +30,21 @@ from contract.answers import (
     Figure,
     parts,
 )
-from contract.consequence import Consequence
 from contract.errors import FencepostError, TableError
 from contract.faults import Verb
-from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.regular_files import open_regular
+from contract.files import open_regular
+from contract.run_folder import Consequence
 from contract.table_columns import Column
 from contract.tables import TABLES
-from contract.verdicts import CheckResult, CheckVerdict, FindingVerdict, Resumption, Verdict
+from contract.verdicts import (
+    FINDINGS,
+    FINDINGS_FILE,
+    CheckResult,
+    CheckVerdict,
+    FindingVerdict,
+    Resumption,
+    Verdict,
+)
 
 UNFINISHED = "The scenario did not finish. Until then: "
 UNKNOWN = "Undecided: the sources of the answer are missing, or have gaps."

@@ -15,14 +15,11 @@ from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, found_in_words, in_words, numbers, standing_of
 from analysis.report.stories import where
 from analysis.report.story import Story, story
-from contract.described import read_described
 from contract.errors import RunFolderError, UsageError
-from contract.findings import FINDINGS_FILE, read_finding
-from contract.program import run_program
+from contract.files import as_word, read_described
+from contract.program import Terminal, run_program
 from contract.run_folder import RunFolder, find_runs
-from contract.terminal import Terminal
-from contract.uris import as_word
-from contract.verdicts import BY_SEVERITY, Finding, Verdict
+from contract.verdicts import BY_SEVERITY, FINDINGS_FILE, Finding, Verdict, read_finding
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _ANCHOR = re.compile(r"finding-(?P<check>\w+)-(?P<number>[0-9]+)")

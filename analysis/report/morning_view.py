@@ -10,17 +10,19 @@ from urllib.parse import quote
 from analysis.report.commands import pasted
 from analysis.report.matrix import row_name
 from analysis.report.stories import anchor
-from contract.mornings import (
+from contract.files import as_word
+from contract.nights import (
     FindingState,
     Morning,
+    Night,
+    NightRow,
+    RunStatus,
     ScenarioHistory,
     Stability,
     TrackedFinding,
     Trend,
     TrendChange,
 )
-from contract.nights import Night, NightRow, RunStatus
-from contract.uris import as_word
 
 NIGHTS_MAX = 14
 """Of the matrix."""

@@ -11,15 +11,15 @@ from analysis.report.night_rows import Judged, decide_night, rows_of, unexercise
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration
-from contract.described import SCHEMA
 from contract.errors import RunFolderError
-from contract.mornings import Morning
+from contract.files import SCHEMA, printable, replace_text
 from contract.nights import (
     NIGHT_FILE,
     RANDOM,
     SUMMARY_FILE,
     Change,
     CheckCount,
+    Morning,
     Night,
     NightRow,
     NightSummary,
@@ -28,7 +28,6 @@ from contract.nights import (
     read_summary,
     write_atomically,
 )
-from contract.regular_files import printable, replace_text
 from contract.run_folder import report_folder
 from contract.verdicts import CheckVerdict, RunVerdict
 

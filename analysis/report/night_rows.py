@@ -10,18 +10,20 @@ import msgspec
 
 from contract.checks import Check
 from contract.errors import RunFolderError
-from contract.mornings import FindingState, Morning, TrackedFinding
+from contract.files import is_below
 from contract.nights import (
     NIGHT_FILE,
     CheckCount,
+    FindingState,
+    Morning,
     Night,
     NightRow,
     Outcome,
     PlannedRun,
     RunStatus,
+    TrackedFinding,
     lasting_parameters,
 )
-from contract.regular_files import is_below
 from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import RunVerdict, Verdict

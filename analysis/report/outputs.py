@@ -20,13 +20,11 @@ from analysis.report.standings import Standing, in_words, numbers
 from analysis.report.stories import where
 from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
-from contract.markdown import plain
-from contract.mornings import FindingState, Morning, Stability, TrendChange
-from contract.nights import NightSummary, Outcome
-from contract.regular_files import printable, replace_file
+from contract.files import printable, replace_file
+from contract.nights import FindingState, Morning, NightSummary, Outcome, Stability, TrendChange
+from contract.program import plain, shown
 from contract.run_folder import RunDescription
 from contract.tables import MICROS_PER_SECOND
-from contract.terminal import shown
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,

@@ -19,8 +19,8 @@ from analysis.report.timeline import timeline
 from analysis.report.words import times_of, with_noun
 from analysis.verdict.resumption import IN_WORDS, said_epochs
 from contract.checks import Check
+from contract.files import replace_text
 from contract.outcomes import CommitEpoch
-from contract.regular_files import replace_text
 from contract.run_folder import STACKS_FOLDER, RunDescription
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (

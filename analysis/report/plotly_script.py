@@ -8,8 +8,8 @@ from urllib.parse import quote
 import plotly
 from plotly.offline import get_plotlyjs
 
+from contract.files import is_below, replace_file
 from contract.nights import home_of
-from contract.regular_files import is_below, replace_file
 from contract.run_folder import RunFolder, report_folder
 
 _NAME = re.compile(r"plotly-[0-9.]+\.min\.js")

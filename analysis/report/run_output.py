@@ -9,8 +9,8 @@ from pathlib import Path
 from analysis.report.matrix import row_name
 from analysis.report.night_rows import Judged, outcome_of
 from contract.errors import RunFolderError
+from contract.files import printable
 from contract.nights import NightRow, NightSummary, Outcome
-from contract.regular_files import printable
 from contract.run_folder import RunDescription
 from contract.verdicts import RunVerdict, Verdict
 

@@ -11,8 +11,8 @@ from analysis.report.night_rows import Judged
 from analysis.report.run_output import NOT_JUDGED
 from analysis.report.stories import anchor
 from contract.errors import RunFolderError
+from contract.program import shown
 from contract.run_folder import Plan, RunDescription
-from contract.terminal import shown
 from contract.verdicts import FindingVerdict, Verdict
 
 RUNS_MAX = 120

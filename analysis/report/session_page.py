@@ -11,9 +11,9 @@ from analysis.report.night_rows import Judged
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
-from contract.regular_files import is_below, printable, read_file, replace_file, replace_text
+from contract.files import is_below, printable, read_file, replace_file, replace_text
+from contract.program import shown
 from contract.run_folder import report_folder
-from contract.terminal import shown
 from contract.verdicts import RunVerdict
 
 

@@ -10,9 +10,9 @@ import typer
 
 from analysis.report.plotly_script import is_shared_script
 from contract.errors import UsageError
+from contract.files import replace_file, storage_error
 from contract.nights import home_of
 from contract.program import run_program
-from contract.regular_files import replace_file, storage_error
 from contract.run_folder import require_new_file
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -8,8 +8,8 @@ from analysis.report.commands import pasted
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, in_words, numbers, standing_of
 from analysis.report.story import Moment, Moments, Passage, Story, story_of
-from contract.findings import FINDINGS_FILE
 from contract.verdicts import (
+    FINDINGS_FILE,
     CheckResult,
     Finding,
     FindingVerdict,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from contract.terminal import shown
+from contract.program import shown
 
 _GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 _ROW = re.compile(r"^\| (?P<word>[^|]+) \| (?P<meaning>[^|]+) \| [^|]+ \|$", re.MULTILINE)

@@ -15,8 +15,7 @@ from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
 from contract.checks import Check
-from contract.mornings import FindingState, Morning, Stability
-from contract.nights import NightSummary, Outcome
+from contract.nights import FindingState, Morning, NightSummary, Outcome, Stability
 from contract.protocol import RULES
 from contract.run_folder import RunDescription
 from contract.verdicts import (

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.earlier import of_earlier_release
 from contract.errors import RunFolderError, TableError
-from contract.regular_files import Opener, open_regular
+from contract.files import Opener, open_regular
+from contract.ranges import of_earlier_release
 from contract.run_folder import RunFolder
 from contract.tables import OF_RUN, TABLES
 

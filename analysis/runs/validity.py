@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from analysis.engine.duckdb import DuckDBEngine
-from contract.regular_files import is_of_storage
+from contract.files import is_of_storage
 from contract.table_columns import Column, Table
 from contract.tables import DECLARED
 

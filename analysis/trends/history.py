@@ -17,7 +17,7 @@ from analysis.engine.session import sql_session
 from analysis.store import STORED
 from analysis.trends.identity import shape, subject_of
 from contract.errors import AnalysisError
-from contract.uris import place
+from contract.files import place
 
 Row = dict[str, Any]
 _PARTITIONS = 4

@@ -12,10 +12,11 @@ from analysis.trends import rules
 from analysis.trends.history import History, Row
 from analysis.trends.identity import identity
 from analysis.trends.rules import Moved, Test, bound
-from contract.known import Known, KnownFinding
-from contract.mornings import (
+from contract.nights import (
     CELLS,
     FindingState,
+    Known,
+    KnownFinding,
     Morning,
     ScenarioHistory,
     Sighting,

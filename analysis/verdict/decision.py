@@ -12,10 +12,10 @@ from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.trace import Query
 from analysis.verdict.every_finding import ORDER, in_order
 from contract.checks import Check
-from contract.findings import FINDINGS
 from contract.run_folder import Expectation
 from contract.verdicts import (
     EXAMPLES_MAX,
+    FINDINGS,
     CheckResult,
     CheckVerdict,
     ExpectationResult,

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from contract.findings import FINDINGS
-from contract.verdicts import BY_SEVERITY, Finding
+from contract.verdicts import BY_SEVERITY, FINDINGS, Finding
 
 _SEVERITY_COLUMN = "_severity"
 ORDER = (

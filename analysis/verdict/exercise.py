@@ -13,7 +13,7 @@ from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from contract.checks import Check
 from contract.errors import TableError
-from contract.regular_files import is_of_storage
+from contract.files import is_of_storage
 from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 

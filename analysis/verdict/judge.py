@@ -1,13 +1,14 @@
 """Run all checks over a trace, and come to a verdict; with where the run's wall time went."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row, Trace
-from analysis.verdict import conformance, resumption
+from analysis.verdict import resumption
 from analysis.verdict.decision import (
     Found,
     collect,
@@ -27,10 +28,10 @@ from analysis.verdict.exercise import vacuous_check, with_exercised
 from analysis.verdict.resumption import style_rows
 from analysis.verdict.rules import rule_rows, unasked
 from contract.checks import Check
-from contract.described import SCHEMA
 from contract.errors import TableError
+from contract.extras import extras, load
 from contract.faults import target_of
-from contract.regular_files import is_of_storage
+from contract.files import SCHEMA, is_of_storage
 from contract.stages import Stage
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
@@ -106,7 +107,7 @@ def judge(
         expectations=expectations,
         unexpected=uncovered,
         notes=_notes(trace),
-        cells=conformance.cells(trace),
+        cells=_cells(trace),
     )
 
 
@@ -217,6 +218,12 @@ def _faults(trace: Trace) -> list[FaultResult]:
         )
         for row in rows
     ]
+
+
+def _cells(trace: Trace) -> list[dict[str, Any]]:
+    """What an extra says of the groups of its scenario."""
+    made = extras("cells").get(trace.plan.scenario)
+    return [] if made is None else list(load(made)(trace))
 
 
 def _notes(trace: Trace) -> list[Note]:

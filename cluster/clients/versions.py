@@ -22,9 +22,9 @@ from pathlib import Path
 
 from cluster.kafka.lock import locked_versions, path_of_lock
 from cluster.made import made_once
-from contract.cache import cache_folder
 from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
+from contract.files import cache_folder
 from contract.python import environment, python
 
 LOCKS = Path(__file__).resolve().parent / "locks"
@@ -82,7 +82,7 @@ def require_locked(named: str) -> Path:
     if not lock.is_file():
         raise DistributionError(
             f"{named} has no lock file; of {client} there are {', '.join(locked(client))}. "
-            f"Make one with: fencepost clients lock {client} {version_of(named)}"
+            f"Make one with: fencepost versions lock {named}"
         )
     return lock
 

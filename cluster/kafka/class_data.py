@@ -13,7 +13,7 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.tether import tethered
 from contract.errors import FencepostError, NodeError
-from contract.java import CLASS_DATA_QUIET, java_command
+from contract.processes import CLASS_DATA_QUIET, java_command
 from contract.waiting import wait_until
 
 _ADDRESS = "127.0.0.1"

@@ -19,7 +19,7 @@ from cluster.kafka.topology import (
     Topology,
 )
 from contract.errors import UsageError
-from contract.java import ClassData, class_data
+from contract.processes import ClassData, class_data
 
 _FAULT_SETTINGS = {
     "broker.session.timeout.ms": "3000",

@@ -10,9 +10,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 
 from cluster.kafka.download import alone_in, download_all, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock, locked_versions, read_lock
-from contract.cache import CACHE_VARIABLE, cache_folder
 from contract.errors import DistributionError
-from contract.terminal import Terminal
+from contract.files import CACHE_VARIABLE, cache_folder
+from contract.program import Terminal
 
 __all__ = ["class_path", "ensure", "is_fetched", "locked_versions"]
 

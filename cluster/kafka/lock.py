@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract.cache import cache_folder
 from contract.errors import DistributionError
+from contract.files import cache_folder
 from contract.python import IS_INSTALLED
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 _LOCKS_OF_USERS = "locks"
 """In the cache: those that users of an installation make."""
-_HEADER = "# Made by `fencepost kafka lock`: group:artifact:version[:classifier] bytes sha256\n"
+_HEADER = "# Made by `fencepost versions lock`: group:artifact:version[:classifier] bytes sha256\n"
 _FIELDS = 3
 
 
@@ -105,7 +105,7 @@ def read_lock(version: str, folder: Path = LOCKS) -> Lock:
     if not path.exists():
         raise DistributionError(
             f"Kafka {version} has no lock file; there are {', '.join(locked_versions(folder))}. "
-            f"Make one with: fencepost kafka lock {version}"
+            f"Make one with: fencepost versions lock {version}"
         )
     return Lock(version, tuple(artifacts_of(path)))
 

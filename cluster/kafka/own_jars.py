@@ -13,9 +13,8 @@ from pathlib import Path
 from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import locked_versions
 from contract.builds import Build, Choice, Jar, version_numbers
-from contract.cache import cache_folder
 from contract.errors import DistributionError, UsageError
-from contract.regular_files import replace_file
+from contract.files import cache_folder, replace_file
 
 _BROKER = re.compile(r"kafka_2\.1\d-\d.*")
 _CLIENTS = re.compile(r"kafka-clients-\d.*")

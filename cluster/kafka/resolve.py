@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 from cluster.kafka.download import MIRROR_VARIABLE, ivy_jar, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from contract.errors import DistributionError
-from contract.java import java_command
+from contract.processes import java_command
 
 _BROKER = "kafka_2.13"
 _LOG_BINDINGS = {

@@ -1,6 +1,6 @@
 """The names and types of Kafka's settings, in any version that has a lock file.
 
-`setting_names.json` is written by `python -m bench.setting_names` from Kafka's own classes. Kafka
+`setting_names.json` is written by `python -m lab.setting_names` from Kafka's own classes. Kafka
 itself reports a name that it does not know in a log only.
 """
 

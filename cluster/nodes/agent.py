@@ -17,7 +17,7 @@ from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.traffic import Traffic
 from cluster.refusal import error_named
 from contract.errors import FencepostError
-from contract.tagged import decoder_of
+from contract.events import decoder_of
 
 _THREADS = 16
 

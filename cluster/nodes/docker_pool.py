@@ -24,8 +24,8 @@ from docker.errors import APIError, ImageNotFound, NotFound
 from cluster.nodes.docker_client import connect, explained, owned_by_root
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
-from contract.cache import cache_folder
 from contract.errors import NodeError, PrerequisiteError
+from contract.files import cache_folder
 from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
 from contract.python import PACKAGES, python
 

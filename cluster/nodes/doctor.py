@@ -12,7 +12,7 @@ from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
 from cluster.toolchains import TOOLS, javac_command, problem_of, version_of
 from contract.errors import PrerequisiteError
-from contract.java import java_command
+from contract.processes import java_command
 
 CUTS = "cuts (nftables)"
 FILE_LIMITS = "file limits (prlimit)"

@@ -33,8 +33,8 @@ from cluster.nodes.tether import tethered
 from cluster.nodes.traffic import Packets, Traffic
 from contract.builds import Jar
 from contract.errors import FaultError, NodeError, PrerequisiteError
-from contract.java import java_command, with_class_data
 from contract.locks import HeldName, hold_first
+from contract.processes import java_command, with_class_data
 
 
 class LocalNode(Node):

@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, TypeVar
 
-from contract.encodable import as_json
-from contract.events import Event
+from contract.events import Event, as_json
 
 _E = TypeVar("_E", bound=Event)
 

@@ -18,6 +18,7 @@ from contract.builds import ClassPath, Guest
 from contract.clients import Client, client_of, version_of
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
+from contract.extras import extras
 from contract.python import python
 from contract.waiting import wait_until
 from harness.clients.command import Call
@@ -60,7 +61,8 @@ def worker_of(named: str) -> WorkerKind:
     client = client_of(named)
     if client.module == Client.JAVA.module:
         return JAVA_WORKER
-    module = f"harness.clients.{client.module}_consumer"
+    ours = f"harness.clients.{client.module}_consumer"
+    module = extras("clients").get(client, ours)
     return WorkerKind(str(named), module, client=str(named) if version_of(named) else "")
 
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from contract.clients import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
-from contract.events import INTENDED_MAX, SendsIntended, Sent, TransactionChanged
+from contract.events import INTENDED_MAX, SendsIntended, Sent, TransactionChanged, make_value
 from contract.outcomes import (
     Outcome,
     TransactionChange,
@@ -26,7 +26,6 @@ from contract.outcomes import (
     transaction_outcome,
 )
 from contract.run_folder import ProducerPlan, TransactionPlan
-from contract.values import make_value
 from harness.clients.history import HistoryWriter
 
 NO_OFFSET = -1

@@ -7,8 +7,8 @@ from typing import Any
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.clients import Client
+from contract.files import lines_of, printable, read_regular
 from contract.manifest import TABLES_OF_HISTORIES
-from contract.regular_files import lines_of, printable, read_regular
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from harness.clients.observer_worker import ObserverRole

@@ -7,7 +7,7 @@ import typer
 from cluster.image.build import build
 from cluster.kafka import distribution
 from cluster.nodes.docker_pool import COMPOSE_FILE
-from contract.terminal import Terminal
+from contract.program import Terminal
 from harness.commands.requirements import DEFAULT_KAFKA
 
 app = typer.Typer(

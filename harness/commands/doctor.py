@@ -7,7 +7,7 @@ from rich.text import Text
 from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
 from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
-from contract.terminal import Terminal
+from contract.program import Terminal
 from harness.faults.language import VERBS
 
 

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from contract.errors import UsageError
+from contract.files import local_folder
+from contract.program import Terminal, shown
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
-from contract.terminal import Terminal, shown
-from contract.uris import local_folder
 from harness.commands.requirements import require_writable
 from harness.invocation import git_head, versions
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history

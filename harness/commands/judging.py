@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import Any
 
 from cluster.nodes.tether import tethered
-from contract.child import Child, run_child
-from contract.known import read_known
+from contract.nights import read_known
+from contract.processes import Child, run_child
 from contract.python import python
 from contract.run_folder import STORE_FOLDER
 from contract.stages import Stage

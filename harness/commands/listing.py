@@ -6,8 +6,7 @@ import typer
 from rich.table import Table
 
 from contract.errors import UsageError
-from contract.program import say
-from contract.terminal import Terminal
+from contract.program import Terminal, say
 from harness.commands.options import AsJson, Scenarios
 from harness.session.catalog import scenarios as known_scenarios
 

@@ -1,11 +1,10 @@
-"""`fencepost nightly` and `compare`: runs, judged together, that can be killed and continued."""
+"""`fencepost nightly`: runs, judged together, that can be killed and continued."""
 
 import math
 import shlex
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,19 +12,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
 from contract.builds import Choice
-from contract.child import run_child
-from contract.comparisons import EXIT_CODES as EXIT_CODES_OF_COMPARISONS
-from contract.comparisons import Side, write_comparison
 from contract.errors import AnalysisError, InterruptError, UsageError
-from contract.known import known_beside
-from contract.nights import SUMMARY_FILE, NightSummary, Outcome, PlannedRun, read_summary
-from contract.program import say
-from contract.python import python
-from contract.terminal import Terminal
+from contract.nights import (
+    SUMMARY_FILE,
+    NightSummary,
+    Outcome,
+    PlannedRun,
+    known_beside,
+    read_summary,
+)
+from contract.program import Terminal, say
 from contract.verdicts import EXIT_CODES
 from harness.commands.judging import (
     EarlyAnalysis,
@@ -50,13 +48,10 @@ from harness.commands.options import (
 )
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
-    parameters_of,
-    require_kafka,
     require_runs,
     require_seed,
 )
 from harness.invocation import command_line, session_of
-from harness.nightly.comparison import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from harness.nightly.delivery import require_command, run_on_end
 from harness.nightly.room import GIGABYTE, Budget, default_budget
 from harness.nightly.run import (
@@ -76,11 +71,6 @@ NIGHTS = "nightly"
 HOURS_MAX = 168
 
 _console = Terminal(stderr=True)
-COMPARISONS = "compare"
-_HELP_OF_BUILD = (
-    "A build: kafka=VERSION or kafka-dir=FOLDER for the brokers, client=VERSION and "
-    "client-jars=PATH for the Java clients, joined by commas."
-)
 
 
 def nightly(  # noqa: PLR0913 - the options of a command
@@ -164,13 +154,13 @@ def nightly(  # noqa: PLR0913 - the options of a command
     for run in wanted.all_builds():
         fetched(planned_choice(run), cluster, find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
-        _introduce(night, what="night", seed="night seed")
+        introduce(night, what="night", seed="night seed")
         try:
             # Of a night of some hours the last story is not known before it has ended.
             stories = _stories(night.remaining) if hours is None else sys.maxsize
             with EarlyAnalysis(stories=stories, options=options) as analysis:
                 further = wanted.further(night.state.seed)
-                _carry_out(
+                carry_out(
                     night,
                     results,
                     _console,
@@ -179,11 +169,11 @@ def nightly(  # noqa: PLR0913 - the options of a command
                     make_room=_budget(night, disk, results).make_room,
                 )
                 again = "judge them, or --fresh for a new night"
-                summary = _judged(night, analysis.judge, again=again)
+                summary = judged(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
             again = _again(suite, cluster, results, given, scenarios, hours, disk)
             raise InterruptError(
-                f"{_done(night)}; the night is not judged. Continue: {again}"
+                f"{done(night)}; the night is not judged. Continue: {again}"
             ) from None
         night.finish()
     if not as_json:
@@ -207,7 +197,8 @@ def _stories(runs: list[PlannedRun]) -> int:
     return sum(count_stories(find_scenarios([run.scenario]), run.parameters) for run in runs)
 
 
-def _introduce(night: HeldNight, *, what: str, seed: str) -> None:
+def introduce(night: HeldNight, *, what: str, seed: str) -> None:
+    """Print what begins or continues, and its seed."""
     state = night.state
     count, left = len(state.runs), len(night.remaining)
     way = "continues" if left < count else "begins"
@@ -221,7 +212,8 @@ def _introduce(night: HeldNight, *, what: str, seed: str) -> None:
         _console.print(Text(line), style="dim", soft_wrap=True)
 
 
-def _done(night: HeldNight) -> str:
+def done(night: HeldNight) -> str:
+    """Say how many runs are done and left."""
     left = len(night.remaining)
     return f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
 
@@ -258,7 +250,7 @@ def _again(
     return shlex.join([*words, *named, "--results", str(results)])
 
 
-def _carry_out(
+def carry_out(
     night: HeldNight,
     results: Path,
     console: Console,
@@ -300,14 +292,14 @@ def _budget(night: HeldNight, disk: float | None, results: Path) -> Budget:
 
     def judge() -> NightSummary | None:
         with suppress(AnalysisError):
-            _judge(results, night.path)
+            judge_below(results, night.path)
         return read_summary(night.path)
 
     most = default_budget(night.path) if disk is None else int(disk * GIGABYTE)
     return Budget(night.path, most, judge)
 
 
-def _judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:
+def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:
     """Judge all runs in one process.
 
     Args:
@@ -342,108 +334,6 @@ def _written(file: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def compare(  # noqa: PLR0913 - the options of a command
-    a: Annotated[str, typer.Argument(help=_HELP_OF_BUILD, metavar="A")],
-    b: Annotated[str, typer.Argument(help="The other build.", metavar="B")],
-    *,
-    scenario: Annotated[
-        str,
-        typer.Option(
-            help="The scenario, by name or by the path of its file; see `fencepost list`."
-        ),
-    ],
-    runs: Annotated[
-        int,
-        typer.Option(
-            help=f"Runs of each build, at least {PAIRS_MIN}: fewer can't show a difference.",
-            min=1,
-            max=50,
-        ),
-    ],
-    parameters: Annotated[
-        str | None,
-        typer.Option(
-            help="Parameters of the scenario, as JSON; all that it declares if not given."
-        ),
-    ] = None,
-    cluster: Cluster = PoolKind.EMBEDDED,
-    seed: Annotated[int | None, seed_option("all runs")] = None,
-    results: Annotated[
-        Path, folder_option("Results folder; comparisons are below its `compare/`.")
-    ] = RESULTS,
-    is_fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start a new one, even if one is unfinished.")
-    ] = False,
-    is_verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print every cell that varies.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Run the same story on two builds, and report which distributions differ.
-
-    The runs are interleaved (A B, B A, ...), and both of a pair have the same seed. After a kill or
-    an interrupt the same command continues; finished runs are kept.
-
-    Exit codes: 0 no difference found, 1 the builds differ, 2 undecided: for any difference to be
-    found, too few stories were judged, or the builds vary too much by themselves. With 0 the output
-    has the difference that would have been found with probability 0.8.
-    """
-    require_seed(seed)
-    if runs < PAIRS_MIN:
-        raise UsageError(
-            f"--runs {runs}: a comparison needs {PAIRS_MIN} runs of each build or more. With "
-            "fewer, even if all of one differ from all of the other, that may be chance"
-        )
-    given = parameters_of(parameters)
-    (chosen,) = find_scenarios([scenario])
-    chosen.require(given)
-    choices = {
-        side: parse_build(text, default_kafka=DEFAULT_KAFKA)
-        for side, text in ((Side.A, a), (Side.B, b))
-    }
-    for choice in choices.values():
-        for key, version in (("kafka", choice.kafka), ("client", choice.client_version)):
-            if version:
-                require_kafka(version, option=f"{key}=VERSION")
-    scenario = chosen.named
-    results = require_runs(results, cluster)
-    for choice in choices.values():
-        resolve(choice)
-    builds = {side: fetched(choice, cluster, [chosen]) for side, choice in choices.items()}
-    wanted = WantedComparison(
-        suite=suite_of(scenario, given, builds, runs),
-        cluster=cluster.value,
-        seed=seed,
-        default_kafka=DEFAULT_KAFKA,
-        command=command_line(),
-        builds=builds,
-        scenario=scenario,
-        parameters=given,
-        pairs=runs,
-    )
-    with hold_night(results / COMPARISONS, wanted, is_fresh=is_fresh) as night:
-        _introduce(night, what="comparison", seed="seed")
-        write_comparison(night.path, wanted.described(night.state.runs))
-        try:
-            _carry_out(night, results, _console, on_phase=lambda _: None)
-            _judged(night, partial(_judge, results), again="judge and compare them")
-        except (KeyboardInterrupt, InterruptError):
-            raise InterruptError(
-                f"{_done(night)}; nothing was compared. The same command continues"
-            ) from None
-        code = _compare(night.path, is_verbose=is_verbose, as_json=as_json)
-        if code in EXIT_CODES_OF_COMPARISONS.values():
-            night.finish()
-    if not as_json:
-        Terminal().print(Text(f"report: {night.path / 'report' / 'compare.html'}"), soft_wrap=True)
-    raise typer.Exit(code)
-
-
-def _judge(results: Path, folder: Path) -> int:
+def judge_below(results: Path, folder: Path) -> int:
+    """Judge a night in a process of its own, without printing; returns its exit status."""
     return analyse_in_own_process([folder], options=options_of(results=results), quiet=True)
-
-
-def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
-    options = options_of(is_verbose=is_verbose, as_json=as_json)
-    command = python("analysis.comparison", *options, "--", str(path))
-    return run_child(tethered(command), what="the comparison")

@@ -16,7 +16,7 @@ from cluster.nodes.pool import PoolKind
 from contract.builds import Build, Choice, Guest
 from contract.clients import is_guest_name
 from contract.errors import UsageError
-from contract.uris import local_folder
+from contract.files import local_folder
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
 from harness.story.changes import parsed
@@ -62,7 +62,7 @@ Clients = Annotated[
     str | None,
     typer.Option(
         help="Versions of Python's clients, joined by commas, for the groups whose client has "
-        "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost clients list`).",
+        "none: librdkafka@2.16.0,kafka-python@3.0.8 (`fencepost versions list`).",
     ),
 ]
 Changed = Annotated[

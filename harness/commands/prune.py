@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from contract.errors import RunFolderError, UsageError
+from contract.files import is_below
 from contract.nights import Outcome, read_summary
-from contract.regular_files import is_below
-from contract.terminal import Terminal
+from contract.program import Terminal
 from harness.commands.nightly import NIGHTS
 from harness.commands.options import RESULTS, Results
 from harness.nightly.room import in_words, judged_runs, remove_raw_data, size_of

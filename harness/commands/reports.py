@@ -1,24 +1,22 @@
-"""`fencepost open`, `explain` and `report`: what is known of runs and findings."""
+"""`fencepost open` and `explain`: what is known of runs and findings."""
 
 import os
 import sys
 import webbrowser
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
-from contract.child import run_child
 from contract.errors import RunFolderError, UsageError
+from contract.files import as_word, is_below, local_folder
 from contract.locks import is_held
+from contract.processes import run_child
+from contract.program import shown
 from contract.python import python
-from contract.regular_files import is_below
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
-from contract.terminal import shown
-from contract.uris import as_word, local_folder
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
 from harness.playground.state import KEEPER, find, look
 
@@ -108,22 +106,6 @@ def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
     for one in found:
         at = datetime.fromtimestamp(one.at_micros / _MICROS, UTC)
         typer.echo(shown(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} {one.what}"))
-
-
-def report(
-    finding: Annotated[
-        str | None, typer.Argument(help="A file of docs/reports; lists them if not given.")
-    ] = None,
-) -> None:
-    """Print what a maintainer of a client or of Kafka needs to know of a finding, as Markdown.
-
-    Raises:
-        UsageError: this is no checkout, which alone has the reports.
-    """
-    if find_spec("studies") is None:
-        raise UsageError("only a checkout of the repository has the reports: docs/reports")
-    words = ["list"] if finding is None else ["page", "--", finding]
-    raise typer.Exit(run_child(python("studies.reports", *words), what="the report"))
 
 
 def last_page(results: Path) -> Path:

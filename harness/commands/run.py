@@ -9,23 +9,20 @@ import typer
 
 from cluster.nodes.pool import PoolKind
 from contract.builds import with_note
-from contract.earlier import is_of_earlier_release
 from contract.errors import (
     AnalysisError,
     FencepostError,
     InterruptError,
     RunFolderError,
 )
+from contract.files import as_word, place, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
-from contract.program import say, unexpected
-from contract.progress import PhaseProgress
+from contract.processes import require_options
+from contract.program import PhaseProgress, Terminal, say, unexpected
 from contract.randomness import new_seed
-from contract.regular_files import storage_error
+from contract.ranges import is_of_earlier_release
 from contract.run_folder import GENERATED, RunFolder, find_runs
-from contract.spark import require_options
-from contract.terminal import Terminal
-from contract.uris import as_word, place
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from contract.events import NO_EPOCH
-from contract.terminal import Terminal
+from contract.program import Terminal
 from contract.waiting import hold as hold_for
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults
 from harness.playground.serve import Views

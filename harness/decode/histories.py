@@ -29,11 +29,12 @@ from contract.events import (
     TransactionChanged,
     WireCalled,
     WorkerStopped,
+    is_intact,
+    make_value,
 )
 from contract.outcomes import Outcome
 from contract.ranges import RECORDS
 from contract.stages import PHASE_LIMIT_SECONDS
-from contract.values import is_intact, make_value
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
 

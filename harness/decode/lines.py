@@ -8,10 +8,8 @@ from typing import Any
 
 import msgspec
 
-from contract.described import require_single_keys
-from contract.encodable import as_json
-from contract.events import DECODER, Event, WorkerStarted
-from contract.regular_files import printable, read_regular
+from contract.events import DECODER, Event, WorkerStarted, as_json
+from contract.files import printable, read_regular, require_single_keys
 
 _TYPES: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in Event.__subclasses__()}
 _SUFFIX = ".jsonl"

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from contract.errors import UsageError
-from contract.nearest import lacking
+from contract.errors import UsageError, lacking
 from harness.faults.bounce import Bounce
 from harness.faults.bridge import Bridge
 from harness.faults.client import CutClient, PauseClient

@@ -8,7 +8,7 @@ import jpype
 
 from cluster.kafka.config import kafka_class_data, property_value
 from contract.events import NO_EPOCH
-from contract.java import with_class_data
+from contract.processes import with_class_data
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
 _LOG4J2 = """\

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.files import is_below, replace_text
 from contract.locks import alone_in
 from contract.nights import NightRow, NightSummary, Outcome
-from contract.regular_files import is_below, replace_text
 from contract.run_folder import Removed, RunFolder
 
 GIGABYTE = 10**9

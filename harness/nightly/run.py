@@ -20,7 +20,7 @@ from rich.text import Text
 from cluster.kafka.own_jars import resolve
 from contract.errors import NodeError, UsageError
 from contract.nights import PlannedRun, RunStatus
-from contract.progress import limit_of
+from contract.program import limit_of
 from harness.invocation import Session
 from harness.nightly.state import HeldNight
 from harness.nightly.suite import choice_of

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from contract.builds import Choice
-from contract.described import SCHEMA
 from contract.errors import UsageError
+from contract.files import SCHEMA, read_regular
 from contract.locks import HeldName, alone_by
 from contract.nights import (
     NIGHT_FILE,
@@ -25,8 +25,14 @@ from contract.nights import (
     write_atomically,
 )
 from contract.randomness import new_seed
-from contract.regular_files import read_regular
-from harness.nightly.suite import Suite, begun_with_both, find_suite, plan_runs, random_runs
+from harness.nightly.suite import (
+    Suite,
+    begun_with_both,
+    find_suite,
+    plan_runs,
+    random_runs,
+    suite_names,
+)
 
 _LOCK = "lock"
 _CHOICE_SECONDS = 60.0
@@ -66,11 +72,10 @@ class Wanted:
 
     def all_builds(self) -> list[PlannedRun]:
         """Return runs of all builds that the night may need."""
-        suites = (
-            [self.suite]
-            if self.hours is None
-            else [begun_with_both(self.suite), find_suite(RANDOM)]
-        )
+        suites = [self.suite]
+        if self.hours is not None:
+            random = [find_suite(RANDOM)] if RANDOM in suite_names() else []
+            suites = [begun_with_both(self.suite), *random]
         return [run for suite in suites for run in self._planned(suite, 0)]
 
     def further(self, seed: int) -> Iterator[PlannedRun]:

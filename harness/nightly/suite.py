@@ -16,15 +16,16 @@ from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.builds import Build, Choice
 from contract.errors import DistributionError, UsageError
+from contract.files import read_file
 from contract.nights import RANDOM, PlannedRun
 from contract.randomness import SEED_BITS, generator
-from contract.regular_files import read_file
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
-from harness.session.catalog import ScenarioFile, find_scenarios
+from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders
 from harness.story.changes import parsed
 
-FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "suites"
+_FOLDER = "suites"
+_ANY = f"{_FOLDER}/*.yml"
 _SUFFIXES = (".yml", ".yaml")
 _Seed = Annotated[int, msgspec.Meta(ge=0, lt=1 << SEED_BITS)]
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
@@ -79,12 +80,14 @@ class Suite:
 
 
 def suite_names() -> list[str]:
-    """Return the names of the suites in scenarios/suites."""
-    return sorted(path.stem for path in FOLDER.glob("*.yml"))
+    """Return the names of the suites beside our scenarios, and beside those of the extras."""
+    return sorted({path.stem for place in scenario_folders() for path in place.glob(_ANY)})
 
 
 def find_suite(name_or_path: str, folder: Path | None = None) -> Suite:
     """Read a suite by its name, or by the path of its file.
+
+    A suite of an extra that has the name of another one adds its runs to it.
 
     Args:
         name_or_path: a path ends with .yml, or has a `/`.
@@ -93,8 +96,19 @@ def find_suite(name_or_path: str, folder: Path | None = None) -> Suite:
     Raises:
         UsageError: there is none, or its file is invalid; names the file and the field.
     """
-    is_path = "/" in name_or_path or name_or_path.endswith(_SUFFIXES)
-    path = Path(name_or_path) if is_path else FOLDER / f"{name_or_path}.yml"
+    if "/" in name_or_path or name_or_path.endswith(_SUFFIXES):
+        return _read(Path(name_or_path), name_or_path, folder)
+    files = [place / _FOLDER / f"{name_or_path}.yml" for place in scenario_folders()]
+    there = [file for file in files if file.exists()] or files[:1]
+    first, *more = [_read(file, name_or_path, folder) for file in there]
+    return replace(
+        first,
+        sha256=hashlib.sha256("".join(one.sha256 for one in (first, *more)).encode()).hexdigest(),
+        entries=(*first.entries, *(entry for one in more for entry in one.entries)),
+    )
+
+
+def _read(path: Path, name_or_path: str, folder: Path | None) -> Suite:
     try:
         content = read_file(path)
     except OSError as error:
@@ -164,7 +178,7 @@ def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> Scena
         if version not in locked:
             raise UsageError(
                 f"{where}.{field}: {version} has no lock file; there are: {', '.join(locked)}; "
-                f"to add one: fencepost kafka lock {version}"
+                f"to add one: fencepost versions lock {version}"
             )
     try:
         require_choice(entry.clients)
@@ -232,6 +246,8 @@ def random_runs(
 ) -> Iterator[PlannedRun]:
     """Yield runs of random plans without end, on the versions of the suite `random` in turn.
 
+    None if there is no such suite, which is an extra's.
+
     The nth of a night has the nth seed that is drawn from the night's, whatever ran before, and no
     seed of a suite's run is drawn with it.
 
@@ -246,7 +262,7 @@ def random_runs(
     random = generator(seed + (1 << SEED_BITS))
     builds = [
         (entry, resolve(choice))
-        for entry in find_suite(RANDOM).entries
+        for entry in (find_suite(RANDOM).entries if RANDOM in suite_names() else ())
         for choice in _choices(entry, given or Choice(), default_kafka)
     ]
     for entry, build in cycle(builds):

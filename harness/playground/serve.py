@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from contract.encodable import as_json
 from contract.errors import FencepostError, NodeError, TargetError, UsageError
+from contract.events import as_json
 from contract.program import unexpected
 from contract.run_folder import ProducerPlan, TopicPlan
 from harness.clients.command import Line, command, command_named

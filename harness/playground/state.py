@@ -12,8 +12,8 @@ import psutil
 
 from cluster.refusal import error_named
 from contract.errors import FencepostError, NodeError, UsageError
+from contract.files import read_file, replace_file
 from contract.locks import HeldName, is_held
-from contract.regular_files import read_file, replace_file
 from harness.clients.command import Call
 
 FOLDER = Path(".playground")

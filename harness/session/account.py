@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from contract.encodable import as_json
 from contract.errors import FencepostError, RunFolderError
+from contract.events import as_json
 from contract.nights import SESSION_FILE
 from contract.run_folder import PLAN_FILE, RunFolder
 

@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from cluster.clients.versions import is_version
-from contract.errors import UsageError
-from contract.nearest import lacking
-from contract.regular_files import read_file
+from contract.errors import UsageError, lacking
+from contract.extras import folders
+from contract.files import read_file
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"
@@ -124,6 +124,11 @@ def _with(every: Sequence[Mapping[str, Any]]) -> str:
     return f" with {', '.join(given)}" if given else ""
 
 
+def scenario_folders() -> list[Path]:
+    """Return the folder of our scenarios, and those of the extras."""
+    return [_FOLDER, *folders("scenarios")]
+
+
 def scenarios(folder: Path | None = None) -> list[ScenarioFile]:
     """Return all scenarios, by name; of a file that can't be read the name and the problem.
 
@@ -133,7 +138,8 @@ def scenarios(folder: Path | None = None) -> list[ScenarioFile]:
     Raises:
         UsageError: there is no such folder, or no scenario in it.
     """
-    ours = [read_scenario(path) for path in sorted(_FOLDER.glob(_FILES))]
+    files = [path for place in scenario_folders() for path in place.glob(_FILES)]
+    ours = [read_scenario(path) for path in sorted(files, key=lambda path: path.name)]
     if folder is None:
         return ours
     own = sorted(folder.glob(_FILES))

@@ -28,13 +28,19 @@ from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
 from contract.builds import Build
-from contract.errors import InterruptError, NodeError, PrerequisiteError, RunFolderError, UsageError
+from contract.errors import (
+    InterruptError,
+    NodeError,
+    PrerequisiteError,
+    RunFolderError,
+    UsageError,
+    nearest,
+)
 from contract.locks import alone_by, alone_in
-from contract.nearest import nearest
 from contract.nights import SESSION_FILE
+from contract.program import Terminal
 from contract.python import environment, python
 from contract.run_folder import RunFolder, find_runs, has_runs
-from contract.terminal import Terminal
 from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of

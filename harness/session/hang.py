@@ -16,7 +16,7 @@ from cluster.nodes.docker_node import PYTHON
 from cluster.nodes.pool import CONTAINERS_FILE
 from cluster.nodes.stacks import PRINT_SECONDS, stacks_of
 from contract.errors import PrerequisiteError, WaitTimeoutError
-from contract.progress import limit_of
+from contract.program import limit_of
 from contract.python import python
 from contract.run_folder import STACKS_FOLDER
 from contract.stages import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage

@@ -23,8 +23,8 @@ from ducktape.tests.serde import SerDe
 from ducktape.tests.test_context import TestContext
 
 from cluster.refusal import refuse
-from contract.encodable import encodable
 from contract.errors import NodeError, UsageError
+from contract.events import encodable
 from contract.python import PACKAGES
 from harness.session.account import Asked, Failed, report
 from harness.session.loading import load

@@ -21,8 +21,7 @@ from typing import Any
 
 import msgspec
 
-from contract.errors import PrerequisiteError, UsageError
-from contract.nearest import lacking
+from contract.errors import PrerequisiteError, UsageError, lacking
 from contract.python import PACKAGES, environment, python
 from harness.faults.fault import Fault
 from harness.faults.targets import Target

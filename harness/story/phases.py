@@ -1,7 +1,6 @@
 """The phases of a run: printed on standard output, and written to the history."""
 
-from contract.encodable import encodable
-from contract.events import PhaseEntered
+from contract.events import PhaseEntered, encodable
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
 

@@ -34,13 +34,13 @@ from contract.clients import (
     version_of,
     without_version,
 )
-from contract.consequence import Consequence
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.locks import alone_in
 from contract.manifest import write_manifest
 from contract.randomness import generator
 from contract.run_folder import (
+    Consequence,
     Expectation,
     GroupPlan,
     Plan,

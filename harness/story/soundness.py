@@ -30,13 +30,11 @@ from contract.clients import (
     is_guest_name,
     version_of,
 )
-from contract.errors import UsageError
-from contract.findings import FINDINGS
-from contract.nearest import lacking
+from contract.errors import UsageError, lacking
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, Plan, ProducerPlan
 from contract.tables import TABLES
-from contract.verdicts import FindingVerdict, Resumption
+from contract.verdicts import FINDINGS, FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.faults.targets import Broker
 from harness.story.run import Run

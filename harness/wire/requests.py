@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from contract.events import NO_EPOCH
-from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
+from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 
 CONSUMER = -1
 """The replica id of clients."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from contract.values import make_value
+from contract.events import make_value
 from tests.exam.rows import HistoryRows
 
 

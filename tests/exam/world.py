@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from contract.quorum_rules import METADATA_LOG
+from contract.protocol import METADATA_LOG
 from contract.run_folder import GroupPlan, Plan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
 

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from wire_tamperings import WireTampering, other_id, partition, whole
 
-from contract.commit_rules import CommitRule
 from contract.events import NO_EPOCH
+from contract.protocol import CommitRule
 from harness.wire.requests import (
     Offset,
     WireRequest,

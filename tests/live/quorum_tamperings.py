@@ -4,7 +4,7 @@ import msgspec
 from wire_tamperings import Change, WireTampering, divergence, partition
 
 from cluster.kafka.topology import CONTROLLER_PORT
-from contract.quorum_rules import QuorumRule
+from contract.protocol import QuorumRule
 from harness.wire.requests import (
     NOBODY,
     WireRequest,

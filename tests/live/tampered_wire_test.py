@@ -20,7 +20,7 @@ from tampering_proxy import ProxyPlan
 from wire_tamperings import WireTampering
 
 from cluster.kafka.topology import PASSWORD, Topology
-from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
+from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.stages import Stage
 from contract.waiting import wait_until
 from harness.clients.observer_worker import ObserverRole

@@ -8,11 +8,11 @@ from calls_test import ALTERED, CLIENTS, REPLACED, WRITTEN
 from command import POOL, ran
 
 from analysis.verdict.judge import judge
-from bench.traces import load
-from contract.commit_rules import ALTER_OFFSETS
+from contract.protocol import ALTER_OFFSETS
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import CheckVerdict
 from harness.session.catalog import read_scenario
+from tests.traces import load
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(500)]
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from command import POOL, finished
 
-from contract.commit_rules import FIRST_VALUE_WITH_TOPIC_ID, CommitRule
+from contract.protocol import FIRST_VALUE_WITH_TOPIC_ID, CommitRule
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 

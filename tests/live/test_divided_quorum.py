@@ -9,7 +9,7 @@ from command import POOL, finished
 
 from cluster.nodes.pool import PoolKind
 from contract.checks import Check
-from contract.quorum_rules import METADATA_LOG, QuorumRule
+from contract.protocol import METADATA_LOG, QuorumRule
 from contract.run_folder import find_runs
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]

@@ -11,12 +11,12 @@ from command import POOL, ROOT
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 HOSTILE = "raise SystemExit('a module of the user was imported')\n"
-NAMES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios")
+NAMES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
 COMMANDS = [
     ["list"],
     ["doctor"],
-    ["kafka", "fetch", "4.4.0"],
-    ["clients", "fetch", "kafka-python@3.0.8"],
+    ["versions", "fetch", "4.4.0"],
+    ["versions", "fetch", "kafka-python@3.0.8"],
     ["patch", "list"],
     ["docker", "compose"],
     ["generate", "results/made", "--events", "2000"],

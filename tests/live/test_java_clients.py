@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from bench.setting_names import types_of_all
-from cluster.kafka.settings import FILE
 from contract.clients import clients_of
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
@@ -78,8 +76,3 @@ def test_a_consumers_state_is_read_with_both_protocols(tmp_path: Path, kafka: st
         assert states == [valid | unknown, awaiting | unknown]
         assert sent == [[3, 1]]
         assert (overtaken["position"], overtaken["leader_epoch"]) == (valid["position"], -1)
-
-
-def test_the_names_of_settings_are_those_of_kafkas_classes() -> None:
-    """Of all locked versions: a misspelt one is refused before a cluster starts."""
-    assert json.loads(FILE.read_text()) == types_of_all(), "python -m bench.setting_names"

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.statements.files import expanded
 from analysis.statements.trace import Trace
-from contract.values import make_value
+from contract.events import make_value
 
 Row = dict[str, Any]
 

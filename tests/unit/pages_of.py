@@ -8,8 +8,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.consequence import Consequence
-from contract.run_folder import GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
+from contract.run_folder import Consequence, GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import (
     CheckResult,

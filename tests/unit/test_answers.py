@@ -24,11 +24,11 @@ from pages_of import (
 from analysis.report.answer import UNFINISHED, UNKNOWN, answer, consequence
 from analysis.report.run_facts import RunFacts
 from contract.answers import Figure, parts, require_asked
-from contract.consequence import Consequence
 from contract.errors import UsageError
-from contract.findings import FINDINGS, FINDINGS_FILE
-from contract.run_folder import RunFolder
+from contract.run_folder import Consequence, RunFolder
 from contract.verdicts import (
+    FINDINGS,
+    FINDINGS_FILE,
     CheckResult,
     CheckVerdict,
     Finding,

@@ -1,8 +1,7 @@
-"""Builds of Kafka: locked downloads, own builds and patched clients."""
+"""Builds of Kafka: locked downloads, and own builds."""
 
 import hashlib
 import os
-import re
 import shutil
 import threading
 import zipfile
@@ -20,7 +19,7 @@ from pages_of import run_folder, verdict_of
 
 from analysis.report.page import Pictures, page
 from analysis.report.run_facts import RunFacts
-from cluster.kafka import distribution, own_jars, patched
+from cluster.kafka import distribution, own_jars
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
@@ -31,12 +30,12 @@ from cluster.nodes.doctor import diagnose
 from cluster.nodes.local import LocalNode
 from cluster.toolchains import javac_command
 from contract.builds import Build, Choice, Jar, digest, released, version_numbers
-from contract.cache import CACHE_VARIABLE
 from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
+from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
 from contract.verdicts import RunVerdict
-from harness.commands import kafka
+from harness.commands import versions
 from harness.invocation import Session, rerun_command
 from harness.nightly.run import execute_in_ducktape
 
@@ -250,7 +249,7 @@ def test_several_may_fetch_at_once(cache: Path) -> None:
 
 
 def test_a_version_without_a_lock_names_those_that_have_one() -> None:
-    with pytest.raises(DistributionError, match=r"4\.4\.0.*fencepost kafka lock 1\.2\.3"):
+    with pytest.raises(DistributionError, match=r"4\.4\.0.*fencepost versions lock 1\.2\.3"):
         read_lock("1.2.3")
 
 
@@ -267,13 +266,13 @@ def test_a_broken_lock_breaks_no_other(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(kafka, "locked_versions", lambda: locked_versions(tmp_path))
-    monkeypatch.setattr(kafka, "read_lock", lambda version: read_lock(version, tmp_path))
+    monkeypatch.setattr(versions, "locked_versions", lambda: locked_versions(tmp_path))
+    monkeypatch.setattr(versions, "read_lock", lambda version: read_lock(version, tmp_path))
     shutil.copy(LOCKS / "kafka-4.4.0.lock", tmp_path)
     broken = tmp_path / "kafka-1.0.0.lock"
     broken.mkdir() if content is None else broken.write_bytes(content)
     with pytest.raises(typer.Exit) as ended:
-        kafka.list_versions()
+        versions.list_versions()
     assert ended.value.exit_code == DistributionError.exit_code
     said = capsys.readouterr()
     assert "4.4.0" in said.out
@@ -311,17 +310,17 @@ def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
     line: str, reported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Lock("9.9.9", (Artifact("a", "b", "1.0", "", 10, HASH),))
-    monkeypatch.setattr(kafka, "path_of_lock", lambda name: tmp_path / f"{name}.lock")
-    monkeypatch.setattr(kafka, "make_lock", lambda _: made)
+    monkeypatch.setattr(versions, "path_of_lock", lambda name: tmp_path / f"{name}.lock")
+    monkeypatch.setattr(versions, "make_lock", lambda _: made)
     path = tmp_path / "kafka-9.9.9.lock"
-    kafka.lock("9.9.9")
-    kafka.lock("9.9.9")
+    versions.lock("9.9.9")
+    versions.lock("9.9.9")
     assert path.read_text() == made.text
     path.write_text(f"{line}\n")
-    with pytest.raises(DistributionError, match=f"{reported}.*fencepost kafka lock 9.9.9 --update"):
-        kafka.lock("9.9.9")
+    with pytest.raises(DistributionError, match=f"{reported}.*versions lock 9.9.9 --update"):
+        versions.lock("9.9.9")
     assert path.read_text() == f"{line}\n"
-    kafka.lock("9.9.9", is_update=True)
+    versions.lock("9.9.9", is_update=True)
     assert path.read_text() == made.text
 
 
@@ -652,35 +651,6 @@ def test_a_run_page_names_the_build_and_each_own_jar(tmp_path: Path) -> None:
     assert "Kafka 4.4.0" in text.partition("observer&#39;s jars")[2]
     plain = page(RunFacts(run_folder(tmp_path / "plain")), verdict_of({}), Pictures())
     assert "own jars" not in plain
-
-
-# Patches of the client: what there is, and what a machine without a compiler is told.
-
-
-NAMES = {"option-1", "option-2", "option-3", "options-1-and-3"}
-PATCHED_CONSUMER = "org/apache/kafka/clients/consumer/internals/"
-
-
-def test_every_version_has_the_same_patches() -> None:
-    versions = {patch.version for patch in patched.patches()}
-    assert versions == {"4.3.1", "3.9.2"}
-    for version in versions:
-        assert {patch.name for patch in patched.patches(version)} == NAMES
-
-
-@pytest.mark.parametrize("patch", patched.patches(), ids=lambda one: f"{one.name} {one.version}")
-def test_a_patch_says_what_it_changes(patch: patched.Patch) -> None:
-    assert patch.description.startswith(("KAFKA-19902, option ", "Options 1 and 3 of KAFKA-19902"))
-    assert f"{PATCHED_CONSUMER}SubscriptionState.java" in patch.sources
-    is_refreshed = f"{PATCHED_CONSUMER}FetchCollector.java" in patch.sources
-    assert is_refreshed == ("1" in patch.name)
-    (artifact,) = read_lock(patch.version, patched.PATCHES / patch.version).artifacts
-    assert (artifact.classifier, artifact.version) == ("sources", patch.version)
-
-
-def test_an_unknown_patch_is_refused() -> None:
-    with pytest.raises(UsageError, match=re.escape("option-2 4.3.1")):
-        patched.find_patch("option-9", "4.3.1")
 
 
 def test_without_a_compiler_the_doctor_says_what_is_missing(

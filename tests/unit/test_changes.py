@@ -12,7 +12,6 @@ from contract.builds import Choice, released
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
 from harness.invocation import rerun_command
-from harness.nightly.comparison import parse_build
 from harness.story.changes import Changes, parsed
 from harness.story.topics import durable_topic, new_topic
 from harness.story.workload import reader, writer
@@ -132,5 +131,3 @@ def test_changes_stand_in_the_command_that_repeats_the_run_and_in_the_build() ->
     assert "--set heap=1g" in rerun
     assert choice.is_own
     assert replace(released("4.4.0"), choice=choice).note == "heap=1g"
-    compared = parse_build("set=group.g.max.poll.records=5,set=heap=1g", default_kafka="4.4.0")
-    assert compared.changes == ["group.g.max.poll.records=5", "heap=1g"]

@@ -16,7 +16,7 @@ from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from contract.builds import ClassPath
-from contract.java import ClassData, class_data, java_command, with_class_data
+from contract.processes import ClassData, class_data, java_command, with_class_data
 
 RELEASE = 'IMPLEMENTOR="Nobody"\nJAVA_VERSION="17.0.15"\n'
 PROGRAM = "program-1.0"

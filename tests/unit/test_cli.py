@@ -12,11 +12,11 @@ import pytest
 
 from contract.builds import released
 from harness.commands import judging, run
+from harness.nightly.suite import suite_names
 from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPARED = ("--scenario", "baseline", "--runs", "4")
 
 
 def test_without_a_command_the_help_is_all(fencepost: Fencepost) -> None:
@@ -64,14 +64,14 @@ def test_commands_that_print_verdicts_have_the_same_options(
 
 def test_usage_names_the_program_as_it_is_installed() -> None:
     shown = subprocess.run(
-        [sys.executable, "-m", "harness", "kafka", "fetch", "--help"],
+        [sys.executable, "-m", "harness", "versions", "fetch", "--help"],
         cwd=ROOT,
         env={**os.environ, "COLUMNS": "200"},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert "Usage: fencepost kafka fetch [" in shown
+    assert "Usage: fencepost versions fetch [" in shown
     assert "python -m" not in shown
 
 
@@ -83,14 +83,14 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
 
 
 def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
-    assert "4.4.0" in fencepost("kafka", "list").stdout
+    assert "4.4.0" in fencepost("versions", "list").stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "hint"),
     [
         (("run", "nonsense"), 64, "fencepost list"),
-        (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
@@ -106,28 +106,20 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("run", "unclean_election", "--parameters", '{"successor": "x"}'), 64, '"eligible"'),
         (("run", "baseline", "--kafka", "latest"), 64, "a version such as 4.4.0"),
         (("run", "baseline", "--client-version", "x"), 64, "--client-version takes a version"),
-        (("run", "baseline", "--client-version", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("run", "baseline", "--client-version", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--kafka-dir", "/nonexistent"), 64, "can't be read (No such file"),
         (("run", "baseline", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
         (("run", "baseline", "--client-jars", "docs"), 64, "has neither jars nor classes"),
         (("run", "baseline", "--client-jars", "s3a://b/x.jar"), 64, "is not on this machine"),
         (("run", "baseline", "--kafka", "4.4.0", "--kafka-dir", "x"), 64, "give one"),
         (("nightly", "--kafka-dir", "docs"), 64, "no kafka_2.13 jar found there"),
-        (("compare", "4.4.0", "kafka=4.4.0", *COMPARED), 64, "A build is kafka=VERSION"),
-        (("compare", "kafka=4.4.0", "kafka=../x", *COMPARED), 64, "kafka=VERSION takes a version"),
-        (("compare", "kafka=4.4.0", "client-jars=docs", *COMPARED), 64, "neither jars nor"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option '--scenario'"),
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),
         (
             ("nightly", "--suite", "nonsense"),
             64,
-            (
-                "there are: arbiter, commit_epoch, handover, handover_ends, hunt, nightly, "
-                "protocol, random, reproduction, smoke"
-            ),
+            f"there are: {', '.join(suite_names())}",
         ),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("nightly", "--hours", "0"), 64, "--hours takes a number above 0, and at most 168, not 0"),
@@ -149,10 +141,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("nightly", "--seed", "-1"), 64, "'--seed': Input should be greater than or equal to 0"),
         (("nightly", "--nope"), 64, "No such option: --nope"),
         (("nightly", "--cluster", "cloud"), 64, "'--cluster': 'cloud' is not one of"),
-        (("compare", "kafka=4.4.0"), 64, "Missing argument 'B'"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "0"), 64, "'--runs'"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "3"), 64, "needs 4 runs"),
-        (("compare", "kafka=4.4.0", "kafka=4.4.0", "--scenario", "x", "--runs", "4"), 64, "no sc"),
         (("analyze",), 64, "Missing argument 'runs'"),
         (("analyze", "README.md"), 64, "no run at or below README.md"),
         (("open", "README.md"), 64, "README.md is no page"),
@@ -160,9 +148,9 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("generate", "/dev/null"), 64, "FOLDER /dev/null can't be written"),
         (("generate", "x", "--kind", "bogus"), 64, "the kinds of histories are clean"),
         (("generate", "x", "--events", "-5"), 64, "--events -5: a history has 1000 or more"),
-        (("kafka", "lock", "latest"), 64, "kafka lock takes a version such as 4.4.0"),
-        (("kafka", "fetch", "../4.4.0"), 64, "kafka fetch takes a version such as 4.4.0"),
-        (("kafka", "fetch", "1.2.3"), 69, "fencepost kafka lock 1.2.3"),
+        (("versions", "lock", "latest"), 64, "versions lock takes a version such as 4.4.0"),
+        (("versions", "fetch", "../4.4.0"), 64, "versions fetch takes a version such as 4.4.0"),
+        (("versions", "fetch", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("patch", "build", "nonsense", "4.3.1"), 64, "there is no patch nonsense"),
         (("playground", "--kafka", "latest"), 64, "--kafka takes a version"),
         (("playground", "--stop"), 64, "no playground runs here"),

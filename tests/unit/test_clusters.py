@@ -15,11 +15,11 @@ import pytest
 from analysis.engine import executors, jvm
 from analysis.engine.executors import Size, Standalone, Watch
 from analysis.tasks import _reason
-from bench.processes import environment, standalone
 from contract.errors import AnalysisError, PrerequisiteError
+from contract.processes import require_master
 from contract.run_folder import RunFolder
-from contract.spark import require_master
 from simulator.history import Request, description, universes_of, write_history
+from tests.standalone import environment, standalone
 
 SMALL, LARGE = Size(1, 1024), Size(8, 65_536)
 MASTER = "spark://127.0.0.1:7077"

@@ -14,10 +14,9 @@ from pages_of import changed, run_folder, verdict_of
 
 from analysis.report.explain import _verdict
 from cluster.refusal import refusal_in, refuse
-from contract.comparisons import COMPARISON_FILE, Comparison, read_comparison
-from contract.described import SCHEMA, read_described
 from contract.errors import RunFolderError, UsageError, WaitTimeoutError
-from contract.events import ClockRead
+from contract.events import ClockRead, is_intact, make_value
+from contract.files import SCHEMA, local_folder, place, read_described
 from contract.manifest import MANIFEST_FILE, Manifest
 from contract.nights import NIGHT_FILE, Night, read_night
 from contract.outcomes import (
@@ -32,8 +31,6 @@ from contract.outcomes import (
     transaction_outcome,
 )
 from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
-from contract.uris import local_folder, place
-from contract.values import is_intact, make_value
 from contract.waiting import limited, wait_until
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
@@ -184,7 +181,6 @@ OLDER: dict[str, tuple[msgspec.Struct, Callable[[Path], object]]] = {
         lambda folder: read_described(folder / MANIFEST_FILE, Manifest),
     ),
     NIGHT_FILE: (made(Night), read_night),
-    COMPARISON_FILE: (made(Comparison), read_comparison),
     "report/verdict.json": (verdict_of({}), lambda folder: _verdict(RunFolder(folder))),
 }
 

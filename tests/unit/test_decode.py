@@ -20,6 +20,7 @@ from contract.events import (
     WireAnswer,
     WireCalled,
     WorkerStopped,
+    make_value,
 )
 from contract.faults import FaultTarget, TargetKind, Verb, target_of
 from contract.manifest import TABLES_OF_HISTORIES
@@ -27,7 +28,6 @@ from contract.outcomes import Outcome
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.tables import TABLES
-from contract.values import make_value
 from harness.clients.history import HistoryWriter
 from harness.collection.collect import decode_server_logs, keep_deleted
 from harness.decode.client_logs import resets

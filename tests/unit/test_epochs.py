@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.events import make_value
 from contract.ranges import RECORDS, to_ranges
-from contract.values import make_value
 from harness.decode.epochs import with_epochs_of_logs
 
 

@@ -27,9 +27,17 @@ from analysis.verdict.decision import (
 from analysis.verdict.every_finding import FindingsFile, as_table, in_order
 from contract.checks import Check
 from contract.errors import RunFolderError
-from contract.findings import FINDINGS, FINDINGS_FILE, read_finding
 from contract.run_folder import Expectation, RunFolder
-from contract.verdicts import BY_SEVERITY, CheckResult, CheckVerdict, FindingVerdict, RunVerdict
+from contract.verdicts import (
+    BY_SEVERITY,
+    FINDINGS,
+    FINDINGS_FILE,
+    CheckResult,
+    CheckVerdict,
+    FindingVerdict,
+    RunVerdict,
+    read_finding,
+)
 
 VIOLATION, UNDECIDED, PERMITTED = BY_SEVERITY
 SCHEMA = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS])

@@ -16,10 +16,10 @@ from analysis.report.run_facts import RunFacts
 from analysis.report.story import Story, story
 from analysis.verdict.every_finding import FindingsFile, as_table
 from contract.errors import RunFolderError, UsageError
-from contract.findings import FINDINGS_FILE
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import (
+    FINDINGS_FILE,
     CheckResult,
     CheckVerdict,
     Finding,

@@ -32,6 +32,7 @@ from contract.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from contract.files import open_regular, read_file, read_regular, replace_file, storage_error
 from contract.locks import (
     HeldFolder,
     HeldName,
@@ -49,13 +50,6 @@ from contract.manifest import (
     write_manifest,
 )
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
-from contract.regular_files import (
-    open_regular,
-    read_file,
-    read_regular,
-    replace_file,
-    storage_error,
-)
 from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
 from contract.waiting import limited, wait_until
 from harness.commands.run import decode_again
@@ -173,7 +167,7 @@ def test_a_file_that_can_not_be_replaced_stays(
 
 
 HOLDER = (
-    "import sys; from pathlib import Path; from contract.locks import HeldFolder; "
+    "import sys; from pathlib import Path; from contract.files import HeldFolder; "
     "held = HeldFolder(Path(sys.argv[1]), 'x-'); print(held.path, flush=True); sys.stdin.read()"
 )
 

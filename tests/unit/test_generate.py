@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
+from contract.events import is_intact
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
-from contract.values import is_intact
 from harness.cli import program
 from simulator.history import (
     Generated,

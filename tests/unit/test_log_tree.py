@@ -32,10 +32,9 @@ from analysis.report.log_tree.model import (
 )
 from analysis.report.run_facts import RunFacts
 from analysis.report.timeline.source import Partition, Source
-from contract.findings import FINDINGS
 from contract.run_folder import RunFolder, TopicPlan
 from contract.tables import TABLES as CONTRACT
-from contract.verdicts import Finding, Resumption, Verdict
+from contract.verdicts import FINDINGS, Finding, Resumption, Verdict
 
 SECOND = 1_000_000
 Row = dict[str, Any]

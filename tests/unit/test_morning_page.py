@@ -12,11 +12,12 @@ from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged
 from analysis.report.outputs import write_night_outputs
 from analysis.trends.morning import morning
-from contract.known import Known, KnownFinding
-from contract.nights import Night, NightSummary, PlannedRun, RunStatus
+from contract.nights import Known, KnownFinding, Night, NightSummary, PlannedRun, RunStatus
 from contract.run_folder import RunFolder
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
-from studies.nights import (
+from tests.descriptions import description_of, plan_of
+from tests.made import made
+from tests.nights import (
     CLUSTER,
     SUITE,
     Asked,
@@ -27,8 +28,6 @@ from studies.nights import (
     name_of,
     rows_of,
 )
-from tests.descriptions import description_of, plan_of
-from tests.made import made
 
 LAST = 29
 SCENARIOS = (

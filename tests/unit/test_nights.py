@@ -1,11 +1,9 @@
 """Suites, nights that survive being killed, and folders of sessions."""
 
 import itertools
-import re
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -73,15 +71,18 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
         ("runs: [{scenario: nonsense}]", ["runs[0].scenario", "baseline"]),
         ("runs: [{scenario: baseline}, {kafka: [x]}]", ["`scenario`", "runs[1]"]),
         ("runs: [{scenario: baseline, kafka: [4.4]}]", ["runs[0].kafka", "in quotes"]),
-        ("runs: [{scenario: baseline, kafka: ['1.2.3']}]", ["runs[0].kafka", "kafka lock 1.2.3"]),
+        (
+            "runs: [{scenario: baseline, kafka: ['1.2.3']}]",
+            ["runs[0].kafka", "versions lock 1.2.3"],
+        ),
         ("runs: [{scenario: baseline, client_version: 4.4}]", ["client_version", "in quotes"]),
         (
             "runs: [{scenario: baseline, client_version: '1.2.3'}]",
-            ["runs[0].client_version", "kafka lock 1.2.3"],
+            ["runs[0].client_version", "versions lock 1.2.3"],
         ),
         (
             "runs: [{scenario: baseline, clients: [kafka-python@1.2.3]}]",
-            ["runs[0].clients", "clients lock kafka-python 1.2.3"],
+            ["runs[0].clients", "versions lock kafka-python@1.2.3"],
         ),
         ("runs: [{scenario: baseline, kafka: ['4.4.0'], kafka_dir: x}]", ["runs[0]", "not both"]),
         ("runs: [{scenario: baseline, expect: faill}]", ["faill", "runs[0].expect"]),
@@ -104,7 +105,7 @@ def test_a_wrong_suite_names_file_and_field(tmp_path: Path, runs: str, hints: li
 
 @pytest.mark.parametrize("name", ["frobnicate", "missing/mine.yml"])
 def test_a_missing_suite_tells_which_there_are(name: str) -> None:
-    with pytest.raises(UsageError, match="nightly, protocol, random, reproduction, smoke"):
+    with pytest.raises(UsageError, match=r"nightly, protocol, .*reproduction, smoke"):
         find_suite(name)
 
 
@@ -328,15 +329,7 @@ def test_earlier_nights_of_the_suite_and_pool_lend_their_durations(tmp_path: Pat
         assert earlier_runs(tmp_path, second.state) == first.state.runs
 
 
-# A night of some hours: what fits, then random plans.
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds by which the monotonic clock is ahead."""
-    ahead, real = [0.0], time.monotonic
-    monkeypatch.setattr(time, "monotonic", lambda: real() + ahead[0])
-    return ahead
+# A night of some hours.
 
 
 HOURS = 0.17
@@ -345,30 +338,6 @@ HOURS = 0.17
 
 def hourly(*, hours: float = HOURS) -> Wanted:
     return replace(wanted(seed=7), hours=hours)
-
-
-def run_for(
-    night: HeldNight,
-    clock: list[float],
-    *,
-    kill_in: int = 99,
-    earlier: Sequence[PlannedRun] = (),
-) -> None:
-    """Let each run take a minute, and be killed in the middle of one of them."""
-    left = itertools.count(kill_in, -1)
-
-    def execute(_run: PlannedRun, folder: Path) -> Ended:
-        clock[0] += 30
-        night.count_time()
-        if next(left) == 0:
-            raise Killed
-        clock[0] += 30
-        return Ended(folder, 0)
-
-    further = hourly().further(night.state.seed)
-    run_remaining(
-        night, execute, on_start=nothing, on_end=nothing, further=further, earlier=earlier
-    )
 
 
 def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path: Path) -> None:
@@ -380,64 +349,6 @@ def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path:
     assert begin("runs: [{scenario: zombie_leader}]") == [*both, ("zombie_leader", "pass")]
     twice = "{scenario: baseline, kafka: ['4.4.0', '3.9.2']}"
     assert begin(f"runs: [{twice}, {{scenario: canary, expect: fail}}]") == [*both, both[1]]
-
-
-def test_the_nth_random_run_of_a_seed_is_the_same_whatever_the_suite() -> None:
-    first = list(itertools.islice(hourly().further(7), 6))
-    other = replace(hourly(), suite=find_suite("nightly"))
-    seeds = [run.seed for run in first]
-    assert seeds == [run.seed for run in itertools.islice(other.further(7), 6)]
-    assert seeds[:3] == [1423121937, 978351771, 2093465581]
-    assert [run.kafka for run in first] == ["4.4.0", "3.9.2"] * 3
-    assert [run.id for run in first[:2]] == ["004-random-4.4.0", "005-random-3.9.2"]
-    assert [run.repeat for run in first] == [0, 0, 1, 1, 2, 2]
-    assert not set(seeds) & {run.seed for run in hourly().plan(7)}
-
-
-def test_random_runs_follow_until_the_time_is_used(tmp_path: Path, clock: list[float]) -> None:
-    with hold_night(tmp_path, hourly(), is_fresh=False) as night:
-        run_for(night, clock)
-    assert [run.scenario for run in night.state.runs] == [
-        "canary",
-        "baseline",
-        "commit_epoch",
-        *["random"] * 7,
-    ]
-    assert {run.status for run in night.state.runs} == {RunStatus.DONE}
-    assert 600 <= night.state.used_seconds < 612
-
-
-@pytest.mark.parametrize("kills", [(0, 0, 0), (1, 2, 3), (4, 1, 0)])
-def test_killed_three_times_it_ends_in_its_time_and_repeats_nothing(
-    tmp_path: Path, clock: list[float], kills: tuple[int, ...]
-) -> None:
-    """What a killed run took counts up to its last phase."""
-    for kill_in in kills:
-        with suppress(Killed), hold_night(tmp_path, hourly(), is_fresh=False) as night:
-            done = [run for run in night.state.runs if run.status is RunStatus.DONE]
-            run_for(night, clock, kill_in=kill_in)
-        assert night.state.runs[: len(done)] == done
-    with hold_night(tmp_path, hourly(), is_fresh=False) as night:
-        run_for(night, clock)
-    assert len(list(tmp_path.glob(f"*/{NIGHT_FILE}"))) == 1
-    assert {run.status for run in night.state.runs} == {RunStatus.DONE}
-    expected = [*hourly().plan(7), *itertools.islice(hourly().further(7), 5)]
-    assert [run.rerun for run in night.state.runs] == [run.rerun for run in expected]
-    assert 570 <= night.state.used_seconds < 612
-
-
-def test_what_does_not_fit_is_omitted_and_named(tmp_path: Path, clock: list[float]) -> None:
-    slow = msgspec.structs.replace(hourly().plan(7)[2], status=RunStatus.DONE, seconds=900.0)
-    with hold_night(tmp_path, hourly(), is_fresh=False) as night:
-        run_for(night, clock, earlier=[slow])
-    omitted = [run for run in night.state.runs if run.status is RunStatus.OMITTED]
-    assert [run.scenario for run in omitted] == ["commit_epoch"]
-    assert re.fullmatch(
-        r"it never ran: about 0:15:00 were needed, and 0:08:\d\d were left of --hours 0.17",
-        omitted[0].error or "",
-    )
-    assert night.remaining == []
-    assert night.state.runs[-1].scenario == "random"
 
 
 def test_a_night_of_other_hours_is_not_continued(tmp_path: Path) -> None:

@@ -25,9 +25,8 @@ from analysis.engine.jvm import reason
 from analysis.engine.session import _print_no_lost_connection, open_spark
 from analysis.engine.settings import settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
-from contract.java import ClassData
 from contract.locks import HeldFolder
-from contract.spark import is_local, require_options, require_spark_home
+from contract.processes import ClassData, is_local, require_options, require_spark_home
 from contract.waiting import wait_until
 from harness.commands import judging
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
@@ -357,7 +356,7 @@ def test_what_they_printed_is_shown_after_an_exception() -> None:
 EARLY, ORDINARY = 3, 4
 ANALYSIS = """
 import json, os, sys
-from contract.child import report_end
+from contract.processes import report_end
 log, *options = sys.argv[1:]
 is_early = options[-1:] == ["--early"]
 del options[-1 if is_early else -2:]

@@ -35,8 +35,8 @@ from analysis.report.outputs import (
     write_session_outputs,
 )
 from analysis.report.run_output import RunOutput, output_of
-from contract.consequence import Consequence
 from contract.nights import CheckCount, NightRow, NightSummary, Outcome
+from contract.run_folder import Consequence
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,

@@ -20,8 +20,8 @@ from contract.events import (
 )
 from contract.faults import FaultTarget, TargetKind, Verb
 from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
+from contract.program import Terminal
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
-from contract.terminal import Terminal
 from contract.waiting import wait_until
 from harness.clients.admin import ListedOffset, MemberView
 from harness.clients.broker_view import BrokerView, GroupState

@@ -16,12 +16,11 @@ import pytest
 import typer
 from rich.console import Console
 
-from contract import child as child_module
-from contract.child import run_child
+from contract import processes as child_module
 from contract.errors import AnalysisError, InterruptError, PrerequisiteError
 from contract.nights import PlannedRun
-from contract.program import run_program
-from contract.progress import PhaseProgress, limit_of
+from contract.processes import run_child
+from contract.program import PhaseProgress, limit_of, run_program
 from contract.python import PACKAGES, environment, python
 from contract.run_folder import RunFolder
 from contract.stages import PHASE_LIMIT_SECONDS, Stage
@@ -171,12 +170,12 @@ def test_an_error_that_nobody_reads_keeps_its_code() -> None:
 # No child of the program imports from the current folder, and one without a result is an error.
 
 
-PARTS = ("analysis", "cluster", "contract", "harness", "scenarios", "simulator")
+PARTS = ("analysis", "cluster", "contract", "extras", "harness", "scenarios", "simulator")
 STARTS_PYTHON = re.compile(r'"-m"')
 ONLY_HERE = {Path("contract/python.py")}
 HOSTILE = "raise SystemExit(0)\n"
 WHAT = "the child"
-TELLS = "from contract.child import report_end; report_end(); raise SystemExit({})"
+TELLS = "from contract.processes import report_end; report_end(); raise SystemExit({})"
 
 
 @pytest.fixture
@@ -245,7 +244,7 @@ def test_a_child_that_was_killed_is_an_error() -> None:
 
 
 def test_the_end_of_a_childs_child_is_not_that_of_the_child() -> None:
-    inner = "from contract.child import report_end; report_end()"
+    inner = "from contract.processes import report_end; report_end()"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}], check=True)"
     with pytest.raises(AnalysisError, match="without a result"):
         run_child([sys.executable, "-c", outer], what=WHAT)
@@ -262,7 +261,7 @@ def test_python_is_started_at_one_place() -> None:
 
 WHY = "the run was interrupted before it had collected all"
 OF_CHILD = (
-    "import os, sys; from contract.child import run_child\n"
+    "import os, sys; from contract.processes import run_child\n"
     "script = 'import os, time; print(os.getpid(), os.getsid(0), flush=True); time.sleep(60)'\n"
     "run_child([sys.executable, '-c', script], what='it')"
 )
@@ -354,14 +353,14 @@ def test_what_asks_the_command_line_to_end_is_an_interrupt(
 
 INTERRUPTED_WHILE_STARTING = """
 import os, signal, subprocess
-from contract import child
+from contract import processes
 class Slow(subprocess.Popen):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         os.kill(os.getpid(), signal.SIGINT)
         print(self.pid, flush=True)
 subprocess.Popen = Slow
-child.run_child(["sleep", "60"], what="it")
+processes.run_child(["sleep", "60"], what="it")
 """
 
 

@@ -8,7 +8,7 @@ from conftest import TraceMaker
 
 from analysis.statements.registry import CHECKS
 from contract.checks import Check
-from contract.quorum_rules import QuorumRule
+from contract.protocol import QuorumRule
 from tests.exam.histories.quorum import (
     FENCED,
     NOT_LEADER,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from contract.events import is_intact, make_value
 from contract.ranges import (
     RECORDS,
     count_rows,
@@ -18,7 +19,6 @@ from contract.ranges import (
     to_records,
 )
 from contract.tables import TABLES
-from contract.values import is_intact, make_value
 
 Row = dict[str, Any]
 PRODUCERS = ("p", "q")

@@ -26,9 +26,8 @@ from analysis.report.page import Pictures, page, write_report
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, standing_of
 from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
-from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch
-from contract.run_folder import RunFolder
+from contract.run_folder import Consequence, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import (
     CheckVerdict,

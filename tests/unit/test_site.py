@@ -4,21 +4,23 @@ import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
+from os.path import relpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
 from contract.errors import UsageError
-from contract.markdown import anchor
+from contract.program import anchor
 from contract.tables import DECLARED
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.nightly.suite import Entry
 from harness.session.catalog import ScenarioFile, read_scenario
 from website.__main__ import make
 from website.declared import parameters_in_words, scenario_rows
-from website.pages import ROOT, Page, read, write
+from website.pages import Page, read, write
 from website.parts import parts
+from website.rooms import ROOT
 
 
 @cache
@@ -124,7 +126,7 @@ def test_a_scenario_has_one_row_with_its_versions_once_each(calm: ScenarioFile) 
         Entry(scenario="calm", kafka=["3.9.0"]),
         Entry(scenario="other", kafka=["4.3.1"]),
     ]
-    link = "[calm](../scenarios/calm_test.py)"
+    link = f"[calm]({relpath(calm.path, ROOT / 'docs')})"
     assert list(scenario_rows([calm], entries)) == [(link, "Is it calm?", "", "4.4.0, 3.9.0")]
 
 

@@ -23,9 +23,9 @@ from micro import (
 
 from analysis.report.run_facts import RunFacts
 from analysis.report.story import Kind, Story, story
+from contract.events import make_value
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
-from contract.values import make_value
 from contract.verdicts import Finding, FindingVerdict
 
 Tell = Callable[..., Story]

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from conftest import TraceReader
 
-from contract.quorum_rules import METADATA_LOG
+from contract.protocol import METADATA_LOG
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from contract.verdicts import CheckVerdict

@@ -124,7 +124,6 @@ def test_a_page_that_can_not_be_written_is_reported_in_words(
         ["nightly", "--suite", ""],
         ["playground", "--results", ""],
         ["heal", "--results", ""],
-        ["compare", "kafka-dir=", "kafka=4.4.0", "--scenario", "baseline", "--runs", "4"],
     ],
 )
 def test_an_empty_name_is_refused(arguments: list[str], fencepost: Fencepost) -> None:

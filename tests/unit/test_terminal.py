@@ -13,9 +13,8 @@ from analysis.report.first_screen import reasons
 from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
 from analysis.results import show_runs_of
-from contract.consequence import Consequence
 from contract.nights import NightRow, NightSummary, Outcome
-from contract.run_folder import RunDescription
+from contract.run_folder import Consequence, RunDescription
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,

@@ -11,7 +11,7 @@ from typing import TypeGuard
 import pytest
 
 from contract.builds import released
-from harness.session.catalog import scenarios
+from harness.session.catalog import scenario_folders, scenarios
 from harness.session.ducktape_session import pool_size
 from harness.story import settings
 
@@ -28,12 +28,11 @@ ALLOWED = {
     "harness": {"harness", "cluster", "simulator", "contract"},
     "scenarios": {"scenarios", "harness", "cluster", "contract"},
     "fencepost": {"fencepost", "harness", "cluster", "contract"},
-    "bench": {"bench", *PRODUCT},
-    "lab": {"lab", "bench", *PRODUCT},
-    "studies": {"studies", "bench", *PRODUCT},
-    "website": {"website", "lab", "studies", "bench", *PRODUCT},
+    "website": {"website", *PRODUCT},
+    "extras": {"extras", "website", *PRODUCT},
+    "lab": {"lab", "website", *PRODUCT},
 }
-OURS = ("contract", "harness", "cluster", "analysis", "scenarios")
+OURS = ("contract", "harness", "cluster", "analysis", "scenarios", "extras")
 # From the ground floor up: a room imports only rooms of its package that stand before it.
 FLOORS = [
     "java",
@@ -45,10 +44,7 @@ FLOORS = [
     "invocation",
     "story",
     "session",
-    "plans",
-    "conformance",
     "playground",
-    "guests",
     "nightly",
     "commands",
     "cli",
@@ -62,7 +58,6 @@ ROOMS_OF_ANALYSIS = [
     "checks",
     "verdict",
     "report",
-    "comparison",
     "judging",
     "store",
     "trends",
@@ -72,7 +67,6 @@ ROOMS_OF_ANALYSIS = [
     "early",
     "cli",
     "series",
-    "conforming",
     "linting",
     "__main__",
 ]
@@ -127,6 +121,18 @@ def test_imports_go_one_way(package: str) -> None:
         for imported in imports(path):
             room = imported.split(".")[0]
             if room in ALLOWED and room not in ALLOWED[package]:
+                wrong.append(f"{name} imports {imported}")
+    assert wrong == []
+
+
+def test_nothing_imports_an_extra_but_itself_and_its_tests() -> None:
+    """Nor does a test of the core import the laboratory."""
+    wrong = []
+    for path in modules():
+        name = module_name(path)
+        for imported in imports(path):
+            room = re.match(r"(?:extras\.(?=\w)|(?=lab\b))(\w+)", imported)
+            if room and not re.match(rf"{room[0]}\.|tests\.\w+\.{room[1]}\.", name):
                 wrong.append(f"{name} imports {imported}")
     assert wrong == []
 
@@ -250,9 +256,10 @@ def test_every_scenario_asks_a_question() -> None:
         assert scenario.question.endswith("?"), scenario.name
 
 
-@pytest.mark.parametrize("folder", ["bench", "harness"])
-def test_scenarios_that_are_no_story_of_a_suite_name_what_exists(folder: str) -> None:
-    files = list((ROOT / folder).rglob("*_test.py"))
+def test_scenarios_that_are_no_story_of_a_suite_name_what_exists() -> None:
+    others = ("tests.", "scenarios.", *(module_name(one) for one in scenario_folders()))
+    every = [path for path in modules() if path.name.endswith("_test.py")]
+    files = [path for path in every if not module_name(path).startswith(others)]
     assert files
     for file in files:
         assert pool_size([file], released("4.4.0")) > 0, file
@@ -268,7 +275,7 @@ def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes(
 
     session = SessionContext(session_id="tidy", results_dir="unused", cluster=None, globals={})
     loader = TestLoader(session, logging.getLogger("tidy"))
-    contexts = loader.load([str(ROOT / "scenarios")])
+    contexts = loader.load([str(folder) for folder in scenario_folders()])
     files = {Path(context.file).stem for context in contexts}
     assert files == {scenario.path.stem for scenario in scenarios()}
     # Nodes do not depend on what clients say of settings, and to ask Java takes its start.

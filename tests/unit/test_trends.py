@@ -17,9 +17,17 @@ from analysis.trends.history import Row, history_of
 from analysis.trends.identity import identity, shape, subject_of
 from analysis.trends.morning import morning
 from contract.errors import UsageError
-from contract.known import Known, KnownFinding, known_beside, read_known
-from contract.mornings import FindingState, Morning, ScenarioHistory, TrackedFinding
-from studies.nights import (
+from contract.nights import (
+    FindingState,
+    Known,
+    KnownFinding,
+    Morning,
+    ScenarioHistory,
+    TrackedFinding,
+    known_beside,
+    read_known,
+)
+from tests.nights import (
     CLUSTER,
     KINDS,
     MARKS,

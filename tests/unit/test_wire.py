@@ -9,7 +9,7 @@ import pytest
 from cluster.kafka.config import directory_id, format_options, server_properties
 from cluster.kafka.topology import Topology
 from contract.events import QuorumSampled, WireAnswer
-from contract.quorum_rules import METADATA_LOG, METADATA_LOG_ID
+from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.observer_worker import Asking, WireResult

@@ -14,9 +14,8 @@ import yaml
 from typer.testing import CliRunner
 
 from analysis.report.outputs import FAMILIES, OUTPUT_FILES
-from contract.findings import FINDINGS
 from contract.nights import NightRow
-from contract.verdicts import UnexpectedFindings, Verdict
+from contract.verdicts import FINDINGS, UnexpectedFindings, Verdict
 from harness.cli import program
 
 # What `make` hands to the shell: a path is one word, whatever is in it.

@@ -21,7 +21,7 @@ from analysis.report.timeline.subjects import (
     lanes_of_producers,
     lanes_of_run,
 )
-from contract.terminal import shown
+from contract.program import shown
 from contract.verdicts import Verdict
 
 _T = TypeVar("_T")

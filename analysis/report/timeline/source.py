@@ -14,9 +14,8 @@ from analysis.report.run_facts import RunFacts
 from analysis.report.stories import anchor
 from analysis.statements.cases import literal
 from analysis.statements.trace import Row
-from contract.findings import FINDINGS_FILE
-from contract.regular_files import open_regular
-from contract.verdicts import Finding, FindingVerdict, Verdict
+from contract.files import open_regular
+from contract.verdicts import FINDINGS_FILE, Finding, FindingVerdict, Verdict
 
 SUBJECTS_MAX = 60
 """Of the partitions, and of the groups, that have lanes."""

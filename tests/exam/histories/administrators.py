@@ -1,7 +1,6 @@
 """Offsets that an administrator set for a group: who did it is known, and its clients did not."""
 
-from contract.commit_rules import ALTER_OFFSETS
-from contract.protocol import NO_BROKER
+from contract.protocol import ALTER_OFFSETS, NO_BROKER
 from tests.exam.commit_verbs import COMMIT
 from tests.exam.history import (
     NONE,

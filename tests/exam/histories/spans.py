@@ -78,7 +78,7 @@ def records(at: float) -> Iterator[tuple[dict[str, Any], str, int, int, float]]:
 
 @asks(
     "Corrupted records are in a row and apart, between others of a partition, a topic and a group.",
-    source="contract/values.py: the checksum is part of the value",
+    source="contract/events.py: the checksum is part of the value",
     expects={"corrupted_record": f"{VIOLATION}: corrupted: the value's checksum does not match"},
 )
 def corrupted_records_lie_between_others(h: History) -> None:

@@ -279,7 +279,7 @@ def values_of_unknown_outcome(h: History) -> None:
 
 @asks(
     "A delivered value does not match its checksum.",
-    source="contract/values.py: the checksum is part of the value",
+    source="contract/events.py: the checksum is part of the value",
     expects={"corrupted_record": f"{VIOLATION}: corrupted: the value's checksum does not match"},
 )
 def value_arrives_damaged(h: History) -> None:

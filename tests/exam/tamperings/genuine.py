@@ -68,7 +68,7 @@ def find_genuine(places: Iterable[Path], part: GenuineRun) -> RunFolder:
     known = [run for place in places for run in find_runs(place)]
     fitting = [run for run in known if run.tables.exists() and fits(run.plan())]
     if not fitting:
-        raise UsageError(f"no run of {part.scenario} {part.parameters}: RUNS= has to name one")
+        raise UsageError(f"no run of {part.scenario} {part.parameters}: --runs has to name one")
     return max(fitting, key=lambda run: run.run().started_micros)
 
 

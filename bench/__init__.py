@@ -1,1 +1,0 @@
-"""Figures that the docs publish, each made by a command."""

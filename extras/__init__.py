@@ -1,0 +1,1 @@
+"""What the core does without: each extra has its commands, scenarios and pages."""

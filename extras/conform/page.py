@@ -1,0 +1,95 @@
+"""What `fencepost conform` found: a page, JUnit XML, and the endpoint of a badge."""
+
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import msgspec
+
+from analysis.report.outputs import count_cases, xml_text
+from analysis.report.templating import environment
+from analysis.report.words import duration
+from contract.files import as_word, replace_file, replace_text
+from contract.program import plain, shown, table
+from extras.conform.expected import FAILING, Job, Result, Standing
+
+PAGE_FILE, JUNIT_FILE, BADGE_FILE = "index.html", "junit.xml", "badge.json"
+MARKDOWN_FILE = "conform.md"
+_SKIPPED = (Standing.NOT_APPLICABLE, Standing.EXPECTED, Standing.UNCONFIRMED)
+_LABEL = "keeps its place"
+_TEMPLATE = Path(__file__).with_name("conform.html.j2")
+
+
+def write_job(home: Path, job: Job) -> None:
+    """Write all of them into the folder of a job."""
+    replace_text(home / PAGE_FILE, page(job))
+    replace_file(home / JUNIT_FILE, junit(job))
+    replace_text(home / MARKDOWN_FILE, shown(markdown(job)))
+    replace_file(home / BADGE_FILE, msgspec.json.encode(badge(job)) + b"\n")
+
+
+def page(job: Job) -> str:
+    """The page: a table of the cells, and the stories behind them."""
+    return (
+        environment()
+        .from_string(_TEMPLATE.read_text())
+        .render(job=job, duration=duration, as_word=as_word, failing=[str(one) for one in FAILING])
+    )
+
+
+def markdown(job: Job) -> str:
+    """The cells as a table, e.g. for the job summary of a CI system."""
+    rows = [
+        [plain(text) for text in (one.cell.place, one.words, one.standing)]
+        for one in job.results
+        if one.standing is not Standing.NOT_APPLICABLE
+    ]
+    title = plain(f"{job.name} on Kafka {job.kafka}: {job.badge}")
+    return f"## {title}\n\n{table(['cell', 'outcome', 'standing'], rows)}\n"
+
+
+def junit(job: Job) -> bytes:
+    """A suite of one test case a cell: a failure is one that makes the job fail."""
+    root = Element("testsuites", name="fencepost conform")
+    suite = SubElement(root, "testsuite", name=xml_text(job.name))
+    properties = SubElement(suite, "properties")
+    known = {"version": job.version, "kafka": job.kafka, "seed": str(job.seed)}
+    for name, value in known.items():
+        SubElement(properties, "property", name=name, value=xml_text(value))
+    for result in job.results:
+        _case(suite, job, result)
+    for element in (suite, root):
+        count_cases(element, root.iter("testcase"))
+    indent(root)
+    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _case(suite: Element, job: Job, result: Result) -> None:
+    cell = result.cell
+    name = f"{cell.meets}.{cell.commit}.{cell.reset}"
+    classname = xml_text(f"fencepost.{job.name}.{cell.hazard}")
+    case = SubElement(suite, "testcase", classname=classname, name=name)
+    message = xml_text(result.words)
+    if result.standing in FAILING:
+        failure = SubElement(case, "failure", type=result.standing, message=message)
+        failure.text = xml_text("\n".join([result.words, *_again(job, result)]))
+    elif result.standing is Standing.NOT_EVALUABLE:
+        SubElement(case, "error", type=result.standing, message=message)
+    elif result.standing in _SKIPPED:
+        SubElement(case, "skipped", message=message)
+
+
+def _again(job: Job, result: Result) -> list[str]:
+    """The pages and commands of the stories of a cell."""
+    of = [one for one in job.stories if one.hazard == result.cell.hazard]
+    return [f"{one.page}; again: {one.rerun}" for one in of]
+
+
+def badge(job: Job) -> dict[str, object]:
+    """The endpoint of a badge, as shields.io reads it."""
+    return {
+        "schemaVersion": 1,
+        "label": _LABEL,
+        "message": f"{job.badge}, Kafka {job.kafka}",
+        "color": "informational",
+    }

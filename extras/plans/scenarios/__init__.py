@@ -1,0 +1,1 @@
+"""The scenario that carries out random plans."""

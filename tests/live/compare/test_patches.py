@@ -1,0 +1,57 @@
+"""Every patch applies to the locked sources; a built one commits what its option says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from extras.compare import patched
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).resolve().parents[3]
+OF_METADATA = 7
+EXPECTED = {
+    "option-1": {"leader above": 5, "leader below": 2},
+    "option-2": {"leader above": OF_METADATA, "leader below": OF_METADATA},
+    "option-3": {"leader above": 5, "leader below": 3},
+    "options-1-and-3": {"leader above": 5, "leader below": 3},
+}
+"""By option: of a position whose record has epoch 3 and whose leader has 5, or 2."""
+BUILT = [*patched.patches("4.3.1"), patched.find_patch("option-2", "3.9.2")]
+
+
+def named(patch: patched.Patch) -> str:
+    return f"{patch.name} {patch.version}"
+
+
+@pytest.mark.parametrize("patch", patched.patches(), ids=named)
+def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: Path) -> None:
+    sources = patched.fetch_sources(patch.version)
+    patched.apply(patch, sources, tmp_path)
+    assert all((tmp_path / path).exists() for path in patch.sources)
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param(one, marks=[] if one.name == "option-2" else pytest.mark.long, id=named(one))
+        for one in BUILT
+    ],
+)
+def test_a_built_patch_commits_what_its_option_says(patch: patched.Patch, tmp_path: Path) -> None:
+    built = patched.build(patch)
+    program = Path(__file__).with_name("patched_facts.py")
+    said = subprocess.run(
+        [sys.executable, str(program), patch.version, str(built.jar), str(tmp_path)],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout.splitlines()[-1]) == EXPECTED[patch.name]
+    assert patched.build(patch) == built

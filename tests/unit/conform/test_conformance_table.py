@@ -1,0 +1,159 @@
+"""The table of docs/conformance.md: what is due, what a cell shows, and its predictions."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from contract.clients import Level
+from contract.errors import UsageError
+from contract.outcomes import ResetPolicy
+from extras.conform.expected import FAILURES
+from extras.conform.features import Features
+from extras.conform.released import page, rows
+from extras.conform.released.__main__ import chosen
+from extras.conform.released.page import part, predictions, shown
+from extras.conform.released.rows import Row
+from extras.conform.released.suite import Wanted
+from extras.conform.stories import Told
+from extras.conform.vocabulary import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
+
+KAFKA = "4.4.0"
+HAS = Features(
+    client="librdkafka",
+    language="Python",
+    level=Level.POSITIONS,
+    commits=["explicit"],
+    resets=[ResetPolicy.LATEST, ResetPolicy.EARLIEST],
+    shares="librdkafka",
+)
+ROW = Row("librdkafka", "librdkafka", HAS)
+ABOVE = Hazard.TRUNCATION_ABOVE
+
+
+def cell(kind: Kind, meets: str = "restart", **fields: Any) -> Cell:
+    return Cell(
+        client="librdkafka",
+        hazard=ABOVE,
+        meets=meets,
+        commit="explicit",
+        reset="earliest",
+        kind=kind,
+        **fields,
+    )
+
+
+def told(*cells: Cell, seed: int = 7) -> Told:
+    versions = {"librdkafka": "2.16.0 (confluent-kafka 2.16.1)"}
+    return Told(
+        hazard=ABOVE,
+        readers="java/explicit/earliest",
+        seed=seed,
+        kafka=KAFKA,
+        cells=list(cells),
+        versions=versions,
+        rerun="fencepost run conformance --seed 7",
+        seconds=60.0,
+    )
+
+
+SKIPS = told(cell(Kind.SKIPS, records=100), cell(Kind.KEEPS, "live"))
+NOTHING = told(cell(Kind.NOT_EVALUABLE, reason="the control java stands still"))
+
+
+def wanted(stories: int = 1) -> Wanted:
+    return Wanted([ROW], [ABOVE], stories, KAFKA)
+
+
+def test_a_story_is_due_until_it_shows_something_or_was_tried_twice() -> None:
+    assert [hazard for hazard, _ in wanted().due([])] == [ABOVE]
+    assert list(wanted().due([SKIPS])) == []
+    assert len(list(wanted(stories=2).due([SKIPS]))) == 1
+    assert len(list(wanted().due([NOTHING]))) == 1
+    assert list(wanted().due([NOTHING, NOTHING])) == []
+
+
+def test_the_plainest_reader_has_the_policy_that_all_rows_have() -> None:
+    assert str(ROW.plainest) == "librdkafka"
+
+
+def test_a_cell_is_compared_with_its_prediction() -> None:
+    restart, live = shown([SKIPS], [ROW])[::-1]
+    assert (live.cell.words, live.agrees) == ("keeps its place", True)
+    assert (restart.cell.words, restart.prediction, restart.agrees) == (
+        "skips 100",
+        "skips 100",
+        True,
+    )
+    (nothing,) = shown([NOTHING], [ROW])
+    assert nothing.agrees is None
+
+
+def test_the_page_says_what_came_and_what_was_not_run() -> None:
+    made = part(shown([SKIPS], [ROW]))
+    assert '<span title="1 story; predicted: skips 100">skips 100</span>' in made
+    assert "librdkafka 2.16.0" not in made
+    assert "2.16.0 (confluent-kafka 2.16.1), Python; shares librdkafka" in made
+    assert "2 of 2 cells with a prediction came as predicted." in made
+    assert "the control java stands still" in part(shown([NOTHING], [ROW]))
+    assert "not run" in part(shown([told(cell(Kind.KEEPS, "live")), *others()], [ROW, OTHER]))
+
+
+OTHER = Row("kafka-python", "kafka-python", HAS)
+
+
+def others() -> list[Told]:
+    other = {"client": "kafka-python"}
+    cells = [cell(Kind.KEEPS), cell(Kind.KEEPS, "live")]
+    changed = [Cell(**{**_fields(one), **other}) for one in cells]
+    return [told(*changed, seed=8)]
+
+
+def _fields(one: Cell) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in one.__struct_fields__}
+
+
+def test_a_claim_that_is_broken_is_bold() -> None:
+    (row,) = [one for one in rows.every() if one.name == "librdkafka"]
+    assert "**skips 100**" in part(shown([SKIPS], [row]))
+
+
+def test_every_prediction_is_of_cells_and_rows_that_there_are() -> None:
+    known = {row.name for row in rows.every()}
+    places = {f"{hazard}.{meets}" for hazard in Hazard for meets in MEETS[hazard]}
+    for one in predictions():
+        assert set(one.clients) <= known
+        assert set(one.cells) <= places
+        assert one.why
+        words = one.outcome
+        assert words == "keeps its place" or words.startswith(tuple(FAILURES))
+
+
+def test_every_built_in_client_has_a_features_file_of_its_own() -> None:
+    for row in rows.every():
+        assert row.name.startswith(row.features.client.removeprefix("@").replace("/", "-"))
+        assert set(row.features.commits) <= set(COMMITS)
+
+
+def test_a_framework_is_in_a_table_of_its_own() -> None:
+    framework = Row("kafka-python", "kafka-python", replace(HAS, framework=True))
+    made = part(shown([SKIPS, *others()], [ROW, framework]))
+    clients, frameworks = made.split("Frameworks, by their own manner:")
+    assert ("librdkafka<br>" in clients, "kafka-python<br>" in clients) == (True, False)
+    assert "kafka-python<br>" in frameworks
+    assert "Frameworks" not in part(shown([SKIPS], [ROW]))
+
+
+def test_rows_are_named() -> None:
+    of_frameworks = {row.features.client for row in chosen("frameworks")}
+    assert of_frameworks == {"kafka-streams", "kafka-connect", "spring-kafka", "spark"}
+    assert not of_frameworks & {row.features.client for row in chosen("")}
+    assert [row.name for row in chosen("java,kafka-python@3.0.5")] == ["java", "kafka-python@3.0.5"]
+    with pytest.raises(UsageError, match="nearest is kafka-python"):
+        chosen("kafka-pythn")
+
+
+def test_the_kept_figures_make_the_page() -> None:
+    assert page.NAME == "conformance"
+    assert part()
+    assert len(QUICK) == 4

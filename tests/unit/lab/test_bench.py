@@ -1,0 +1,182 @@
+"""Benches: their folders, and what is measured."""
+
+import os
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contract.errors import UsageError
+from lab.analysis_speed import Measured, Row, part
+from lab.cluster import page as cluster
+from lab.folders import own_folder
+from lab.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
+
+# The benchmark of the checks: what is measured, what the page tells.
+
+
+GIGABYTE = 1 << 30
+
+
+def analysed(by: str, seconds: float, history: str = "clean") -> Row:
+    return Row(history, 1_000_000, 2_000, by, Cost(seconds, 2 * seconds, GIGABYTE), 8)
+
+
+def measured(**values: Any) -> Measured:
+    rows = [
+        analysed("DuckDB alone", 10),
+        analysed("fencepost analyze", 45),
+        analysed("base", 30),
+        analysed("DuckDB alone", 20, "fragmented"),
+    ]
+    parts: dict[str, Any] = {"rows": rows, "clusters": {1: 90.0, 2: 50.0}, "differing": []}
+    return Measured(**parts | values)
+
+
+def test_memory_counts_children_and_lines_are_reported() -> None:
+    holds = "import subprocess, sys; held = bytearray(100 << 20); print('held', flush=True)"
+    child = f"{holds}; sys.stdin.read()"
+    parent = (
+        "import subprocess, sys, threading;"
+        f"one = subprocess.Popen([sys.executable, '-c', {child!r}], stdin=subprocess.PIPE);"
+        "threading.Event().wait(1); one.communicate()"
+    )
+    lines: list[str] = []
+    cost = run_measured(
+        [sys.executable, "-c", parent], on_line=lines.append, environment=os.environ
+    )
+    assert lines == ["held"]
+    assert cost.seconds >= 1
+    assert cost.cpu_seconds < 1
+    assert 100 << 20 < cost.peak_bytes < 400 << 20
+
+
+def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.MonkeyPatch) -> None:
+    forked = count(2)
+    used = Usage(resident_bytes=100, cpu_seconds=0.5)
+    monkeypatch.setattr("lab.processes.usage_of", lambda _: {1: used, next(forked): used})
+    argv = [sys.executable, "-c", "import time; time.sleep(1)"]
+    cost = run_measured(argv, on_line=print, environment=os.environ)
+    assert next(forked) > 3
+    assert cost.peak_bytes == 100
+
+
+BUSY = "import time\nwhile time.process_time() < 1: pass"
+
+
+@pytest.mark.parametrize("way", ["alone", "of a child that is waited for", "of one that is not"])
+def test_cpu_time_counts_children(way: str) -> None:
+    starts = f"import subprocess, sys; one = subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
+    code = {
+        "alone": BUSY,
+        "of a child that is waited for": f"{starts}\none.wait()",
+        "of one that is not": f"{starts}\nimport os\n"
+        "os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)",
+    }[way]
+    argv = [sys.executable, "-c", code]
+    cost = run_measured(argv, on_line=print, environment=os.environ)
+    assert 1 <= cost.cpu_seconds < 1.8
+
+
+def test_a_failure_is_reported_with_its_end() -> None:
+    argv = [sys.executable, "-c", "raise SystemExit('no such table')"]
+    with pytest.raises(ProcessFailedError, match="no such table"):
+        run_measured(argv, on_line=print, environment=os.environ)
+
+
+def test_the_page_tells_ratios() -> None:
+    reported = part(measured())
+    row = "| clean | 1,000,000 | 2,000 | fencepost analyze | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
+    assert row in reported.splitlines()
+    assert "| fragmented | 1,000,000 | 2,000 | DuckDB alone | 20.0 |" in reported
+    assert "| 2 | 50.0 | **1.80** |" in reported
+    assert "whole rows:\nthe same." in reported
+    assert "revision" not in reported
+    assert "The base is revision deadbee" in part(measured(base="deadbee"))
+
+
+def test_the_page_of_clusters_has_medians_spreads_and_ratios() -> None:
+    reported = cluster.part(
+        cluster.Measured(
+            ready={cluster.BARE: [4.0, 2.0, 3.0], cluster.CLUSTER: [3.0, 4.5, 9.0]},
+            send={"java": [30_000.0], cluster.VERIFIABLE_PRODUCER: [20_000.0]},
+            poll={"java": [40_000.0], cluster.CONSUMER_PERFORMANCE: [80_000.0]},
+            collected=cluster.Collected(megabytes=100, seconds=5, copy_seconds=0.5),
+            demo={"held": [9.0, 11.0]},
+            kafka="4.4.0",
+            cores=2,
+            load=0.1,
+        )
+    )
+    assert f"| {cluster.CLUSTER} | 4.50 | 3.00 to 9.00 | 1.50 |" in reported
+    assert "| java | 30,000 | 30,000 to 30,000 | 1.50 |" in reported
+    assert "| java | 40,000 | 40,000 to 40,000 | 0.50 |" in reported
+    assert "(20 MB/s)" in reported
+    assert "| held | 10.0 | 9.0 to 11.0 |" in reported
+
+
+def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not in git")
+    with pytest.raises(UsageError, match="no-such-revision"):
+        Revision("no-such-revision", tmp_path / "base")
+
+
+def test_a_difference_is_reported() -> None:
+    reported = part(measured(differing=["clean, 4,600 events"]))
+    assert "**not the same: clean, 4,600 events**" in reported
+
+
+# The folders of benches end with them, or with the next.
+
+
+HOLDER = (
+    "import sys\n"
+    "from lab.folders import own_folder\n"
+    "with own_folder('test') as place:\n"
+    "    (place / 'history').mkdir()\n"
+    "    print(place, flush=True)\n"
+    "    sys.stdin.read()\n"
+)
+
+
+def held(temporary: Path) -> tuple["subprocess.Popen[str]", Path]:
+    """A process that keeps such a folder until it is ended, and the folder."""
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None
+    return holder, Path(holder.stdout.readline().rstrip())
+
+
+def test_a_terminated_bench_leaves_nothing(tmp_path: Path) -> None:
+    holder, place = held(tmp_path)
+    assert (place / "history").exists()
+    holder.terminate()
+    holder.communicate()
+    assert holder.returncode == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_bench_left_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    running, kept = held(tmp_path)
+    killed, left = held(tmp_path)
+    killed.kill()
+    killed.communicate()
+    assert left.exists()
+    with own_folder("test") as place:
+        assert sorted(tmp_path.iterdir()) == sorted([kept, place])
+    running.communicate()
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,277 @@
+"""The commands on plans: what they write, count and refuse, without a cluster."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from contract.builds import released
+from contract.clients import INSTALLED
+from contract.errors import InterruptError, NodeError, UsageError
+from contract.verdicts import RunVerdict
+from extras.plans import commands, series
+from extras.plans.commands import counts, finding_of, lines_of
+from extras.plans.draw import draw
+from extras.plans.plan import RandomPlan, read_plan, written
+from extras.plans.series import Carried, Found, Series
+from extras.plans.trials import named
+from harness.invocation import session_of
+from harness.session.ducktape_session import DucktapeSession
+from tests.conftest import Fencepost
+
+CLIENTS = list(INSTALLED)
+SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
+
+
+def carried(*found: Found, verdict: RunVerdict | None = None, problem: str = "") -> Carried:
+    own = RunVerdict.FAIL if found else RunVerdict.PASS
+    return Carried(
+        folder="run", verdict=verdict or own, found=[*found], seconds=61.0, problem=problem
+    )
+
+
+class Runs:
+    """Stands for the cluster: returns runs one after the other, and keeps the plans."""
+
+    def __init__(self, home: Path, *runs: Carried) -> None:
+        self.home, self.left, self.plans = home, list(runs), list[RandomPlan]()
+
+    def carry_out(self, plan: RandomPlan, name: str) -> Carried:
+        (self.home / name).mkdir(parents=True, exist_ok=True)
+        self.plans.append(plan)
+        return self.left.pop(0) if len(self.left) > 1 else self.left[0]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
+    runs = Runs(tmp_path)
+
+    @contextmanager
+    def opened(*_: object) -> Iterator[tuple[Runs, object]]:
+        yield runs, released("4.4.0")
+
+    monkeypatch.setattr(commands, "_series", opened)
+    monkeypatch.setattr(commands, "fetched", lambda *_: released("4.4.0"))
+    return runs
+
+
+def test_the_same_seed_gives_the_same_files(
+    fencepost: Fencepost, tmp_path: Path, cluster: Runs
+) -> None:
+    assert not cluster.plans
+    listed = []
+    for place in ("a", "b"):
+        ended = fencepost(
+            *("random", "--seed", "7", "--plans", "3", "--dry-run", "--json"),
+            *("--results", str(tmp_path / place)),
+        )
+        assert ended.returncode == 0, ended.stderr
+        listed.append([Path(one) for one in json.loads(ended.stdout)["plans"]])
+    first, second = listed
+    assert [one.name for one in first] == [one.name for one in second]
+    assert [one.read_bytes() for one in first] == [one.read_bytes() for one in second]
+    for file in first:
+        plan = read_plan(file)
+        assert file.name.endswith(f"-{plan.seed}.json")
+        assert plan == draw(plan.seed, CLIENTS)
+
+
+def test_a_series_goes_on_after_an_error_and_names_the_commands(
+    fencepost: Fencepost, cluster: Runs
+) -> None:
+    undecided = carried(verdict=RunVerdict.UNDECIDED, problem="no node")
+    cluster.left = [carried(), undecided, carried(SEEN)]
+    ended = fencepost("random", "--seed", "7", "--plans", "3")
+    assert ended.returncode == 1
+    lines = ended.stdout.splitlines()
+    assert lines[0] == "3 plans of seed 7: 1 pass, 1 fail, 1 undecided"
+    third = cluster.plans[2].seed
+    assert lines[1] == f"lost_record:java-0 (gap) of seed {third}"
+    assert f"again: fencepost replay {cluster.home}/003-{third}/random.json --times 5" in lines[2]
+    assert "2 seed" in ended.stderr
+    assert "undecided in 0:01:01, no node" in ended.stderr
+    kept = json.loads((cluster.home / "series.json").read_text())
+    assert [one["run"]["verdict"] for one in kept["plans"]] == ["pass", "undecided", "fail"]
+    assert [one["seed"] for one in kept["plans"]] == [plan.seed for plan in cluster.plans]
+
+
+@pytest.mark.parametrize(
+    ("runs", "code"),
+    [([carried()], 0), ([carried(verdict=RunVerdict.UNDECIDED), carried()], 2)],
+)
+def test_the_exit_code_of_a_series(
+    runs: list[Carried], code: int, fencepost: Fencepost, cluster: Runs
+) -> None:
+    cluster.left = runs
+    assert fencepost("random", "--seed", "7", "--plans", "2").returncode == code
+
+
+def test_after_its_minutes_no_plan_is_begun(fencepost: Fencepost, cluster: Runs) -> None:
+    cluster.left = [carried()]
+    ended = fencepost("random", "--seed", "7", "--minutes", "0")
+    assert ended.returncode == 2
+    assert cluster.plans == []
+
+
+def test_replay_counts_each_finding_with_its_interval(
+    fencepost: Fencepost, cluster: Runs, tmp_path: Path
+) -> None:
+    plan = draw(7, CLIENTS)
+    file = tmp_path / "mine.json"
+    file.write_bytes(written(plan))
+    other = Found(check="lost_commit", kind="x", group="g", client="librdkafka")
+    undecided = carried(verdict=RunVerdict.UNDECIDED)
+    cluster.left = [carried(SEEN), carried(SEEN, other), carried(), undecided]
+    ended = fencepost("replay", str(file), "--times", "4")
+    assert ended.returncode == 1
+    assert cluster.plans == [plan] * 4
+    assert ended.stdout.splitlines() == [
+        "lost_commit:g (x), librdkafka: 1 of 3 runs (95 %: 6% to 79%)",
+        "lost_record:java-0 (gap), java: 2 of 3 runs (95 %: 21% to 94%)",
+        "1 of 4 runs were not decided",
+    ]
+
+
+def test_a_replay_without_a_finding_says_how_rare_it_may_be() -> None:
+    runs = [carried()] * 5
+    assert counts(runs) == {}
+    assert list(lines_of({}, runs)) == ["no finding in 5 runs (95 %: 0% to 43%)"]
+    undecided = [carried(verdict=RunVerdict.UNDECIDED)]
+    assert list(lines_of({}, undecided)) == ["1 of 1 runs were not decided"]
+
+
+def test_a_search_begins_with_the_plan_itself(
+    fencepost: Fencepost, cluster: Runs, tmp_path: Path
+) -> None:
+    plan = draw(7, CLIENTS)
+    file = tmp_path / "mine.json"
+    file.write_bytes(written(plan))
+    cluster.left = [carried()]
+    ended = fencepost("shrink", str(file), "--finding", "lost_record", "--out", str(tmp_path / "s"))
+    assert ended.returncode == 2
+    assert "lost_record did not come back: 0 of 3 runs show it" in ended.stderr
+    assert cluster.plans == [plan] * 3
+    kept = json.loads((tmp_path / "s" / "trials.json").read_text())
+    assert [(one["plan"], len(one["runs"])) for one in kept["trials"]] == [(named(plan), 3)]
+
+
+def test_a_search_ends_with_the_smallest_plan_and_its_commands(
+    fencepost: Fencepost, cluster: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "run_child", lambda *_, **__: 0)
+    plan = draw(7, CLIENTS)
+    file = tmp_path / "mine.json"
+    file.write_bytes(written(plan))
+    cluster.left = [carried(SEEN)]
+    home = tmp_path / "s"
+    ended = fencepost("shrink", str(file), "--finding", "lost_record", "--out", str(home))
+    assert ended.returncode == 0, ended.stderr
+    smallest = read_plan(home / "smallest.json")
+    assert len(smallest.steps) == 0
+    assert len(smallest.groups) == 1
+    assert f"again: fencepost replay {home}/smallest.json --times 5" in ended.stdout
+    assert "its events: fencepost explain" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("random", "--plans", "1", "--minutes", "1"), "--plans and --minutes both end the series"),
+        (("random", "--dry-run", "--minutes", "1"), "--dry-run takes no time"),
+        (("random", "--plans", "0"), "'--plans'"),
+        (("random", "--seed", "99999999999"), "31 bits"),
+        (("random", "--kafka", "latest"), "a version such as 4.4.0"),
+        (("replay", "README.md"), "is no plan"),
+        (("replay", "mine.json", "--times", "0"), "'--times'"),
+        (("replay", "bad.json"), "no target of elect"),
+        (("shrink", "mine.json"), "Missing option '--finding'"),
+        (("shrink", "mine.json", "--finding", "lost_recrd"), "the nearest is lost_record"),
+        (("shrink", "mine.json", "--finding", "lost_record:x"), "there is no group x"),
+        (("shrink", "mine.json", "--finding", "reset", "--shown", "4"), "--shown 4 of --runs 3"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_anything_starts(
+    arguments: tuple[str, ...],
+    hint: str,
+    fencepost: Fencepost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    content = written(draw(7, CLIENTS))
+    (tmp_path / "mine.json").write_bytes(content)
+    fault = next(step.fault for step in draw(7, CLIENTS).steps if step.fault)
+    (tmp_path / "bad.json").write_bytes(content.replace(fault.encode(), b"elect partition:x"))
+    (tmp_path / "README.md").write_text("")
+    before = sorted(tmp_path.iterdir())
+    ended = fencepost(*arguments)
+    assert ended.returncode == 64, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert hint in line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_finding_is_a_check_and_a_group_of_the_plan() -> None:
+    plan = draw(7, CLIENTS)
+    group = plan.groups[0].group
+    assert finding_of(f"lost_record:{group}", plan).group == group
+    assert finding_of("lost_record", plan).group == ""
+    with pytest.raises(UsageError, match="no group other"):
+        finding_of("lost_record:other", plan)
+
+
+class Judged:
+    """Stands for the analysis."""
+
+    def judge(self, run: Path) -> str:
+        return f"{run} is damaged"
+
+
+def test_a_plan_whose_run_fails_is_told_and_not_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise NodeError("ducktape ran no scenario\nand more")
+
+    monkeypatch.setattr(series, "run_ducktape", fails)
+    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
+    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+    plan = draw(7, CLIENTS)
+    run = on.carry_out(plan, "001")
+    assert (run.verdict, run.problem) == (RunVerdict.UNDECIDED, "ducktape ran no scenario")
+    assert read_plan(tmp_path / "001" / "random.json") == plan
+
+
+def test_an_interrupt_ends_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise InterruptError("the collected files are kept")
+
+    monkeypatch.setattr(series, "run_ducktape", interrupted)
+    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
+    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        on.carry_out(draw(7, CLIENTS), "001")
+
+
+@pytest.mark.parametrize("other", [None, 7, 8])
+def test_only_a_run_of_the_plan_itself_counts(
+    other: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ducktape may run a scenario without the parameters that it was given."""
+
+    def ran(*_: object, results: Path, **__: object) -> DucktapeSession:
+        run = results / "session" / "run"
+        run.mkdir(parents=True)
+        (run / "plan.json").write_text("{}")
+        if other is not None:
+            (run / "random.json").write_bytes(written(draw(other, CLIENTS)))
+        return DucktapeSession(results / "session", 0)
+
+    monkeypatch.setattr(series, "run_ducktape", ran)
+    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
+    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+    run = on.carry_out(draw(7, CLIENTS), "001")
+    assert run.verdict is RunVerdict.UNDECIDED
+    assert ("is damaged" if other == 7 else "is no run of the plan") in run.problem
