@@ -6,14 +6,11 @@ about: |
   ended, what any group was delivered, which acknowledged records were lost, and which end a leader
   reported (its high watermark). What no source saw is left out.
 subject: branches
-columns: |
-  topic string
-  partition int
-  epoch int
-  forked_at bigint: its first truncated offset
-  reached bigint: the end of what is known to have been there, exclusive
-  reached_by string: `replica`, `poll`, `sample` or `acknowledgement`: the first of those that
-    reach furthest
+columns:
+  forked_at: its first truncated offset
+  reached: the end of what is known to have been there, exclusive
+  reached_by: '`replica`, `poll`, `sample` or `acknowledgement`: the first of those that reach
+    furthest'
 */
 with ends as (
   select topic, partition, leader_epoch as epoch, last_offset + 1 as reached, 3 as rank,

@@ -4,25 +4,12 @@ about: |
 
   Of several reports the earliest one.
 subject: transactions
-columns: |
-  worker string
-  producer string
-  transaction int
-  act string: send, commit or send_offsets
-  topic string: of sends, as partition and offsets
-  partition int
-  first_sequence bigint
-  first_offset bigint
-  last_offset bigint
-  acts bigint: how many values were sent; 1 of a commit
-  outcome string
-  error string
-  began_micros bigint
-  transactional_id string
-  producer_epoch int
-  newer_epoch int: null where the client reports no epoch
-  raised_micros bigint
-  raised_by string: the worker that reported it
+columns:
+  act: send, commit or send_offsets
+  topic: of sends, as partition and offsets
+  acts: how many values were sent; 1 of a commit
+  newer_epoch: null where the client reports no epoch
+  raised_by: the worker that reported it
 */
 with acts as (
   select worker, producer, transaction, 'send' as act, topic, partition, first_sequence,

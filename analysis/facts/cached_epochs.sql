@@ -6,14 +6,8 @@ about: |
   An epoch leaves the cache by a later one that starts at or below it. Those below the log start
   leave it too, but for the newest of them, which then starts there.
 subject: wire
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  cached_epoch int
-  cached_start bigint
-  are_exact boolean: whether it is known where each epoch of the call started
+columns:
+  are_exact: whether it is known where each epoch of the call started
 */
 with epochs as (
   select topic, partition, one.leader_epoch as cached_epoch, one.start_high as start,

@@ -4,18 +4,14 @@ about: |
 
   Where is_known is false, all of it may be wrong.
 subject: wire
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  is_known boolean: whether the leader's epoch, its log start and the starts of its epochs are known
-  offset_floor int: the cached epoch of `offset`
-  asked_floor int: the newest cached epoch up to asked_epoch
-  due_epoch int: with which the leader has to answer, -1 for an epoch above the latest
-  due_low bigint: the end offset of that epoch; of the latest one, the end of the log before
-  due_high bigint: the same; of the latest one, the end of the log at last, null where not known
-  is_due_known boolean: whether these three are known
+columns:
+  is_known: whether the leader's epoch, its log start and the starts of its epochs are known
+  offset_floor: the cached epoch of `offset`
+  asked_floor: the newest cached epoch up to asked_epoch
+  due_epoch: with which the leader has to answer, -1 for an epoch above the latest
+  due_low: the end offset of that epoch; of the latest one, the end of the log before
+  due_high: the same; of the latest one, the end of the log at last, null where not known
+  is_due_known: whether these three are known
 */
 with floors as (
   select {{ call }}, min(are_exact) as are_exact,

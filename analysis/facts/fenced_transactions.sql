@@ -5,15 +5,10 @@ about: |
   Where the client reports no epoch, newer_epoch is null, and another producer's initialization
   counts.
 subject: transactions
-columns: |
-  producer string: empty in a row of the coordinator
-  transaction int: the producer's number of its transaction, from 0; null before the first
-  transactional_id string
-  producer_id bigint
-  producer_epoch int
-  newer_epoch int
-  raised_micros bigint
-  raised_by string: the worker
+columns:
+  producer: empty in a row of the coordinator
+  transaction: the producer's number of its transaction, from 0; null before the first
+  raised_by: the worker
 */
 with begun as (
   select producer, transaction, transactional_id, producer_id, producer_epoch

@@ -1,17 +1,11 @@
 /*
 about: Records of an epoch that followers had while they were in the ISR, above a truncation.
 subject: replicas
-columns: |
-  topic string
-  partition int
-  broker int
-  to_offset bigint
-  cut_micros bigint: when it was truncated
-  epoch int
-  start bigint
-  end bigint: exclusive
-  since bigint: acknowledged by all from then on
-  until bigint: and until then
+columns:
+  cut_micros: when it was truncated
+  end: exclusive
+  since: acknowledged by all from then on
+  until: and until then
 */
 select topic, partition, broker, to_offset, cut_micros, epoch, start, end,
   s.at_micros + :clock_micros as since,

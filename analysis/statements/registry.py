@@ -6,24 +6,15 @@ finding.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import msgspec
-import pyarrow as pa
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.qualify import qualify
-from sqlglot.schema import MappingSchema
 
-from analysis.engine.prepared import prepared_at, prepared_columns
 from analysis.statements.cases import Case, Cases
-from analysis.statements.files import Fact, Source, expanded, facts, parts_of, sources
-from analysis.statements.plan import PLANNED
+from analysis.statements.files import Fact, Source, expanded, parts_of, schema_of, sources
 from analysis.statements.trace import Query, Trace
 from contract.checks import Check
 from contract.errors import StatementError
-from contract.table_columns import Column
-from contract.tables import TABLES
 from contract.verdicts import FindingVerdict
 
 FAMILIES = {
@@ -170,7 +161,7 @@ class CheckDefinition:
     @cached_property
     def findings(self) -> str:
         """The statement of its findings."""
-        return self._about_rows(self.cases.findings_of(_ROWS, output_columns(self.source)))
+        return self._about_rows(self.cases.findings_of(_ROWS, self._columns))
 
     @cached_property
     def evaluated(self) -> str:
@@ -185,7 +176,7 @@ class CheckDefinition:
         """The statement of all findings in one line; empty if there is none."""
         if not self.header.summary:
             return ""
-        decided = self.cases.decided_of(_ROWS, output_columns(self.source))
+        decided = self.cases.decided_of(_ROWS, self._columns)
         text = expanded(self.header.summary, self.source.path)
         return self._about_rows(f"select * from ({text})", f"findings as ({decided})")
 
@@ -196,9 +187,6 @@ class CheckDefinition:
             subject="",
             name=str(self.name),
             about="",
-            columns=tuple(
-                Column(name, pa.null(), null=True) for name in output_columns(self.source)
-            ),
             text=self.source.text,
             place=self.source.path,
             optional=self.header.optional,
@@ -221,6 +209,11 @@ class CheckDefinition:
         return CheckOutcome(
             self._asked(self.findings, trace), self._asked(self.evaluated, trace), summary
         )
+
+    @property
+    def _columns(self) -> list[str]:
+        names: list[str] = schema_of(self.source.text, self.source.path).names
+        return names
 
     def _asked(self, text: str, trace: Trace) -> Query:
         header, place = self.header, self.source.path
@@ -285,61 +278,6 @@ def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
         yield Case(
             kind, verdict, one.cause, when, permitted_if, undecided_if, evidence=one.evidence
         )
-
-
-@cache
-def output_columns(source: Source) -> tuple[str, ...]:
-    """The columns that a statement returns.
-
-    Raises:
-        StatementError: it names a column that none, or several, of its tables have.
-    """
-    return prepared_columns(depends_on(source)) or tuple(resolved(source).named_selects)
-
-
-def tables_of(source: Source) -> tuple[str, ...]:
-    """The tables and facts that a statement reads, in the order of their names.
-
-    Raises:
-        StatementError: it can't be parsed.
-    """
-    return prepared_at(source.path, source.text).tables
-
-
-def depends_on(source: Source) -> str:
-    """All that the columns that a statement returns depend on, as text."""
-    columns = (f"{name}({', '.join(_columns(source, name))})" for name in tables_of(source))
-    return "\n".join([source.text, *columns])
-
-
-def resolved(source: Source) -> exp.Query:
-    """A statement in which each column has its table.
-
-    Raises:
-        StatementError: a column has none, or several.
-    """
-    schema = MappingSchema(dialect="spark")
-    for name in tables_of(source):
-        schema.add_table(name, dict.fromkeys(_columns(source, name), "unknown"), dialect="spark")
-    try:
-        return qualify(
-            parse_one(source.text, read="spark"),
-            schema=schema,
-            dialect="spark",
-            quote_identifiers=False,
-        )
-    except SqlglotError as error:
-        raise StatementError(f"{source.path}: {error}") from error
-
-
-def _columns(source: Source, name: str) -> tuple[str, ...]:
-    if name in TABLES:
-        return tuple(TABLES[name].names)
-    if name in PLANNED:
-        return tuple(PLANNED[name].names)
-    if name in facts():
-        return tuple(facts()[name].schema.names)
-    raise StatementError(f"{source.path}: no table or fact is called {name}")
 
 
 CHECKS: dict[Check, CheckDefinition] = {
