@@ -37,6 +37,6 @@ reported as (
   select *, true
   from raised left anti join reset using (group, topic, partition, member, from_offset)
 )
-select *,
+select * except (timeline),
   if(from_epoch < 0, null, {{ fork_then("from_epoch", "at_micros + :clock_micros") }}) as forked_at
 from reported join timelines using (topic, partition)
