@@ -11,6 +11,7 @@ evaluates: every stored commit.
 source: 'KIP-320: a position that no broker handed out can only be validated by accident.'
 needs: [committed_offsets, leaderships, log_starts, epoch_checkpoints, polls]
 evaluated: select count(*) as evaluated from stored_commits
+tree: true
 cases:
 - undecided: unknown end
   when: '`end` is null'

@@ -13,6 +13,7 @@ source: >-
 needs: [committed_offsets, log_starts, leaderships]
 evaluated: select count(*) as evaluated from standing_commits
 exercised: expired_logs
+tree: true
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

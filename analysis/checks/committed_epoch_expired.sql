@@ -14,6 +14,7 @@ source: >-
 needs: [committed_offsets, log_starts, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from known
 exercised: expired_logs
+tree: true
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

@@ -11,6 +11,7 @@ evaluates: every LogTruncationException with a divergent offset.
 source: KIP-320; `LeaderEpochFileCache.endOffsetFor`.
 needs: [group_events, epoch_checkpoints, log_starts]
 evaluated: select count(*) as evaluated from judged
+tree: true
 cases:
 - undecided: unknown fork
   when: not is_above and (is_unreported or known_epoch < 0)

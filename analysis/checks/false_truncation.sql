@@ -16,6 +16,7 @@ evaluates: every member that was opened.
 source: KIP-320; KAFKA-19902; `LeaderEpochFileCache.endOffsetFor`.
 needs: [group_events, epoch_checkpoints, log_starts]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
+tree: true
 cases:
 - permitted: former topic
   cause: epoch {from_epoch} is that of a record of the topic that was deleted since; no record of

@@ -8,6 +8,7 @@ source: 'KIP-207: a new leader reports none until it has reached the start of it
 needs: [samples, leaderships]
 evaluated: select count(*) as evaluated from reported
 exercised: leader_changes
+later_epoch: leader_epoch
 cases:
 - violation: within an epoch
   cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report

@@ -12,6 +12,8 @@ source: Kafka's documentation, Replication; Raft, Leader Completeness.
 needs: [epoch_checkpoints, leaderships, log_starts]
 evaluated: select count(*) as evaluated from followed
 exercised: leader_changes
+tree: true
+later_epoch: next_epoch
 cases:
 - permitted: incomplete
   when: permit is not null

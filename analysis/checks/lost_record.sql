@@ -22,6 +22,8 @@ evaluated: >-
   select coalesce(sum(records), 0) as evaluated
   from (select records from acknowledged_sends union all select records from unplaced_sends)
 exercised: changed_logs
+tree: true
+later_epoch: later_epoch
 cases:
 - permitted: deleted with its topic
   cause: '{loss}, created again at metadata offset {created_offset}'

@@ -11,6 +11,7 @@ source: 'KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.'
 needs: [transactions, sends, committed_offsets, replica_batches]
 evaluated: >-
   select count(*) as evaluated from (select distinct producer, transaction from written)
+commits: true
 cases:
 - violation: aborted
   cause: transaction {transaction} of {producer} committed offsets of group {group}, but

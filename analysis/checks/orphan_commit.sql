@@ -16,6 +16,8 @@ source: KIP-101; KIP-320; KIP-966.
 needs: [committed_offsets, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from of_branches
 exercised: commits_across_epochs
+tree: true
+later_epoch: later_epoch
 cases:
 - permitted: committed late
   when: permit is not null

@@ -10,6 +10,7 @@ evaluates: each transaction with committed writes whose offsets were acknowledge
 source: 'KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.'
 needs: [transactions, sends, committed_offsets, replica_batches]
 evaluated: select count(*) as evaluated from judged
+commits: true
 cases:
 - permitted: not stored
   when: is_lost and permit is not null

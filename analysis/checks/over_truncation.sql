@@ -9,6 +9,7 @@ source: "KIP-101, KIP-279: a follower truncates to where the leader's log parts 
 needs: [truncations, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from truncations
 exercised: truncations
+tree: true
 cases:
 - violation: wrote
   when: had = 'wrote'

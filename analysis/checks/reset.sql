@@ -9,6 +9,7 @@ evaluates: every member that was opened.
 source: '`auto.offset.reset`.'
 needs: [group_events]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
+tree: true
 cases:
 - permitted: '{cause}'
   when: to_offset is null

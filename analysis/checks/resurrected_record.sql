@@ -15,6 +15,7 @@ evaluates: every delivery.
 source: KIP-101; KIP-966.
 needs: [polls, sends]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+tree: true
 cases:
 - permitted: came back
   when: permit is not null

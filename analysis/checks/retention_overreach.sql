@@ -12,6 +12,7 @@ evaluated: >-
   select count(*) as evaluated
   from (select topic from reported union all select topic from log_starts)
 exercised: expired_logs
+tree: true
 cases:
 - violation: above the high watermark
   cause: log start {offset_first} is above high watermark {bound}

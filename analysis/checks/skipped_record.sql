@@ -24,6 +24,8 @@ source: >-
   found.
 needs: [polls, group_events, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+tree: true
+passed_epoch: leader_epoch
 cases:
 - permitted: skipped by a reset
   when: jumped_to is not null

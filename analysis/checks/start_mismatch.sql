@@ -26,6 +26,7 @@ evaluated: >-
   select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
     as evaluated
 exercised: resumed_positions
+tree: true
 cases:
 - permitted: '{reset_cause}'
   when: sought_offset is not null and reset_cause is not null

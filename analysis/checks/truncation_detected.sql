@@ -9,6 +9,7 @@ source: 'KIP-320: OffsetForLeaderEpoch validates a position.'
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from branch_reads
 exercised: truncated_readers
+tree: true
 cases:
 - permitted: raised
   when: is_raised or to_offset is null

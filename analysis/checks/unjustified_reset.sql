@@ -12,6 +12,7 @@ source: KAFKA-19902; KIP-320.
 needs: [group_events, log_starts, epoch_checkpoints]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
 exercised: resumed_positions
+tree: true
 cases:
 - undecided: '{cause}'
   when: has_no_epoch

@@ -83,6 +83,11 @@ class CheckHeader(Description, kw_only=True, frozen=True):
             checks have in common is in `_by_rules`; `cases` are then further ones.
         exercised: the table or fact whose rows are the cases in which the check could have failed;
             empty if it could in all that it evaluates.
+        has_tree: whether the leader epochs of the log explain its findings: pages draw them.
+        is_about_commits: whether its findings are about what a group committed, as those of the
+            families D and E are.
+        later_epoch: the field of the evidence with the leader epoch whose begin is decisive.
+        passed_epoch: the field with the epoch of the records that a group's position is beyond.
         evidence: the columns that go into the JSON evidence, separated by commas; a case may have
             others.
         summary: SQL of at most one row with one text named `summary`: all findings in one line. It
@@ -99,6 +104,10 @@ class CheckHeader(Description, kw_only=True, frozen=True):
     cases: list[CaseHeader] = []
     is_by_rules: bool = msgspec.field(default=False, name="rules")
     exercised: str = ""
+    has_tree: bool = msgspec.field(default=False, name="tree")
+    is_about_commits: bool = msgspec.field(default=False, name="commits")
+    later_epoch: str = ""
+    passed_epoch: str = ""
     evidence: str = ""
     summary: str = ""
     place: dict[str, str] = {}
