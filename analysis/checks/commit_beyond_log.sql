@@ -5,7 +5,6 @@ explanation: Deliveries and the targets of resets lay within the log, unless the
   topic that had the name before; so did what a sample of that epoch had shown. For other offsets,
   the end is that of the leader's next sample in that epoch, else where the epoch ends on the
   surviving branch, else the end of the run.
-permitted: the epoch ends there by an election that permits the loss of what followed.
 undecided: none of these ends is known, or an election since is not.
 evaluates: every stored commit.
 source: 'KIP-320: a position that no broker handed out can only be validated by accident.'

@@ -3,7 +3,6 @@ id: F11
 definition: 'An election abandoned a branch: its length, and the acknowledged values lost with it.'
 explanation: The length is the old log's end less the start of the newer epoch. It counts records
   that were never acknowledged, and not those that no source saw. `lost_record` evaluates the loss.
-permitted: always.
 evaluates: every election that ended an epoch.
 source: KAFKA-10751.
 needs: [sends, log_starts, epoch_checkpoints, leaderships]

@@ -4,7 +4,6 @@ definition: A client reset its position.
 explanation: Reports cause, policy, from and to; the magnitude in records, bytes and seconds of
   history, as far as a replica still has the batches; and how many records the reset skipped that
   the group never got. A group that starts without a commit gives up no position and is left out.
-permitted: always.
 evaluates: every member that was opened.
 source: '`auto.offset.reset`.'
 needs: [group_events]

@@ -114,7 +114,7 @@ def is_about_commits(finding: Finding) -> bool:
 def _header(finding: Finding) -> CheckHeader | None:
     """Of a finding's check; None if it has no statement, or this release does not have it."""
     check = CHECKS.get(Check(finding.check)) if finding.check in set(Check) else None
-    return check and check.header
+    return None if check is None else check.header
 
 
 class Moments:

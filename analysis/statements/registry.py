@@ -58,8 +58,8 @@ class Description(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, froz
         evaluates: what is counted as evaluated.
         source: what the promise rests on: a KIP, a JIRA, a configuration, a class.
         explanation: further sentences.
-        permitted: when a finding is permitted; empty if never.
-        undecided: when a finding is undecided; empty if never.
+        permitted: when a finding is permitted, where the causes of its cases do not say it.
+        undecided: when a finding is undecided, likewise.
     """
 
     id: str
@@ -298,7 +298,7 @@ CHECKS: dict[Check, CheckDefinition] = {
 }
 """Every check by its name, in the order of their ids."""
 
-WITHOUT_STATEMENT = {
+WITHOUT_STATEMENT: dict[Check, Description] = {
     Check.RESUMPTION: Description(
         id="D10",
         definition=(
@@ -319,3 +319,10 @@ WITHOUT_STATEMENT = {
     ),
 }
 """Checks that are none of a run's tables: one counts, one judges the results of the others."""
+DESCRIBED: dict[Check, Description] = dict(
+    sorted(
+        [*((check, one.header) for check, one in CHECKS.items()), *WITHOUT_STATEMENT.items()],
+        key=lambda one: in_order(one[1].id),
+    )
+)
+"""What every check is in words, in the order of their ids."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from analysis.facts.gaps import doubts, gaps, reasons
-from analysis.statements.registry import CHECKS
+from analysis.statements.registry import CHECKS, DESCRIBED
 from analysis.statements.trace import Row, Trace
 from analysis.verdict import conformance, resumption
 from analysis.verdict.decision import (
@@ -48,7 +48,7 @@ from contract.verdicts import (
 
 
 def judge(
-    trace: Trace, only: Iterable[Check] = tuple(Check), *, keep: Keep | None = None
+    trace: Trace, only: Iterable[Check] = tuple(DESCRIBED), *, keep: Keep | None = None
 ) -> Verdict:
     """The verdict of a run, by every check, or by some only.
 
