@@ -11,7 +11,27 @@ columns:
   newer_epoch: null where the client reports no epoch
   raised_by: the worker that reported it
 */
-with acts as (
+-- Transactions with every report of a newer epoch of their transactional.id. Where the client
+-- reports no epoch, newer_epoch is null, and another producer's initialization counts.
+with begun as (
+  select producer, transaction, transactional_id, producer_id, producer_epoch
+  from transactions
+  where change = 'begun'
+),
+reports as (
+  select transactional_id, step, producer as reporter, worker as raised_by,
+    producer_epoch as reported_epoch, at_micros as raised_micros
+  from transactions
+  where outcome = 'ok'
+),
+fenced_transactions as (
+  select producer, transaction, transactional_id, producer_id, producer_epoch,
+    if(producer_epoch >= 0, reported_epoch, null) as newer_epoch, raised_micros, raised_by
+  from begun join reports using (transactional_id)
+  where producer_epoch >= 0 and reported_epoch > producer_epoch
+    or producer_epoch < 0 and step = 'initialize' and reporter != producer
+),
+acts as (
   select worker, producer, transaction, 'send' as act, topic, partition, first_sequence,
     first_offset, last_offset, last_sequence - first_sequence + 1 as acts, outcome, error,
     intended_micros as began_micros
