@@ -13,7 +13,7 @@ import pyarrow as pa
 import analysis.facts
 from analysis.statements.cases import Case
 from analysis.statements.files import facts
-from analysis.statements.registry import CHECKS, FAMILIES, WITHOUT_STATEMENT, Description, in_order
+from analysis.statements.registry import CHECKS, DESCRIBED, FAMILIES, Description
 from contract.checks import Check
 from contract.protocol import API_NAMES, RULES
 from contract.table_columns import YEAR_10000_MICROS, Column
@@ -57,21 +57,26 @@ def of_tables() -> dict[str, Any]:
 
 def of_checks() -> dict[str, Any]:
     """Every check, by family, from the headers of their statements."""
-    rows: list[tuple[Description, Check, str]] = []
-    rows += [(one.header, check, kinds(one.cases)) for check, one in CHECKS.items()]
-    rows += [(described, check, "") for check, described in WITHOUT_STATEMENT.items()]
-    rows.sort(key=lambda row: in_order(row[0].id))
     families = {
-        f"{letter}. {title}": [_check(*row) for row in rows if row[0].id.startswith(letter)]
+        f"{letter}. {title}": [_check(*one) for one in DESCRIBED.items() if one[1].id[0] == letter]
         for letter, title in FAMILIES.items()
     }
     return {"families": families}
 
 
-def _check(one: Description, check: Check, kinds_of_findings: str) -> Row:
+def _check(check: Check, one: Description) -> Row:
     parts = (one.definition, one.explanation, f"Evaluates {one.evaluates}")
     finds = " ".join(part for part in parts if part)
-    return (one.id, check, finds, kinds_of_findings, one.permitted, one.undecided, one.source)
+    cases = list(CHECKS[check].cases) if check in CHECKS else []
+    permitted = one.permitted or causes(cases, FindingVerdict.PERMITTED)
+    undecided = one.undecided or causes(cases, FindingVerdict.UNDECIDED)
+    return (one.id, check, finds, kinds(cases), permitted, undecided, one.source)
+
+
+def causes(cases: Iterable[Case], verdict: FindingVerdict) -> str:
+    """The cases of a verdict, each by its kind and cause; `{column}` is a row's value."""
+    found = (f"{case.kind}: {case.cause}." for case in cases if case.verdict == verdict)
+    return " ".join(dict.fromkeys(found))
 
 
 def kinds(cases: Iterable[Case]) -> str:

@@ -5,12 +5,12 @@ explanation: Deliveries and the targets of resets lay within the log, unless the
   topic that had the name before; so did what a sample of that epoch had shown. For other offsets,
   the end is that of the leader's next sample in that epoch, else where the epoch ends on the
   surviving branch, else the end of the run.
-permitted: the epoch ends there by an election that permits the loss of what followed.
 undecided: none of these ends is known, or an election since is not.
 evaluates: every stored commit.
 source: 'KIP-320: a position that no broker handed out can only be validated by accident.'
 needs: [committed_offsets, leaderships, log_starts, epoch_checkpoints, polls]
 evaluated: select count(*) as evaluated from stored_commits
+tree: true
 cases:
 - undecided: unknown end
   when: '`end` is null'

@@ -4,8 +4,6 @@ definition: The record before the committed offset is in the log, and the group 
   delivered it.
 explanation: A first commit at the position where the group started without a commit goes past
   nothing. Records of transactions are left out if the group reads committed values.
-permitted: a reset had led to exactly that offset; or by an election since that permits the loss
-  of the record before. It may have been a control record.
 undecided: the group's client commits by itself, and the record was delivered later. Such a
   commit can be stored while the poll that delivers the record returns. Or its member's worker was
   killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka

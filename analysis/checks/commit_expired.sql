@@ -4,15 +4,13 @@ definition: A commit in force lay below the log start of that time, so that the 
   range.
 explanation: >-
   Reports the headroom: the time from the commit to the first report of a log start above it.
-permitted: the plan deletes or sets a retention; the finding names the deletion that passed the
-  commit.
-undecided: the plan deletes or sets a retention, and no source reports the deletion.
 evaluates: commits in force when a member was assigned the partition, and at the end of the run.
 source: >-
   KIP-107; `log.retention.*`: an offset below the log start is answered with OFFSET_OUT_OF_RANGE.
 needs: [committed_offsets, log_starts, leaderships]
 evaluated: select count(*) as evaluated from standing_commits
 exercised: expired_logs
+tree: true
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

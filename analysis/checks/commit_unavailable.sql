@@ -16,6 +16,7 @@ source: >-
   `CoordinatorRuntime`: a response waits until the records of its write are committed; decision 8.
 needs: [commits, leaderships]
 evaluated: select count(*) as evaluated from attempts
+commits: true
 cases:
 - violation: unavailable
   cause: >-

@@ -9,6 +9,7 @@ source: '`OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed befor
 needs: [committed_offsets, polls, leaderships]
 evaluated: select count(*) as evaluated from known
 exercised: commits_across_epochs
+tree: true
 cases:
 - violation: ahead
   cause: the committed epoch is newer than that of the record before; a client may not detect a

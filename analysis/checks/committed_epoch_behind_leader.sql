@@ -1,7 +1,6 @@
 /*
 id: E4
 definition: The committed epoch is that of the previous record, and the leader had a newer one.
-permitted: 'always: a plain commit takes the epoch of its record.'
 evaluates: every commit whose previous record has a known epoch.
 source: '`SubscriptionState.allConsumed`; KAFKA-19902 reports it as a precondition.'
 needs: [committed_offsets, polls, leaderships]

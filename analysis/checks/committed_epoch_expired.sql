@@ -5,8 +5,6 @@ definition: The committed epoch is below the oldest epoch that the leader's epoc
 explanation: >-
   The cache drops an epoch once a newer one starts at or below the log start. Reports a lower bound
   of the headroom: the time from the commit until the log start passed its offset.
-permitted: as in `commit_expired`, by the deletion that brought the log start there.
-undecided: as in `commit_expired`.
 evaluates: the commits of `commit_expired` that have an epoch.
 source: >-
   `LeaderEpochFileCache.truncateFromStartAsyncFlush`, and `endOffsetFor`, which can't answer for
@@ -14,6 +12,7 @@ source: >-
 needs: [committed_offsets, log_starts, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from known
 exercised: expired_logs
+tree: true
 cases:
 - permitted: '{stood}'
   when: is_planned and passed_by != ''

@@ -13,6 +13,7 @@ source: '`OffsetAndMetadata.leaderEpoch`: the epoch of the record consumed befor
 needs: [committed_offsets, polls, leaderships]
 evaluated: select count(*) as evaluated from stored_commits where record_epoch is not null
 exercised: commits_across_epochs
+tree: true
 cases:
 - violation: stale
   when: record_epoch is not null

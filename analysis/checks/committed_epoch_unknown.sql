@@ -8,6 +8,7 @@ source: 'KIP-631: PartitionChangeRecord is the only origin of leader epochs.'
 needs: [committed_offsets, leaderships]
 evaluated: select count(*) as evaluated from reported
 exercised: commits_across_epochs
+tree: true
 cases:
 - undecided: no such epoch
   when: began_micros is null and coalesce(committed_epoch < oldest_epoch, true)

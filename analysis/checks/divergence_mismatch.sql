@@ -5,12 +5,11 @@ explanation: The divergent offset has to be where the epoch after the position's
   leader's log, or the log start of that time if it is higher; for a position of the newest epoch,
   the end of the log. An epoch that the surviving log does not have may be that, or the one after
   it. The divergent epoch has to be the largest that is not above the requested one.
-undecided: no source reports where a newer epoch started or the log ended; or the position's
-  epoch is not known.
 evaluates: every LogTruncationException with a divergent offset.
 source: KIP-320; `LeaderEpochFileCache.endOffsetFor`.
 needs: [group_events, epoch_checkpoints, log_starts]
 evaluated: select count(*) as evaluated from judged
+tree: true
 cases:
 - undecided: unknown fork
   when: not is_above and (is_unreported or known_epoch < 0)

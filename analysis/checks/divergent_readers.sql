@@ -16,6 +16,7 @@ evaluated: |
     from deliveries
     group by topic, partition)
   where readers > 1
+later_epoch: epoch_last
 cases:
 - permitted: different values
   when: explanation = 'the topic was created again'

@@ -1,9 +1,6 @@
 /*
 id: A4
 definition: A group was delivered a record again, or one value at several offsets.
-permitted: >-
-  outside of a session: after a reset, a rebalance or a return to a commit of the group; or the
-  value was appended more than once.
 undecided: a guest may have been reset unseen between the polls.
 evaluates: every delivery.
 source: >-

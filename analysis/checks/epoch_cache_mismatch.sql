@@ -10,6 +10,7 @@ evaluates: every epoch of each replica at or above the log start.
 source: '`LeaderEpochFileCache`; `LogLoader`.'
 needs: [replica_batches, log_starts, epoch_checkpoints]
 evaluated: select count(*) as evaluated from judged
+tree: true
 cases:
 - violation: no entry
   cause: >-

@@ -4,18 +4,11 @@ definition: A client reported a truncation of a position that was on its branch 
 explanation: The position is compared by the epoch under which the group was delivered the
   previous record; its own epoch may be stale. If an administrator set the position, it is compared
   by the epoch that was set.
-permitted: >-
-  retention had removed the position's epoch, and the client was led to the log start: the leader
-  responds with the start of the first larger epoch, which retention moved there. Or the topic was
-  created again, and the position's epoch is that of a record which the group read of the former
-  topic, and of none of the present one.
-undecided: the group was not delivered the previous record, and the position's epoch was on its
-  branch or is unknown; or the log start of that time, or the start of a newer epoch, has bounds on
-  both sides of the position.
 evaluates: every member that was opened.
 source: KIP-320; KAFKA-19902; `LeaderEpochFileCache.endOffsetFor`.
 needs: [group_events, epoch_checkpoints, log_starts]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
+tree: true
 cases:
 - permitted: former topic
   cause: epoch {from_epoch} is that of a record of the topic that was deleted since; no record of

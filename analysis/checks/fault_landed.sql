@@ -1,7 +1,6 @@
 /*
 id: M1
 definition: A fault has no evidence of its effect.
-undecided: always.
 evaluates: every fault.
 source: 'CONTRIBUTING.md, A fault: the evidence is measured on the cluster.'
 needs: [faults]

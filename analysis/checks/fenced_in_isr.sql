@@ -6,7 +6,6 @@ explanation: >-
   The state at the end of each metadata batch counts: the controller fences a broker and removes it
   from the ISRs in one batch. A broker in a controlled shutdown may remain the last member of an
   ISR. Partitions without a leader are left out.
-undecided: the metadata log has no earlier registration of the broker.
 evaluates: every change of a partition with a leader, at the end of its metadata batch.
 source: KIP-841.
 needs: [leaderships, broker_states]

@@ -1,13 +1,12 @@
 /*
 id: G4
 definition: A leader reported a high watermark below one that was reported before it was asked.
-permitted: across epochs, by an election in between that permits the loss.
-undecided: across epochs, and an election in between is not known.
 evaluates: every high watermark that a leader reported, of partitions that were created once.
 source: 'KIP-207: a new leader reports none until it has reached the start of its epoch.'
 needs: [samples, leaderships]
 evaluated: select count(*) as evaluated from reported
 exercised: leader_changes
+later_epoch: leader_epoch
 cases:
 - violation: within an epoch
   cause: the leader of epoch {leader_epoch} reported high watermark {offset_first} after a report

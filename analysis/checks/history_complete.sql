@@ -4,9 +4,6 @@ definition: A source of the run is missing, is incomplete or can't be read.
 explanation: Gaps or unreadable lines in a history; a history without its end; a missing history,
   folder of a server or rest of a segment; an empty table though others imply rows of it; a broker
   that restarted without a fault; a stored commit that no client reports.
-permitted: a last line or batch that a kill left incomplete; a last commit that a killed worker
-  did not report; duplicate lines; unknown fields and files.
-undecided: all else, and so is each check that reads a table with a gap.
 evaluates: every history and every server.
 source: '`analysis.facts.gaps`, decision 11.'
 needs: [histories]

@@ -10,6 +10,7 @@ evaluates: every delivery.
 source: 'KIP-101: an epoch has one leader, which writes each offset once.'
 needs: [polls, leaderships]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+later_epoch: epoch_last
 cases:
 - permitted: the topic was created again
   cause: >-

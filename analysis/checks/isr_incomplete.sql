@@ -4,7 +4,6 @@ definition: A member of the last ISR lacks records below the high watermark that
   reported.
 explanation: It ends below the high watermark, or has a hole between two of its batches which
   other members do not have. Partitions without a leader are left out.
-undecided: its replica was not collected.
 evaluates: the members of each last ISR whose last leader reported a high watermark.
 source: '`Partition.maybeIncrementLeaderHW`: no member of the ISR is behind the high watermark.'
 needs: [leaderships, samples, log_starts]

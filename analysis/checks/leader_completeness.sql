@@ -5,13 +5,13 @@ explanation: A later epoch starts below an offset of which the earlier one's lea
   that it is below the high watermark, or that a consumer was delivered, or that was acknowledged
   with acks=all and is lost; or its leader's log had nothing of the earlier epoch. A delivery after
   an unclean election of a later one does not count, as it may have brought the record back.
-permitted: by an election that permits the loss.
-undecided: its election is not known.
 evaluates: each epoch with committed records and a later epoch.
 source: Kafka's documentation, Replication; Raft, Leader Completeness.
 needs: [epoch_checkpoints, leaderships, log_starts]
 evaluated: select count(*) as evaluated from followed
 exercised: leader_changes
+tree: true
+later_epoch: next_epoch
 cases:
 - permitted: incomplete
   when: permit is not null

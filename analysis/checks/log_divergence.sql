@@ -11,6 +11,7 @@ source: KIP-101; Raft, Log Matching.
 needs: [replica_batches, log_starts, leaderships]
 evaluated: select count(*) as evaluated from judged
 exercised: leader_changes
+tree: true
 cases:
 - violation: differs
   cause: >-

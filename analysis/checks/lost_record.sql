@@ -9,9 +9,6 @@ explanation: >-
   topic was created again); a fault truncated the log; unexplained. A record that was truncated
   first was not deleted. With acks=0 no record is acknowledged. A duplicate is acknowledged without
   an offset, and looked for by its value.
-permitted: truncated, by an election between the acknowledgement and the later epoch that permits
-  the loss (the fact `elections`), or with acks=1; expired, by retention, by the plan or by
-  an order of the run; deleted with its topic; truncated by a fault. The finding names the event.
 undecided: an election in between is not known; records of a replica were not decoded; the old
   topic, or with acks=1 a deposed leader, may have acknowledged; a record without an offset, and an
   event since that permits a loss.
@@ -22,6 +19,8 @@ evaluated: >-
   select coalesce(sum(records), 0) as evaluated
   from (select records from acknowledged_sends union all select records from unplaced_sends)
 exercised: changed_logs
+tree: true
+later_epoch: later_epoch
 cases:
 - permitted: deleted with its topic
   cause: '{loss}, created again at metadata offset {created_offset}'

@@ -7,7 +7,6 @@ explanation: >-
   just below it, or else it was overwritten. A batch that the leader's log held below the high
   watermark just before a fault was healed is in some log at the end, or else it was truncated. And
   more than half of the leader's voters have a log that reaches the high watermark.
-undecided: some of the leader's voters reach the high watermark, but not more than half.
 evaluates: every high watermark that a leader reported.
 source: KIP-595; Raft, Leader Completeness; `LeaderState.maybeUpdateHighWatermark`.
 needs: [quorum_samples, metadata_batches]

@@ -4,9 +4,6 @@ definition: A server truncated its metadata log, or not where it departs from th
 explanation: A log that departs from the leader's is truncated to the end of the largest epoch
   that both have, in as many rounds as it needs. Where it departs is known by its first entry that
   it held just before a fault on its server was healed, and does not hold at the end.
-permitted: the lowest round ends where the log departs. The entries were not committed
-  (`metadata_lost`).
-undecided: no round is logged, or an earlier one was lower than the last.
 evaluates: every copy of a metadata log that held such entries.
 source: KIP-595, Fetch; `RaftLog.truncateToEndOffset`.
 needs: [cut_metadata_batches]

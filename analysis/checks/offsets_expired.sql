@@ -6,8 +6,6 @@ explanation: >-
   Its members are those of the stored state of the group that precedes the removal in the log.
   Groups without a stored state have no members that a coordinator knows: their consumers are
   assigned by hand.
-permitted: the group had no members.
-undecided: no stored state of the group is known, and a member of it was open.
 evaluates: every commit that was removed, of topics that were created once.
 source: 'KIP-211: offsets expire once a group is empty, or of topics that no member subscribes.'
 needs: [committed_offsets, group_members, group_events]

@@ -2,15 +2,12 @@
 id: C7
 definition: The offsets of a transaction are committed, and writes of it are aborted or lost.
 explanation: So the records up to these offsets were processed without a result.
-permitted: >-
-  the write is lost, and an event after it permits the loss: an election, a deletion, or that the
-  topic was created again.
-undecided: no marker ends the write.
 evaluates: each transaction that wrote, and whose offsets are committed.
 source: 'KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.'
 needs: [transactions, sends, committed_offsets, replica_batches]
 evaluated: >-
   select count(*) as evaluated from (select distinct producer, transaction from written)
+commits: true
 cases:
 - violation: aborted
   cause: transaction {transaction} of {producer} committed offsets of group {group}, but

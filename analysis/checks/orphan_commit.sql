@@ -7,15 +7,14 @@ explanation: >-
   below the high watermark, so only an election that permits the loss may abandon it. Commits of
   records that another topic of this name had are left out: they were on no branch of this one;
   `commit_beyond_log` and `commit_beyond_processed` find them.
-permitted: >-
-  by the election that abandoned the branch, if it permits the loss; by any since the commit, if one
-  before it had brought the branch back.
 undecided: the metadata log does not have all elections since.
 evaluates: every commit that has an epoch.
 source: KIP-101; KIP-320; KIP-966.
 needs: [committed_offsets, leaderships, epoch_checkpoints]
 evaluated: select count(*) as evaluated from of_branches
 exercised: commits_across_epochs
+tree: true
+later_epoch: later_epoch
 cases:
 - permitted: committed late
   when: permit is not null

@@ -4,12 +4,11 @@ definition: The writes of a transaction are committed, and the offsets it sent a
   stored.
 explanation: So what it read is processed again. A coordinator that changes in between may lose
   the offsets (KIP-1319). The offsets are of a group that the transaction's worker read for.
-permitted: they are not stored, as in `lost_commit`.
-undecided: no marker ends the offsets; or they are not stored, as in `lost_commit`.
 evaluates: each transaction with committed writes whose offsets were acknowledged.
 source: 'KIP-98, sendOffsetsToTransaction: offsets are part of the transaction.'
 needs: [transactions, sends, committed_offsets, replica_batches]
 evaluated: select count(*) as evaluated from judged
+commits: true
 cases:
 - permitted: not stored
   when: is_lost and permit is not null

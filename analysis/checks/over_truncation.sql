@@ -9,6 +9,7 @@ source: "KIP-101, KIP-279: a follower truncates to where the leader's log parts 
 needs: [truncations, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from truncations
 exercised: truncations
+tree: true
 cases:
 - violation: wrote
   when: had = 'wrote'
@@ -23,7 +24,16 @@ place:
   offset_last: last
   at: cut_micros
 */
-with in_sync as (
+-- Records of an epoch that followers had while they were in the ISR, above a truncation.
+with replicated_above as (
+  select topic, partition, broker, to_offset, cut_micros, epoch, start, end,
+    s.at_micros + :clock_micros as since,
+    least(s.until_micros - :clock_micros, cut_micros) as until
+  from survivors_above as a join leadership_states as s using (topic, partition)
+  where a.leader != broker and s.leader_epoch = a.epoch and array_contains(isr, broker)
+    and s.at_micros + :clock_micros < cut_micros
+),
+in_sync as (
   select topic, partition, broker, to_offset, cut_micros, epoch, offset, last_offset, value
   from sliced_acknowledged join replicated_above using (topic, partition)
   where acks = 'all' and offset >= to_offset and offset >= start and offset < end

@@ -6,7 +6,6 @@ explanation: What a transaction processed is what its member was delivered since
   that was delivered records before it sent its offsets. Both transactions are committed, with
   offsets and output, and the offsets of both are in the surviving log; `output_without_offsets`
   evaluates the others.
-permitted: a reset or an administrator led the group back in between.
 evaluates: every committed transaction with output and offsets.
 source: 'KIP-98, sendOffsetsToTransaction; KIP-447: a new member waits for open transactions.'
 needs: [transactions, sends, polls, committed_offsets]

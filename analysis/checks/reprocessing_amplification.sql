@@ -4,7 +4,6 @@ definition: 'A group was delivered records again: deliveries per distinct record
 explanation: For the whole run, where each repeated delivery counts, and for each fault, where
   each record counts whose last delivery was while the fault held. There is no amplification if
   nothing was new.
-permitted: always.
 evaluates: every delivery.
 source: "Kafka's documentation, Message Delivery Semantics: delivery is at least once."
 needs: [polls]

@@ -4,11 +4,11 @@ definition: A client reset its position.
 explanation: Reports cause, policy, from and to; the magnitude in records, bytes and seconds of
   history, as far as a replica still has the batches; and how many records the reset skipped that
   the group never got. A group that starts without a commit gives up no position and is left out.
-permitted: always.
 evaluates: every member that was opened.
 source: '`auto.offset.reset`.'
 needs: [group_events]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
+tree: true
 cases:
 - permitted: '{cause}'
   when: to_offset is null

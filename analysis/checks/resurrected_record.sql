@@ -8,13 +8,11 @@ explanation: >-
   below its offset, and at the end the log has it; then it counts as known if it was delivered, or
   acknowledged with acks=all. A read that went past the offset and saw nothing proves no absence:
   `poll_skip` evaluates that.
-permitted: by an election that permits the loss of the other value or epoch; of either, if the
-  log does not have the first value.
-undecided: an election in between is not known.
 evaluates: every delivery.
 source: KIP-101; KIP-966.
 needs: [polls, sends]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+tree: true
 cases:
 - permitted: came back
   when: permit is not null

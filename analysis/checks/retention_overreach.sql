@@ -4,7 +4,6 @@ definition: Records were deleted that had to stay, or a log start is too high or
 explanation: A log start is above the high watermark that the leader reported with it, or later
   in the same epoch; it is lower than before; records were deleted though neither a retention nor
   the plan allows it; or they were younger than `retention.ms`, by the producer's clock.
-permitted: 'a log start that is lower than before under a new leader: followers learn of it later.'
 evaluates: every log start that a leader reported, and that of each replica at the end.
 source: KIP-107; `UnifiedLog.deleteRetentionMsBreachedSegments`.
 needs: [log_starts, leaderships]
@@ -12,6 +11,7 @@ evaluated: >-
   select count(*) as evaluated
   from (select topic from reported union all select topic from log_starts)
 exercised: expired_logs
+tree: true
 cases:
 - violation: above the high watermark
   cause: log start {offset_first} is above high watermark {bound}

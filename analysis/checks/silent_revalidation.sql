@@ -12,6 +12,8 @@ source: KIP-320, Motivation; KAFKA-20507.
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from passages
 exercised: truncated_readers
+tree: true
+passed_epoch: epoch
 cases:
 - violation: silent
   cause: epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and

@@ -4,15 +4,6 @@ definition: A group's position went past a record of the surviving log that it w
 explanation: >-
   Counted from where the group began, not from its first delivery. What a transaction wrote is left
   out for groups that read committed values: `torn_transaction` evaluates that.
-permitted: >-
-  a reset by `auto.offset.reset`, `latest` or `by_duration`, or an administrator led past it; the
-  group commits no epochs, began beyond a truncated record that it had read at that offset, and had
-  not left commits out meanwhile; it had read such a record, and an election that permits its loss
-  brought back a log that lacks its epoch, which no client can notice: the end that the leader
-  returns is above the position; or the group commits the epochs of its records, and after several
-  unclean elections a truncation led it past records of older epochs, to the offset that the
-  protocol requires of the leader: the end of the largest epoch that is not above the requested
-  one.
 undecided: the history of a member lacks events; a guest's policy is `latest`, so that a reset may
   have led past it unseen; a client that chooses what it commits, and is not
   Java's, had committed the record when its worker was killed, perhaps in a poll that returned it; a
@@ -24,6 +15,8 @@ source: >-
   found.
 needs: [polls, group_events, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
+tree: true
+passed_epoch: leader_epoch
 cases:
 - permitted: skipped by a reset
   when: jumped_to is not null

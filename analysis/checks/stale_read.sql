@@ -5,7 +5,6 @@ explanation: >-
   It polled on there, as its commits in between prove; or it reported there that it had caught up,
   and the surviving log has the record. Records of transactions are left out: they can't be read
   before their commit.
-permitted: always.
 evaluates: every stretch of records that one poll returned.
 source: no configuration bounds how far a reader lags.
 needs: [polls, sends, group_events]

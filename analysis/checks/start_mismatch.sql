@@ -13,8 +13,6 @@ explanation: The first position is that of the first delivery, or the member's o
   One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
   Where a coordinator had returned the commit at which the member began to somebody who asked, though
   a newer one stood (`stale_fetched_commit`), the cause says so.
-permitted: the member was reset after its previous assignment, or after the application had set the
-  position, and before that delivery.
 undecided: a guest may have been reset unseen, ahead only by `latest`.
 evaluates: every assignment with a commit before it, and every position that an application set and
   the member was delivered something from.
@@ -26,6 +24,7 @@ evaluated: >-
   select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
     as evaluated
 exercised: resumed_positions
+tree: true
 cases:
 - permitted: '{reset_cause}'
   when: sought_offset is not null and reset_cause is not null

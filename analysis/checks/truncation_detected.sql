@@ -3,12 +3,12 @@ id: F1
 definition: A client noticed that its position lies on an abandoned branch.
 explanation: By a reset or a LogTruncationException. Reports the latency since the first later
   epoch began, and whether the client was led to where the branches part.
-permitted: always.
 evaluates: the deliveries of each epoch to each group.
 source: 'KIP-320: OffsetForLeaderEpoch validates a position.'
 needs: [polls, epoch_checkpoints, log_starts, leaderships]
 evaluated: select count(*) as evaluated from branch_reads
 exercised: truncated_readers
+tree: true
 cases:
 - permitted: raised
   when: is_raised or to_offset is null

@@ -17,6 +17,8 @@ source: >-
 needs: [polls, group_events, log_starts]
 evaluated: select coalesce(sum(records), 0) as evaluated from deliveries
 exercised: truncated_readers
+tree: true
+passed_epoch: reached_epoch
 cases:
 - permitted: silent
   when: returned > offset_last

@@ -9,6 +9,8 @@ source: '`PartitionChangeBuilder`; KIP-704.'
 needs: [leaderships]
 evaluated: select count(*) as evaluated from elections
 exercised: leader_changes
+tree: true
+later_epoch: leader_epoch
 cases:
 - violation: unconfigured
   cause: broker {leader} was elected in epoch {leader_epoch}, but was not in the ISR

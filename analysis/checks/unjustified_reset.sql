@@ -4,14 +4,12 @@ definition: A client reset a position that was within the leader's log, and on t
   log, at that time.
 explanation: This is KAFKA-19902's symptom. The position is compared with the leader's log start,
   its log end and the start of each newer epoch at that time.
-undecided: neither the position nor the group's commit of that offset has an epoch; the log start
-  of that time, or the start of a newer epoch, has bounds on both sides of the position; or no
-  sample of the leader before the reset shows that the log reached so far.
 evaluates: every member that was opened.
 source: KAFKA-19902; KIP-320.
 needs: [group_events, log_starts, epoch_checkpoints]
 evaluated: select count(*) as evaluated from group_events where change = 'opened'
 exercised: resumed_positions
+tree: true
 cases:
 - undecided: '{cause}'
   when: has_no_epoch

@@ -3,7 +3,6 @@ id: A2
 definition: A record is acknowledged and in the surviving log, and a group has yet to reach it.
 explanation: The record is late, not lost. `stuck_consumer` decides whether the group should have
   come further.
-permitted: always.
 evaluates: every acknowledged record, for each group of the plan that reads its topic; records of
   transactions only for groups that read uncommitted values.
 source: no configuration bounds how far a group lags.

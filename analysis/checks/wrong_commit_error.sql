@@ -16,6 +16,7 @@ evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a respo
 source: KIP-1319, Broker-Side; KIP-447; KIP-848; KIP-890; `ClassicGroup.validateOffsetCommit`,
   `ConsumerGroup.validateOffsetCommit`.
 needs: [wire_calls, leaderships, committed_offsets]
+commits: true
 rules: true
 cases:
 - permitted: '{rule}'

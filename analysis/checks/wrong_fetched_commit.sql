@@ -12,6 +12,7 @@ evaluates: every partition of an OffsetFetch with a response whose topic id, if 
   known.
 source: KIP-320, OffsetFetch; KIP-447, OffsetFetch; `OffsetMetadataManager.fetchOffsets`.
 needs: [wire_calls, leaderships, committed_offsets]
+commits: true
 rules: true
 */
 with fetches as (

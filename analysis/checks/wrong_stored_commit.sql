@@ -9,6 +9,7 @@ evaluates: every partition of an OffsetCommit and a TxnOffsetCommit with a respo
 source: KIP-320, OffsetCommit and TxnOffsetCommit, Offset Schema Changes; KIP-1319, Persisting
   topic IDs; `OffsetCommitValue`.
 needs: [wire_calls, committed_offsets]
+commits: true
 rules: true
 */
 {% macro stored_in_words(offset, epoch, producer, producer_epoch) -%}

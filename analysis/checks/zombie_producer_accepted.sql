@@ -6,7 +6,6 @@ explanation: A batch follows one of a higher producer epoch in the log; the firs
   of a batch is above the one that follows its predecessor, of the same producer id and epoch; or a
   send, a commit or offsets were acknowledged, though begun after a newer epoch of the
   transactional.id was reported. `duplicate_append` finds lower sequence numbers.
-permitted: the request failed with an error other than a fencing one.
 undecided: another worker reported the newer epoch, no more than the clock bound before, or the
   clock of the worker was set by as much; a commit or offsets have an unknown outcome; or the
   client reports no epoch.

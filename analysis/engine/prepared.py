@@ -14,7 +14,9 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 
+import duckdb
 import msgspec
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
@@ -23,7 +25,8 @@ from contract.errors import StatementError
 from contract.files import cache_folder, replace_file
 from contract.python import IS_INSTALLED, python
 
-_BY = sha256(Path(__file__).read_bytes() + sqlglot.__version__.encode()).hexdigest()
+_RELEASES = f"{sqlglot.__version__} {duckdb.__version__}"
+_BY = sha256(Path(__file__).read_bytes() + _RELEASES.encode()).hexdigest()
 """What makes the file: a release of these modules."""
 FILE = (
     cache_folder() / f"prepared-{_BY[:12]}.msgpack"
@@ -61,12 +64,12 @@ class _File(msgspec.Struct):
     Attributes:
         by: what made it.
         statements: by the hash of their text.
-        columns: that statements return, by the hash of all that these depend on.
+        schemas: of what statements return, by the hash of all that these depend on.
     """
 
     by: str = ""
     statements: dict[str, Prepared] = {}
-    columns: dict[str, tuple[str, ...]] = {}
+    schemas: dict[str, bytes] = {}
 
 
 @lru_cache(_KEPT_MAX)
@@ -91,17 +94,18 @@ def prepared_at(place: Path, text: str) -> Prepared:
         raise StatementError(f"{place}: {error}") from error
 
 
-def prepared_columns(by: str) -> tuple[str, ...]:
-    """The columns that a statement returns, by all that these depend on; empty if not prepared."""
-    return _made().columns.get(_hashed(by), ())
+def prepared_schema(by: str) -> pa.Schema | None:
+    """The columns that a statement returns, by the hash of all that these depend on, if derived."""
+    schema = _made().schemas.get(by)
+    return schema and pa.ipc.read_schema(pa.py_buffer(schema))
 
 
-def write(texts: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
+def write(texts: Iterable[str], schemas: Mapping[str, pa.Schema]) -> None:
     """Prepare statements for all processes to come.
 
     Args:
         texts: of the statements.
-        columns: that statements return, by all that these depend on.
+        schemas: of what they return, by the hash of all that these depend on.
 
     Raises:
         StatementError: one is none.
@@ -109,8 +113,8 @@ def write(texts: Iterable[str], columns: Mapping[str, tuple[str, ...]]) -> None:
     """
     statements = {_hashed(text): _prepared(text) for text in texts}
     FILE.parent.mkdir(parents=True, exist_ok=True)
-    by_hash = {_hashed(by): names for by, names in columns.items()}
-    replace_file(FILE, msgspec.msgpack.encode(_File(_BY, statements, by_hash)))
+    derived = {by: schema.serialize().to_pybytes() for by, schema in schemas.items()}
+    replace_file(FILE, msgspec.msgpack.encode(_File(_BY, statements, derived)))
 
 
 @cache
@@ -218,6 +222,7 @@ MACROS = (
 
 _TYPES = ("bigint", "int", "string", "boolean")
 _SPECIFIER = re.compile(r"%(?:(,)|\.([0-9]+))?([a-z])")
+NUMBERS = ("clock_micros", "skew_micros", "jump_micros")
 _NUMBER = re.compile(r"(?<!:)[:$]([a-z_]+_micros)\b")
 """A parameter, in Spark's spelling or in DuckDB's."""
 

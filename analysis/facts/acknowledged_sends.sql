@@ -2,21 +2,8 @@
 about: All acknowledged sends, as the ranges in which they were sent.
 subject: deliveries
 kept: false
-columns: |
-  producer string
-  topic string
-  partition int
-  transaction int
-  acks string
-  first_sequence bigint
-  last_sequence bigint
-  first_offset bigint
-  last_offset bigint
-  records bigint
-  intended_micros bigint
-  answered_micros bigint
-  written_micros bigint: when a value was written by its producer's clock, or else when it was
-    answered
+columns:
+  written_micros: when a value was written by its producer's clock, or else when it was answered
 */
 select producer, topic, partition, transaction, acks, first_sequence, last_sequence, first_offset,
   last_offset, last_offset - first_offset + 1 as records, intended_micros, answered_micros,

@@ -5,18 +5,12 @@ about: |
 subject: acknowledgements
 kept: false
 optional: [surviving_records, seen_epochs, leadership_changes]
-columns: |
-  topic string
-  partition int
-  producer string
-  acks string
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  intended_micros bigint
-  answered_micros bigint
-  epoch int: null if it is not known, or if there are several
-  leader int: of that epoch
-  led_micros bigint: since when; a topic that was created again has each epoch again
+columns:
+  offset: the first one
+  last_offset: inclusive
+  epoch: null if it is not known, or if there are several
+  leader: of that epoch
+  led_micros: since when; a topic that was created again has each epoch again
 */
 with held as (
   select topic, partition, offset, value, leader_epoch from surviving_records

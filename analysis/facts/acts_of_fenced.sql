@@ -4,27 +4,34 @@ about: |
 
   Of several reports the earliest one.
 subject: transactions
-columns: |
-  worker string
-  producer string
-  transaction int
-  act string: send, commit or send_offsets
-  topic string: of sends, as partition and offsets
-  partition int
-  first_sequence bigint
-  first_offset bigint
-  last_offset bigint
-  acts bigint: how many values were sent; 1 of a commit
-  outcome string
-  error string
-  began_micros bigint
-  transactional_id string
-  producer_epoch int
-  newer_epoch int: null where the client reports no epoch
-  raised_micros bigint
-  raised_by string: the worker that reported it
+columns:
+  act: send, commit or send_offsets
+  topic: of sends, as partition and offsets
+  acts: how many values were sent; 1 of a commit
+  newer_epoch: null where the client reports no epoch
+  raised_by: the worker that reported it
 */
-with acts as (
+-- Transactions with every report of a newer epoch of their transactional.id. Where the client
+-- reports no epoch, newer_epoch is null, and another producer's initialization counts.
+with begun as (
+  select producer, transaction, transactional_id, producer_id, producer_epoch
+  from transactions
+  where change = 'begun'
+),
+reports as (
+  select transactional_id, step, producer as reporter, worker as raised_by,
+    producer_epoch as reported_epoch, at_micros as raised_micros
+  from transactions
+  where outcome = 'ok'
+),
+fenced_transactions as (
+  select producer, transaction, transactional_id, producer_id, producer_epoch,
+    if(producer_epoch >= 0, reported_epoch, null) as newer_epoch, raised_micros, raised_by
+  from begun join reports using (transactional_id)
+  where producer_epoch >= 0 and reported_epoch > producer_epoch
+    or producer_epoch < 0 and step = 'initialize' and reporter != producer
+),
+acts as (
   select worker, producer, transaction, 'send' as act, topic, partition, first_sequence,
     first_offset, last_offset, last_sequence - first_sequence + 1 as acts, outcome, error,
     intended_micros as began_micros

@@ -1,15 +1,9 @@
 /*
 about: Where administrators set the committed offsets of groups.
 subject: positions
-columns: |
-  group string
-  topic string
-  partition int
-  moved_from bigint: what the group itself had committed last; 0 without a commit
-  offset bigint
-  committed_micros bigint
-  committed_epoch int
-  until_micros bigint: of the next commit of the group and partition; null if there is none
+columns:
+  moved_from: what the group itself had committed last; 0 without a commit
+  until_micros: of the next commit of the group and partition; null if there is none
 */
 with in_order as (
   select *, lead(committed_micros) over in_log as until_micros,

@@ -1,19 +1,10 @@
 /*
 about: Commits as clients report them, and when they may have been stored.
 subject: commits
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  seq bigint
-  offset bigint
-  committed_epoch int
-  outcome string
-  took_micros bigint
-  asked_first bigint: from when on it may have been stored
-  asked_last bigint: until when
-  is_kept boolean: whether the coordinators' log has it as it was asked for
+columns:
+  asked_first: from when on it may have been stored
+  asked_last: until when
+  is_kept: whether the coordinators' log has it as it was asked for
 */
 with reported as (
   select group, topic, partition, member, seq, offset, committed_epoch, outcome,

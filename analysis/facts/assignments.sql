@@ -2,11 +2,9 @@
 about: One row per assignment of a partition to a member, with what was delivered to it.
 subject: assignments
 like: reported_assignments
-columns: |
-  first_offset bigint: of what was delivered to it; null where nothing was
-  first_micros bigint
-  last_micros bigint
-  before_micros bigint: the last that is known of the member's assignment before; null if none was
+columns:
+  first_offset: of what was delivered to it; null where nothing was
+  before_micros: the last that is known of the member's assignment before; null if none was
 */
 with assigned as (
   select *, lead(from_seq) over (
@@ -21,7 +19,7 @@ served as (
   where seq >= from_seq and coalesce(seq < next_seq, true)
   group by all
 )
-select assigned.*, first_offset, first_micros, last_micros,
+select assigned.* except (next_seq), first_offset, first_micros, last_micros,
   lag(greatest(from_micros, left_micros, last_micros)) over (
     partition by group, topic, partition, member order by from_seq) as before_micros
 from assigned

@@ -4,19 +4,11 @@ about: |
 
   Records whose epoch the client does not report are left out.
 subject: branches
-columns: |
-  topic string
-  partition int
-  group string
-  epoch int
-  offset_min bigint
-  offset_max bigint
-  first_offset bigint: in the order of delivery
-  last_offset bigint: likewise
-  first_micros bigint
-  last_micros bigint
-  forked_at bigint: where the surviving branch leaves the epoch, as its leader returns it; null if
-    it does not
+columns:
+  first_offset: in the order of delivery
+  last_offset: likewise
+  forked_at: where the surviving branch leaves the epoch, as its leader returns it; null if it
+    does not
 */
 with read as (
   select topic, partition, group, leader_epoch as epoch, min(first_offset) as offset_min,

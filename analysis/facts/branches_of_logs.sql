@@ -4,16 +4,11 @@ about: |
   replicas truncated, as far as it was kept before, and what others have at the end in other epochs.
 subject: drawn
 optional: [cut_batches, truncations]
-columns: |
-  topic string
-  partition int
-  broker int
-  branch bigint: numbers those of one broker
-  is_truncated boolean: else the broker has it at the end
-  at_micros bigint: when it was truncated; null if no log line shows it
-  epoch int
-  begins bigint
-  ends bigint: exclusive; null if it is not known
+columns:
+  branch: numbers those of one broker
+  is_truncated: else the broker has it at the end
+  at_micros: when it was truncated; null if no log line shows it
+  ends: exclusive; null if it is not known
 */
 with main as (
   select s.*, min(begins) over (

@@ -8,35 +8,11 @@ about: |
 
   The metadata log is left out: its leaders and epochs are those of the quorum (`quorum_calls`).
 subject: wire
-columns: |
-  worker string
-  seq bigint
-  broker int
-  principal string
-  api string
-  version int
-  topic string
-  partition int
-  asked_replica int
-  current_leader_epoch int
-  asked_epoch int
-  asked_offset bigint
-  asked_timestamp bigint
-  error_code int
-  is_retriable boolean
-  leader int
-  epoch int
-  offset bigint
-  diverging_epoch int
-  diverging_offset bigint
-  record_bytes bigint
-  began_micros bigint
-  at_micros bigint
-  client string
-  epoch_low int: the lower bound of the broker's leader epoch of the partition; null: unknown
-  epoch_high int: the upper one
-  leads boolean: whether the broker leads it in the epoch `epoch_high`
-  known_epoch int: the broker's epoch, by its bounds, or because it accepted that of the request
+columns:
+  epoch_low: 'the lower bound of the broker''s leader epoch of the partition; null: unknown'
+  epoch_high: the upper one
+  leads: whether the broker leads it in the epoch `epoch_high`
+  known_epoch: the broker's epoch, by its bounds, or because it accepted that of the request
 */
 with calls as (
   select {{ call }}, broker, principal, api, version, asked_replica, current_leader_epoch,

@@ -6,11 +6,11 @@ about: |
 subject: client_offsets
 optional: [wire_calls]
 like: committed_offsets
-columns: |
-  actor string: member: its client reported the commit; transaction; administrator: a single
-    request of the run, or a call of Admin; null: no source reports it
-  by_member string: that reported it
-  by_seq bigint: of the report in its history
+columns:
+  actor: 'member: its client reported the commit; transaction; administrator: a single request of
+    the run, or a call of Admin; null: no source reports it'
+  by_member: that reported it
+  by_seq: of the report in its history
 */
 with requests as (
   select distinct group

@@ -8,21 +8,16 @@ about: |
   its marker; it has, once a request for stable offsets is answered that was sent after it was
   stored. What did not survive in the coordinators' log may have been in effect, and was not surely.
 subject: commit_calls
-columns: |
-  group string
-  topic string
-  partition int
-  place bigint: in its log, in whose order commits take effect
-  offsets_partition int: of `__consumer_offsets`
-  log_epoch int: the leader epoch of that partition under which it was stored; null: not known
-  committed_micros bigint: when it was stored, by the coordinator's clock
-  survives boolean: whether a replica in the last ISR of that partition holds it, or that is not
-    known
-  stored_offset bigint: -1 of a tombstone
-  stored_epoch int: the same
-  stored_metadata string
-  may_micros bigint: since when it may be in effect, by the observer's clock
-  sure_micros bigint: since when it is, by the same; null if it may never have been
+columns:
+  place: in its log, in whose order commits take effect
+  offsets_partition: of `__consumer_offsets`
+  log_epoch: 'the leader epoch of that partition under which it was stored; null: not known'
+  committed_micros: when it was stored, by the coordinator's clock
+  survives: whether a replica in the last ISR of that partition holds it, or that is not known
+  stored_offset: -1 of a tombstone
+  stored_epoch: the same
+  may_micros: since when it may be in effect, by the observer's clock
+  sure_micros: since when it is, by the same; null if it may never have been
 */
 with stored as (
   select group, topic, partition, offsets_offset as place, offsets_partition, log_epoch, survives,

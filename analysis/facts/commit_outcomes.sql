@@ -8,14 +8,11 @@ about: |
   the first of them was acknowledged. Those of transactions are left out.
 subject: commit_calls
 optional: [offset_reads, wire_calls]
-columns: |
-  group string
-  topic string
-  partition int
-  place bigint: as in `commit_effects`
-  asked_by string: the worker that asked
-  is_request boolean: whether by a single request, or by Admin
-  acked_micros bigint: by that worker's clock; null if it was not acknowledged
+columns:
+  place: as in `commit_effects`
+  asked_by: the worker that asked
+  is_request: whether by a single request, or by Admin
+  acked_micros: by that worker's clock; null if it was not acknowledged
 */
 with asked as (
   select worker, seq, group, topic, partition, offset, epoch, metadata,

@@ -2,11 +2,6 @@
 about: Stored commits of partitions that had several leader epochs.
 subject: exercise
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint
 */
 select group, topic, partition, offset
 from client_offsets left semi join leader_changes using (topic, partition)

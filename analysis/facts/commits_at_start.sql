@@ -8,22 +8,9 @@ about: |
   of the group ended later, or is not known to have ended. The columns up to first_micros are those
   of `assignments`.
 subject: assignments
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  from_seq bigint
-  from_micros bigint
-  before_micros bigint
-  position bigint
-  first_offset bigint
-  first_micros bigint
-  committed_offset bigint
-  committed_epoch int
-  committed_micros bigint
-  gone_offset bigint: of a later commit until then that did not survive in the coordinators' log;
-    null if there was none
+columns:
+  gone_offset: of a later commit until then that did not survive in the coordinators' log; null if
+    there was none
 */
 with opened as (
   select group, member, min(at_micros) as opened_micros

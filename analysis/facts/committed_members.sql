@@ -1,9 +1,6 @@
 /*
 about: The members that were given records and read committed values only.
 subject: transactions
-columns: |
-  group string
-  member string
 */
 select distinct p.group, member
 from polls as p

@@ -2,8 +2,5 @@
 about: The plan's groups of which a member reads committed values only.
 subject: transactions
 kept: false
-columns: |
-  group string
-  topic string
 */
 select group, topic from planned_readers where isolation = 'read_committed'

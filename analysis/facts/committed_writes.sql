@@ -2,11 +2,8 @@
 about: Acknowledged writes of committed transactions, in slices.
 subject: transactions
 kept: false
-columns: |
-  topic string
-  partition int
-  offset bigint: the first one
-  writer struct<producer:string,transaction:int>
+columns:
+  offset: the first one
 */
 with committed as (
   select producer, transaction from transaction_ends where reported = 'committed'

@@ -1,17 +1,8 @@
 /*
 about: Positions that members reported, and that other sources contradict.
 subject: positions
-columns: |
-  kind string: how they do
-  group string
-  member string
-  topic string
-  partition int
-  change string
-  position bigint
-  given_before bigint
-  given_next bigint
-  at_micros bigint
+columns:
+  kind: how they do
 */
 {% set reported =
   "group, member, topic, partition, change, position, given_before, given_next, at_micros" %}

@@ -2,8 +2,6 @@
 about: Epochs in which a controller was elected to lead the metadata quorum, except the first.
 subject: exercise
 kept: false
-columns: |
-  metadata_epoch int
 */
 with epochs as (
   select distinct metadata_epoch from metadata_batches where leader is not null

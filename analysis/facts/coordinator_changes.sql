@@ -2,9 +2,6 @@
 about: The leader epochs of committed offsets that a newer one followed.
 subject: exercise
 kept: false
-columns: |
-  partition int
-  epoch int
 */
 select partition, epoch
 from leader_epochs

@@ -2,8 +2,5 @@
 about: Partitions of topics that were deleted and created again.
 subject: topics
 kept: false
-columns: |
-  topic string
-  partition int
 */
 select topic, partition from creations where is_last and creation > 0

@@ -1,15 +1,10 @@
 /*
 about: Each topic id of a partition.
 subject: topics
-columns: |
-  topic string
-  partition int
-  creation bigint
-  topic_id string
-  created_micros bigint: when its partition was created; of the first one, when the metadata log
-    first has it
-  created_offset bigint: of that creation, in the metadata log; likewise
-  is_last boolean
+columns:
+  created_micros: when its partition was created; of the first one, when the metadata log first
+    has it
+  created_offset: of that creation, in the metadata log; likewise
 */
 select topic, partition, creation, max(topic_id) as topic_id,
   min(at_micros) as created_micros, min(metadata_offset) as created_offset,

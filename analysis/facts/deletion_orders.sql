@@ -2,9 +2,6 @@
 about: When the run first had records of a topic deleted.
 subject: permits
 kept: false
-columns: |
-  topic string
-  ordered_micros bigint
 */
 select topic, min(injected_micros) as ordered_micros
 from faults

@@ -5,19 +5,11 @@ about: |
   A callback or the refusal of a commit had shown it to them, and another member was assigned it.
 subject: assignments
 optional: [commits]
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  other string: who was assigned it
-  learned_by string: from what the member had learned it, in words
-  learned_micros bigint
-  offset_first bigint
-  offset_last bigint: inclusive
-  records bigint
-  first_micros bigint: of the first delivery since
-  last_micros bigint
+columns:
+  other: who was assigned it
+  learned_by: from what the member had learned it, in words
+  offset_last: inclusive
+  first_micros: of the first delivery since
 */
 with moments as (
   select group, topic, partition, member, seq,

@@ -4,34 +4,17 @@ about: |
   with what may have removed them.
 subject: acknowledgements
 kept: false
-columns: |
-  topic string
-  partition int
-  offset bigint
-  last_offset bigint
-  acks string
-  producer string
-  answered_micros bigint
-  known_by string
-  held_by array<int>
-  acknowledged_epoch int
-  acknowledged_by int
-  truncated_to bigint: where the leader truncated them, if that explains the loss
-  truncated_micros bigint
-  later_epoch int: the first one that surely began without them
-  later_start bigint
-  permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: the election since that
-    permits it
-  is_unreported boolean: whether an election since is not known
-  created_micros bigint: when the topic was created again
-  created_offset bigint: of that creation, in the metadata log
-  is_unread boolean: see `expired_losses`, as the next three; null at or above the log start
-  groups_missed bigint
-  is_planned boolean
-  deletion struct<at_micros:bigint,log_start:bigint,reason:string,broker:int>
-  is_tail boolean: whether a fault truncated them
-  is_unmatched boolean: whether records there were not decoded
-  is_maybe_deposed boolean: whether a leader may have acknowledged them that was deposed by then
+columns:
+  truncated_to: where the leader truncated them, if that explains the loss
+  later_epoch: the first one that surely began without them
+  permit: the election since that permits it
+  is_unreported: whether an election since is not known
+  created_micros: when the topic was created again
+  created_offset: of that creation, in the metadata log
+  is_unread: see `expired_losses`, as the next three; null at or above the log start
+  is_tail: whether a fault truncated them
+  is_unmatched: whether records there were not decoded
+  is_maybe_deposed: whether a leader may have acknowledged them that was deposed by then
 */
 -- Below the log start a record is missing anyway: an assumed epoch must be certain. A truncation
 -- counts there if no newer epoch is known to have started above all that was deleted since.

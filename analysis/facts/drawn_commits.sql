@@ -4,15 +4,9 @@ about: |
   about 24 of the others.
 subject: drawn
 optional: [committed_offsets]
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint
-  committed_epoch int
-  at_micros bigint
-  shown bigint: how many are drawn
-  commits bigint: how many there are
+columns:
+  shown: how many are drawn
+  commits: how many there are
 */
 {% set here = "partition by group, topic, partition" %}
 with stored as (

@@ -4,12 +4,8 @@ about: |
   epochs, else the longest one.
 subject: drawn
 optional: [leaders_of_log]
-columns: |
-  topic string
-  partition int
-  broker int
-  log_start bigint
-  log_end bigint: exclusive
+columns:
+  log_end: exclusive
 */
 with logs as (
   select distinct topic, partition, broker, log_start, log_end from segments_of_logs

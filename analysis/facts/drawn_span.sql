@@ -4,9 +4,6 @@ about: |
   has no event.
 subject: drawn
 optional: [phases, faults, leaderships, sends, polls, committed_offsets, samples]
-columns: |
-  begin_micros bigint
-  end_micros bigint
 */
 with times as (
   select explode(array(began_micros, ended_micros)) as at_micros from phases

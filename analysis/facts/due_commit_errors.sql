@@ -6,23 +6,13 @@ about: |
   A member epoch that is stale for one partition of a request refuses the others too. An OffsetFetch
   has a row only if its topic id is unknown.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  broker int
-  api string
-  version int
-  topic string
-  partition int
-  at_micros bigint
-  error_code int
-  rule string
-  due_error int: 0 where none is due
-  is_decided boolean: whether the facts decide the rule; if not, rule and error are those of an
-    accepted commit
-  is_transactional boolean: whether it is a TxnOffsetCommit
-  is_member boolean: whether it names a member
-  is_static boolean: whether the member has a group.instance.id
+columns:
+  due_error: 0 where none is due
+  is_decided: whether the facts decide the rule; if not, rule and error are those of an accepted
+    commit
+  is_transactional: whether it is a TxnOffsetCommit
+  is_member: whether it names a member
+  is_static: whether the member has a group.instance.id
 */
 -- Since these versions the coordinator may answer GROUP_ID_NOT_FOUND and STALE_MEMBER_EPOCH
 -- (`has_group_errors`); before, it answers with older errors.

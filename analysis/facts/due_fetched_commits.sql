@@ -7,16 +7,11 @@ about: |
   may have taken effect before the response. If no commit was surely in effect, the response may
   also have none (offset -1).
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  due_commits array<string>: each with its offset and metadata, in words
-  due_epochs array<string>: each with its offset and leader epoch, in words
-  is_open boolean: whether a transaction that committed this group and partition was open from the
-    request to the response; null if none was open at any moment
+columns:
+  due_commits: each with its offset and metadata, in words
+  due_epochs: each with its offset and leader epoch, in words
+  is_open: whether a transaction that committed this group and partition was open from the request
+    to the response; null if none was open at any moment
 */
 with fetches as (
   select {{ commit_call }}, group, began_micros, at_micros

@@ -8,22 +8,11 @@ about: |
   it is not in the metadata log).
 subject: elections
 optional: [broker_states]
-columns: |
-  topic string
-  partition int
-  creation bigint
-  topic_id string
-  epoch int
-  leader int
-  kind string: see below
-  is_unclean boolean
-  permits string: what permits this election to lose records, in words; null if nothing does
-  metadata_offset bigint
-  at_micros bigint
-  isr_before array<int>
-  elr_before array<int>
-  passed_over array<int>: of an unclean election, the eligible leader replicas that were in service;
-    null if none was
+columns:
+  kind: see below
+  permits: what permits this election to lose records, in words; null if nothing does
+  passed_over: of an unclean election, the eligible leader replicas that were in service; null if
+    none was
 */
 {% set is_after = "one.injected_micros - :clock_micros <= at_micros" %}
 {% set is_meanwhile =

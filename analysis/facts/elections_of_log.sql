@@ -1,11 +1,6 @@
 /*
 about: The elections of the last creation of each partition.
 subject: permits
-columns: |
-  topic string
-  partition int
-  _elections_known array<struct<epoch:int,kind:string>>
-  _elections_permitting array<struct<at_micros:bigint,cause:string,number:bigint,words:string>>
 */
 with permitting as (
   select topic, partition,

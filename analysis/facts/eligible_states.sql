@@ -2,9 +2,5 @@
 about: States of a partition that had eligible leader replicas (KIP-966).
 subject: exercise
 kept: false
-columns: |
-  topic string
-  partition int
-  metadata_offset bigint
 */
 select topic, partition, metadata_offset from leaderships where size(elr) > 0

@@ -5,10 +5,8 @@ about: |
 subject: moments
 kept: false
 optional: [leaderships, committed_offsets]
-columns: |
-  number int: of the finding
-  broker int
-  what string
+columns:
+  number: of the finding
 */
 with replicas as (
   select partition as offsets_partition, explode(max_by(replicas, metadata_offset)) as broker

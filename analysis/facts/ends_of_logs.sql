@@ -3,11 +3,6 @@ about: What each replica of a partition has at the end, in words.
 subject: moments
 kept: false
 optional: [log_starts, epoch_checkpoints]
-columns: |
-  topic string
-  partition int
-  broker int
-  what string
 */
 with known as (
   select topic, partition, broker, array_join(transform(

@@ -1,13 +1,8 @@
 /*
 about: Each leader epoch in the log of a replica, and where its batches begin and end.
 subject: replicas
-columns: |
-  broker int
-  topic string
-  partition int
-  leader_epoch int
-  base_offset bigint
-  last_offset bigint: inclusive
+columns:
+  last_offset: inclusive
 */
 select
   broker, topic, partition, leader_epoch,

@@ -3,15 +3,12 @@ about: |
   Leader epochs, one a row, by all sources: leaderships, the lines of leaders in server logs, epoch
   checkpoints and deliveries. `timelines` has them as structs, one array for each partition.
 subject: state
-columns: |
-  topic string
-  partition int
-  leader_epoch int
-  start_low bigint: the lowest offset at which the epoch may have started; null: unknown
-  start_high bigint: the highest one; null: unknown
-  from_micros bigint: when it began; null: unknown
-  is_kept boolean: whether the surviving log has it, as far as is known; true also if it is older
-    than all epochs of that log, so that retention may have removed it
+columns:
+  start_low: 'the lowest offset at which the epoch may have started; null: unknown'
+  start_high: 'the highest one; null: unknown'
+  from_micros: 'when it began; null: unknown'
+  is_kept: whether the surviving log has it, as far as is known; true also if it is older than all
+    epochs of that log, so that retention may have removed it
 */
 with led as (
   select topic, partition, leader_epoch, min(at_micros) as led_micros

@@ -5,14 +5,11 @@ about: |
   Only of topics that were created once.
 subject: leader_epochs
 kept: false
-columns: |
-  topic string
-  partition int
-  leader_epoch int
-  broker int: its leader
-  until_micros bigint: when the next one began; null of the last
-  ends bigint: the first offset that a later epoch has in the log
-  next_epoch int: that one
+columns:
+  broker: its leader
+  until_micros: when the next one began; null of the last
+  ends: the first offset that a later epoch has in the log
+  next_epoch: that one
 */
 with delivered as (
   select topic, partition, leader_epoch, max(last_offset) as delivered_to

@@ -2,9 +2,6 @@
 about: Partitions whose log start moved.
 subject: exercise
 kept: false
-columns: |
-  topic string
-  partition int
 */
 select topic, partition from log_starts where log_start_offset > 0
 union

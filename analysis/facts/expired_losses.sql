@@ -2,15 +2,11 @@
 about: Lost records below the log start, which may have been deleted, and who never had them.
 subject: acknowledgements
 kept: false
-columns: |
-  topic string
-  partition int
-  offset bigint
-  value string
-  is_unread boolean: whether a group that reads the topic never had them, or none reads it
-  groups_missed bigint: how many of the groups that read the topic never had them
-  is_planned boolean: whether the plan or an order of the run lets records of the topic expire
-  deletion struct<at_micros:bigint,log_start:bigint,reason:string,broker:int>: that was logged
+columns:
+  is_unread: whether a group that reads the topic never had them, or none reads it
+  groups_missed: how many of the groups that read the topic never had them
+  is_planned: whether the plan or an order of the run lets records of the topic expire
+  deletion: that was logged
 */
 with deleted as (
   select distinct topic, partition, offset, value from lost_acknowledged where offset < log_start

@@ -4,25 +4,23 @@ subject: progress
 kept: false
 optional: [histories]
 like: never_delivered
-columns: |
-  commit_epoch string: of the group's plan
-  committed_offset bigint: of its last commit
-  committed_epoch int
-  committed_micros bigint
-  jumped_to bigint: the offset to which `auto.offset.reset` led past it
-  policy string: that of this reset: `latest`, or `by_duration` (KIP-1106)
-  withheld_at bigint: the position behind which a client left its commits out, so that the group
-    resumed past it; null if none did
-  set_to bigint: the offset to which an administrator moved the group past it
-  truncated_to bigint: the offset to which the client went for a truncation that it placed above it
-  unclean_epochs string: of several unclean elections, where that offset is the one that the leader
-    then had to return for the position's epoch, which was newer than the record's; else null
-  is_replaced boolean: whether it took the place of a record that was delivered to the group
-    before, and then truncated; false where a reset led past it
-  is_unseen boolean: whether the leader returned an end of that record's epoch above what the group
-    had read of it, so that no client could notice (KIP-320)
-  read_epoch int: that epoch, if so
-  is_gapped boolean: whether a history that has deliveries to the group lacks events
+columns:
+  commit_epoch: of the group's plan
+  committed_offset: of its last commit
+  jumped_to: the offset to which `auto.offset.reset` led past it
+  policy: 'that of this reset: `latest`, or `by_duration` (KIP-1106)'
+  withheld_at: the position behind which a client left its commits out, so that the group resumed
+    past it; null if none did
+  set_to: the offset to which an administrator moved the group past it
+  truncated_to: the offset to which the client went for a truncation that it placed above it
+  unclean_epochs: of several unclean elections, where that offset is the one that the leader then
+    had to return for the position's epoch, which was newer than the record's; else null
+  is_replaced: whether it took the place of a record that was delivered to the group before, and
+    then truncated; false where a reset led past it
+  is_unseen: whether the leader returned an end of that record's epoch above what the group had
+    read of it, so that no client could notice (KIP-320)
+  read_epoch: that epoch, if so
+  is_gapped: whether a history that has deliveries to the group lacks events
 */
 {% set skip_key = "group, topic, partition, offset, leader_epoch" %}
 with led_past as (
@@ -82,7 +80,7 @@ explained as (
     read_epoch is not null and jumped_to is null and set_to is null
       and (truncated_to is null or commit_epoch = 'none') as is_replaced
   from never_delivered
-  left join planned_groups using (group)
+  left join (select group, commit_epoch from planned_groups) using (group)
   left join {{ last_commits("present_offsets") }} using (group, topic, partition)
   left join led_past using ({{ skip_key }})
   left join withheld using ({{ skip_key }})

@@ -3,15 +3,8 @@ about: Exceptions of members, on each partition that the group was delivered rec
 subject: drawn
 kept: false
 optional: [group_events, deliveries]
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  at_micros bigint
-  exception string
-  message string
-  position bigint: as of the last delivery until then; 0 where there is none
+columns:
+  position: as of the last delivery until then; 0 where there is none
 */
 with failed as (
   select * from group_events where change = 'failed'

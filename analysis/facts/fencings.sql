@@ -2,9 +2,6 @@
 about: Brokers that were fenced, or shut down, after they had been in service.
 subject: exercise
 kept: false
-columns: |
-  broker int
-  metadata_offset bigint
 */
 with states as (
   select *, is_fenced or in_controlled_shutdown as is_out from broker_states

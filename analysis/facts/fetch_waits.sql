@@ -10,17 +10,13 @@ about: |
   the last one that began is its own. One that commits in between had read on.
 subject: deliveries
 optional: [phases, commits]
-columns: |
-  group string
-  member string
-  topic string
-  partition int
-  seq bigint: of the poll that ended it
-  offset bigint: of the record
-  at bigint: micros, when the wait began
-  ended bigint: micros, when the record was delivered, or the partition lost or paused
-  answered_micros bigint: when the record was acknowledged
-  is_for_all boolean: whether its send waited for the whole ISR
+columns:
+  seq: of the poll that ended it
+  offset: of the record
+  at: micros, when the wait began
+  ended: micros, when the record was delivered, or the partition lost or paused
+  answered_micros: when the record was acknowledged
+  is_for_all: whether its send waited for the whole ISR
 */
 with long as (
   select * from poll_pauses where ended - since >= {{ 2 * micros_per_second }}

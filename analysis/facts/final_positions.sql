@@ -2,16 +2,13 @@
 about: How far groups went that did not end by raising.
 subject: progress
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
-  first_offset bigint: as of `beginnings`
-  final_position bigint: the position, but not above where a newer leader epoch started after the
-    group was seen last, nor above where the epoch that it read last started, if the log lacks it:
-    it did not go on there
-  position bigint: as of `positions`
-  seen_micros bigint: likewise
+columns:
+  first_offset: as of `beginnings`
+  final_position: 'the position, but not above where a newer leader epoch started after the group
+    was seen last, nor above where the epoch that it read last started, if the log lacks it: it
+    did not go on there'
+  position: as of `positions`
+  seen_micros: likewise
 */
 with calm as (
   select group from group_endings where last_change != 'failed'

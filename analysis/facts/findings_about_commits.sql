@@ -3,13 +3,8 @@ about: The findings about commits that are asked about, and where their commits 
 subject: moments
 kept: false
 optional: [leaderships]
-columns: |
-  number int
-  topic string
-  partition int
-  of_group string
-  asked_micros bigint
-  offsets_partition int: of `__consumer_offsets`; null if it is not known
+columns:
+  offsets_partition: of `__consumer_offsets`; null if it is not known
 */
 with known as (
   select max(partition) + 1 as partitions from leaderships where topic = {{ offsets_topic }}

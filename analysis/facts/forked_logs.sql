@@ -3,17 +3,13 @@ about: What is known of the logs of partitions that had enough epochs for a lead
 subject: lineage
 kept: false
 regardless: [cut_batches, replica_batches, samples, truncations]
-columns: |
-  topic string
-  partition int
-  starts array<struct<leader_epoch:int,start_high:bigint,from_micros:bigint>>: of its epochs, those
-    of which is known where they started
-  logs array<struct<broker:int,at_micros:bigint,leader_epoch:int,reached:bigint>>: the epochs of each
-    log that was seen whole, as a replica held it before a fault ended, or at the end (at 0), and up
-    to which offset it is known to go (exclusive)
-  leaders_reached array<struct<leader_epoch:int,reached:bigint>>: the same of its leader's log
-  states array<struct<leader_epoch:int,leader:int,isr:array<int>>>: of the metadata log
-  cuts array<struct<broker:int,at_micros:bigint,to_offset:bigint>>: the truncations of its replicas
+columns:
+  starts: of its epochs, those of which is known where they started
+  logs: the epochs of each log that was seen whole, as a replica held it before a fault ended, or
+    at the end (at 0), and up to which offset it is known to go (exclusive)
+  leaders_reached: the same of its leader's log
+  states: of the metadata log
+  cuts: the truncations of its replicas
 */
 with forked as (
   -- With fewer epochs, a leader can't lack one that began between two others.

@@ -11,11 +11,6 @@ about: |
   A group that was delivered records of an earlier topic of that name began at offset 0: all of the
   present topic was written while the group was there.
 subject: positions
-columns: |
-  group string
-  topic string
-  partition int
-  first_offset bigint
 */
 with resets_for_want as (
   select * from {{ of_present_topic("client_resets", "at_micros") }}

@@ -2,11 +2,8 @@
 about: How each group ended last.
 subject: positions
 kept: false
-columns: |
-  group string
-  last_change string: `polled` where nothing was reported after the last poll: the member was
-    killed
-  last_member string
+columns:
+  last_change: '`polled` where nothing was reported after the last poll: the member was killed'
 */
 with ends as (
   select group, member, change, at_micros, seq

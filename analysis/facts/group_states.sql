@@ -3,13 +3,11 @@ about: |
   States of members, by `__consumer_offsets` and by the responses that admitted them. A record of a
   classic group without members is a state without a member's id.
 subject: commit_calls
-columns: |
-  group string
-  protocol string: classic or consumer
-  member string: its id; empty: the group has no members
-  generation int: of the group, or the member epoch; null where the member is removed
-  at_micros bigint
-  is_logged boolean: whether it is of `__consumer_offsets`
+columns:
+  protocol: classic or consumer
+  member: 'its id; empty: the group has no members'
+  generation: of the group, or the member epoch; null where the member is removed
+  is_logged: whether it is of `__consumer_offsets`
 */
 select group, protocol, member, generation, at_micros, true as is_logged from group_members
 union all

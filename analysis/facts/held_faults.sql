@@ -2,14 +2,12 @@
 about: When each fault held; a reassignment also while it was undone.
 subject: faults
 kept: false
-columns: |
-  fault string
-  target string: in words
-  target_kind string
-  brokers array<int>: servers that the target named; empty if it names none
-  injected_micros bigint: just before it was applied
-  ended_micros bigint: when it was over; null: it held to the end
-  is_instant boolean: it was over when its effect was seen
+columns:
+  target: in words
+  brokers: servers that the target named; empty if it names none
+  injected_micros: just before it was applied
+  ended_micros: 'when it was over; null: it held to the end'
+  is_instant: it was over when its effect was seen
 */
 with named as (
   select *, {{ target_words }} as target,

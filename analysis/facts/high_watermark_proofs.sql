@@ -7,14 +7,9 @@ about: |
   back, so it is beyond all lower offsets from then on.
 subject: replicas
 kept: false
-columns: |
-  topic string
-  partition int
-  epoch int
-  from_micros bigint: when the epoch began
-  offset bigint
-  proved_micros bigint
-  reported_micros bigint: the same, if it is by the leader's own report to the observer; else null
+columns:
+  from_micros: when the epoch began
+  reported_micros: the same, if it is by the leader's own report to the observer; else null
 */
 with seen as (
   select topic, partition, leader_epoch as epoch, log_end_offset - 1 as offset, at_micros,

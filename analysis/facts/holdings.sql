@@ -1,13 +1,10 @@
 /*
 about: Times in which a member owned the same partitions, by its assignments.
 subject: drawn
-columns: |
-  group string
-  member string
-  from_micros bigint
-  until_micros bigint: null where it owned them to the end
-  partitions array<string>: such as `orders-0`, in order
-  generation int: the newest one; -1 where it is not known
+columns:
+  until_micros: null where it owned them to the end
+  partitions: such as `orders-0`, in order
+  generation: the newest one; -1 where it is not known
 */
 with owned as (
   select *, concat(topic, '-', cast(partition as string)) as name,

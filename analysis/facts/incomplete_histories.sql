@@ -5,15 +5,8 @@ about: |
   A last line that SIGKILL left incomplete is no gap.
 subject: gaps
 kept: false
-columns: |
-  worker string
-  role string
-  events bigint
-  missing_seqs bigint
-  torn_lines bigint
-  malformed_lines bigint
-  malformed_at string
 optional: [histories]
 */
-select * from histories
+select worker, role, events, missing_seqs, torn_lines, malformed_lines, malformed_at
+from histories
 where missing_seqs > 0 or malformed_lines > 0 or torn_lines > 0 and ended_by_itself

@@ -9,15 +9,11 @@ about: |
   Committing; KAFKA-18641).
 subject: commits
 optional: [histories]
-columns: |
-  group string
-  topic string
-  partition int
-  offsets_partition int: of `__consumer_offsets`
-  offsets_offset bigint: in that partition
-  offset bigint
-  member string: that was killed
-  read_to bigint: the offset after the last record that it was delivered
+columns:
+  offsets_partition: of `__consumer_offsets`
+  offsets_offset: in that partition
+  member: that was killed
+  read_to: the offset after the last record that it was delivered
 */
 with killed as (
   select worker from histories where not ended_by_itself

@@ -2,10 +2,6 @@
 about: Changes of a partition by which its ISR became smaller.
 subject: exercise
 kept: false
-columns: |
-  topic string
-  partition int
-  metadata_offset bigint
 */
 with sizes as (
   select topic, partition, metadata_offset, size(isr) as replicas,

@@ -17,6 +17,6 @@ stood as (
   where cause = 'no_commit' and committed_micros <= at_micros and (is_tombstone or {{ is_stored }})
   group by all
 )
-select *
+select * except (was_deleted)
 from present left join stood using (group, topic, partition, member, at_micros)
 where cause != 'no_commit' or not coalesce(was_deleted, true)

@@ -2,9 +2,9 @@
 about: Rows of `jumps` that go back although reading did not start over.
 subject: sessions
 like: session_jumps
-columns: |
-  is_commit boolean: whether it was the group's last commit at some time since the run before
-  is_permitted boolean: it had, and the member went back there from one poll to the next, which a
+columns:
+  is_commit: whether it was the group's last commit at some time since the run before
+  is_permitted: it had, and the member went back there from one poll to the next, which a
     rebalance does that is over within one poll
 */
 with back as (

@@ -1,14 +1,8 @@
 /*
 about: Records that a replica truncated and has at the end.
 subject: replicas
-columns: |
-  broker int
-  topic string
-  partition int
-  leader_epoch int
-  offset bigint
-  value string
-  at_micros bigint: when the record was first observed to be truncated
+columns:
+  at_micros: when the record was first observed to be truncated
 */
 with truncated as (
   select broker, topic, partition, leader_epoch, offset, value, min(taken_micros) as at_micros

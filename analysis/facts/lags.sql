@@ -5,10 +5,6 @@ about: |
 subject: drawn
 kept: false
 optional: [committed_offsets]
-columns: |
-  group string
-  at_micros bigint
-  lag bigint
 */
 with read as (
   select group, topic, partition from (

@@ -2,13 +2,10 @@
 about: How far each group went, however it ended.
 subject: positions
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
-  position bigint: the last one that it reported, or the one after its last poll
-  seen_micros bigint: when
-  is_polled boolean: whether it was killed before it reported one
+columns:
+  position: the last one that it reported, or the one after its last poll
+  seen_micros: when
+  is_polled: whether it was killed before it reported one
 */
 with reached as (
   select group, topic, partition, position, struct(at_micros, seq) as moment, false as is_polled

@@ -1,15 +1,10 @@
 /*
 about: The last state of each partition in the metadata log.
 subject: replicas
-columns: |
-  topic string
-  partition int
-  leader int: -1: none
-  leader_epoch int
-  isr array<int>
-  replicas array<int>
-  high_watermark bigint: the largest that the leader of this epoch reported; null if it reported
-    none, or if the topic was created again
+columns:
+  leader: '-1: none'
+  high_watermark: the largest that the leader of this epoch reported; null if it reported none, or
+    if the topic was created again
 */
 with states as (
   select topic, partition,

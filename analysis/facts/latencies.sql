@@ -4,11 +4,9 @@ about: |
   within the median, 99 % of them within p99.
 subject: drawn
 kept: false
-columns: |
-  acks string
-  bin int
-  median double: in milliseconds
-  p99 double: likewise
+columns:
+  median: in milliseconds
+  p99: likewise
 */
 with summed as (
   select *, sum(records) over (partition by acks, bin order by latency_ms) as reached,

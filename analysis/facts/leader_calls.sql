@@ -3,29 +3,12 @@ about: |
   Requests that a leader answered by its epoch cache: those about an epoch, and those that found an
   offset by a time; with what is known of its log.
 subject: wire
-columns: |
-  worker string
-  seq bigint
-  broker int
-  api string
-  version int
-  topic string
-  partition int
-  asked_epoch int
-  asked_offset bigint
-  asked_timestamp bigint
-  error_code int
-  epoch int
-  offset bigint
-  diverging_epoch int
-  diverging_offset bigint
-  record_bytes bigint
-  at_micros bigint
-  known_epoch int: as in `broker_calls`
-  log_start bigint: at the response
-  is_start_known boolean: whether it was the same from the request to the response
-  end_low bigint: the end of the log before the request
-  end_high bigint: the same at the end; null where a later epoch may have shortened the log
+columns:
+  known_epoch: as in `broker_calls`
+  log_start: at the response
+  is_start_known: whether it was the same from the request to the response
+  end_low: the end of the log before the request
+  end_high: the same at the end; null where a later epoch may have shortened the log
 */
 with calls as (
   select * from broker_calls

@@ -2,10 +2,6 @@
 about: The leader epochs that a newer one followed, but for those of committed offsets.
 subject: exercise
 kept: false
-columns: |
-  topic string
-  partition int
-  epoch int
 */
 select topic, partition, epoch
 from leader_epochs

@@ -1,14 +1,10 @@
 /*
 about: Each leader epoch with the next one; a topic that was created again is another topic.
 subject: leader_epochs
-columns: |
-  topic string
-  partition int
-  epoch int
-  broker int: its leader
-  from_micros bigint
-  newer_epoch int: the next one; null of the last
-  until_micros bigint: when that began
+columns:
+  broker: its leader
+  newer_epoch: the next one; null of the last
+  until_micros: when that began
 */
 with compared as (
   select topic, partition, leader_epoch as epoch, leader as broker, at_micros as from_micros,

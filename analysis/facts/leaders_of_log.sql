@@ -4,13 +4,8 @@ about: |
   unclean.
 subject: drawn
 optional: [elections]
-columns: |
-  topic string
-  partition int
-  epoch int
-  leader int: -1: none
-  is_unclean boolean
-  metadata_offset bigint
+columns:
+  leader: '-1: none'
 */
 with present as (
   select topic, partition, creation from creations where is_last

@@ -5,21 +5,15 @@ about: |
   The leader has to serve the record once its high watermark is proved to be above the record's
   offset (`high_watermark_proofs`).
 subject: deliveries
-columns: |
-  group string
-  member string
-  topic string
-  partition int
-  seq bigint
-  offset bigint
-  at bigint: micros, as in `fetch_waits`
-  ended bigint: micros, as in `fetch_waits`
-  since bigint: micros, when the epoch's part of the wait began
-  until bigint: micros, when that part ended
-  required_micros bigint: since when in that part the leader had to serve the record; null if
-    nothing proves it
-  is_unknown boolean: whether nothing shows that the leader's high watermark passed the record
-    before that part ended
+columns:
+  at: micros, as in `fetch_waits`
+  ended: micros, as in `fetch_waits`
+  since: micros, when the epoch's part of the wait began
+  until: micros, when that part ended
+  required_micros: since when in that part the leader had to serve the record; null if nothing
+    proves it
+  is_unknown: whether nothing shows that the leader's high watermark passed the record before that
+    part ended
 */
 with parts as (
   select group, member, topic, partition, seq, offset, at, ended, epoch, from_micros,

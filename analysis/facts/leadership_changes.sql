@@ -1,24 +1,16 @@
 /*
 about: "`leaderships`, each with the partition's state before it."
 subject: topics
-columns: |
-  topic string
-  partition int
-  creation bigint: numbers the topic ids that one name had, from 0
-  topic_id string: distinguishes topics that had one name; null where not known
-  leader int: -1: none
-  leader_epoch int
-  partition_epoch int: increases with each change (`PartitionRegistration.merge`)
-  replicas array<int>
-  isr array<int>
-  elr array<int>: eligible leader replicas (KIP-966)
-  metadata_offset bigint: of the record
-  at_micros bigint
-  was
-    struct<leader:int,leader_epoch:int,partition_epoch:int,replicas:array<int>,isr:array<int>,elr:array<int>>:
-    the state before; null where nothing is known
-  last_leader int: the last broker that led before, if any did
-  is_first boolean: whether it created the partition
+columns:
+  creation: numbers the topic ids that one name had, from 0
+  topic_id: distinguishes topics that had one name; null where not known
+  leader: '-1: none'
+  partition_epoch: increases with each change (`PartitionRegistration.merge`)
+  elr: eligible leader replicas (KIP-966)
+  metadata_offset: of the record
+  was: the state before; null where nothing is known
+  last_leader: the last broker that led before, if any did
+  is_first: whether it created the partition
 */
 with compared as (
   select *, leader_epoch = 0 and partition_epoch = 0 as is_beginning,
@@ -31,7 +23,7 @@ marked as (
   from compared
 ),
 numbered as (
-  select *, sum(if(is_new, 1, 0)) over (
+  select *, count_if(is_new) over (
       partition by topic, partition order by metadata_offset) as creation
   from marked
 ),

@@ -6,11 +6,8 @@ about: |
   `log.flush.start.offset.checkpoint.interval.ms`), so the log start that the last leader reported
   counts too.
 subject: trace
-columns: |
-  topic string
-  partition int
-  log_start bigint
-  log_end bigint: exclusive
+columns:
+  log_end: exclusive
 */
 with last_epochs as (
   select topic, partition, max_by(leader_epoch, metadata_offset) as leader_epoch

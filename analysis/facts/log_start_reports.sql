@@ -1,16 +1,11 @@
 /*
 about: Each log start that was reported, once a source.
 subject: topics
-columns: |
-  topic string
-  partition int
-  log_start bigint
-  is_low boolean: the leader's was at least that from then on
-  is_high boolean: it was at most that until then
-  is_logged boolean: by a server's log
-  reason string: that the server logged
-  first_micros bigint
-  last_micros bigint
+columns:
+  is_low: the leader's was at least that from then on
+  is_high: it was at most that until then
+  is_logged: by a server's log
+  reason: that the server logged
 */
 with logged as (
   select c.topic, c.partition, c.broker, c.log_start_offset, c.reason, c.at_micros,

@@ -2,10 +2,6 @@
 about: Deletions that the servers logged; their structs sort by when they were.
 subject: topics
 optional: [log_start_changes]
-columns: |
-  topic string
-  partition int
-  _deletions array<struct<at_micros:bigint,log_start:bigint,reason:string,broker:int>>
 */
 with own as (
   select topic, partition, at_micros, log_start_offset as log_start, reason, broker

@@ -15,17 +15,14 @@ about: |
   - `guess`: who led when the acknowledgement came. A zombie's is guessed wrongly.
 subject: acknowledgements
 like: not_surviving
-columns: |
-  log_start bigint
-  known_by string: by what its epoch is known; see above
-  held_by array<int>: the brokers whose replicas held it before they were truncated, as far as that
-    was observed
-  acknowledged_epoch int
-  acknowledged_by int: the leader
-  newer_epoch int: that ended its leadership; null if none did
-  until_micros bigint: when it ended
-  truncated_to bigint: where that leader logged that it truncated it
-  truncated_micros bigint
+columns:
+  known_by: by what its epoch is known; see above
+  held_by: the brokers whose replicas held it before they were truncated, as far as that was
+    observed
+  acknowledged_by: the leader
+  newer_epoch: that ended its leadership; null if none did
+  until_micros: when it ended
+  truncated_to: where that leader logged that it truncated it
 */
 -- The structs sort by when a leadership began.
 with leaders as (

@@ -5,13 +5,9 @@ about: |
   The client had committed the transaction, but an abort marker ends its writes: it may be that of a
   later transaction of the producer. An election that kept the commit marker lost none before it.
 subject: transactions
-columns: |
-  topic string
-  partition int
-  producer string
-  transaction int
-  marker_offset bigint: of the abort marker
-  marker_permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: the election
+columns:
+  marker_offset: of the abort marker
+  marker_permit: the election
 */
 with contrary as (
   select distinct topic, partition, producer, transaction, marker_offset, commit_micros

@@ -5,15 +5,9 @@ about: |
   Without those of transactions and of administrators.
 subject: commits
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
-  offsets_partition int: of `__consumer_offsets`
-  offsets_offset bigint: in that partition
-  offset bigint
-  committed_epoch int
-  committed_micros bigint
+columns:
+  offsets_partition: of `__consumer_offsets`
+  offsets_offset: in that partition
 */
 select {{ commit_key }}, offset, committed_epoch, committed_micros
 from all_offsets left semi join commits using (group)

@@ -2,13 +2,10 @@
 about: When each member was open.
 subject: drawn
 optional: [group_events]
-columns: |
-  group string
-  member string
-  from_micros bigint
-  until_micros bigint: null where it was open to the end
-  ended_by string: closed or failed; null where it was open to the end
-  first_micros bigint: of the first event of the member
+columns:
+  until_micros: null where it was open to the end
+  ended_by: closed or failed; null where it was open to the end
+  first_micros: of the first event of the member
 */
 with changes as (
   select group, member, change, at_micros,

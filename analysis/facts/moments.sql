@@ -7,17 +7,13 @@ about: |
   happened to the group's partition of `__consumer_offsets`.
 subject: moments
 kept: false
-columns: |
-  number int: of the finding
-  at_micros bigint
-  who string
-  what string
-  kind string
-  worker string: whose history has it; null if none does
-  seq bigint: its place there
-  epoch int: the leader epoch that begins, of the finding's partition
-  offset bigint: the position on that partition that a member has from then on
-  place bigint: among moments of one time and source
+columns:
+  number: of the finding
+  worker: whose history has it; null if none does
+  seq: its place there
+  epoch: the leader epoch that begins, of the finding's partition
+  offset: the position on that partition that a member has from then on
+  place: among moments of one time and source
 */
 {% set empty = "cast(null as string) as worker, cast(null as bigint) as seq" %}
 with logs as (

@@ -8,15 +8,12 @@ about: |
 subject: moments
 kept: false
 optional: [commits, committed_offsets]
-columns: |
-  number int: of the finding
-  at_micros bigint
-  kind string: commit, or stored
-  who string
-  what string
-  worker string: whose history has it; null if none does
-  seq bigint: its place there
-  place bigint: in that history, or in the log
+columns:
+  number: of the finding
+  kind: commit, or stored
+  worker: whose history has it; null if none does
+  seq: its place there
+  place: in that history, or in the log
 */
 {% set here = "kind, group, topic, partition" %}
 {% set position %}

@@ -7,17 +7,12 @@ about: |
 subject: moments
 kept: false
 optional: [group_events, assignments]
-columns: |
-  group string
-  topic string: empty where it is about no partition
-  partition int
-  at_micros bigint
-  who string
-  what string
-  kind string: member, position or reset
-  worker string: whose history has it; null of a client's log
-  seq bigint: its place there
-  offset bigint: the position from then on
+columns:
+  topic: empty where it is about no partition
+  kind: member, position or reset
+  worker: whose history has it; null of a client's log
+  seq: its place there
+  offset: the position from then on
 */
 with sought as (
   select group, member, topic, partition, seq as sought_seq, at_micros as sought_micros

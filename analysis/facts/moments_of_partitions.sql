@@ -5,15 +5,10 @@ about: |
 subject: moments
 kept: false
 optional: [leaderships, truncations, log_start_changes]
-columns: |
-  topic string
-  partition int
-  at_micros bigint
-  who string
-  what string
-  kind string: epoch, isr, truncation or deletion
-  epoch int: the leader epoch that begins; null if none does, or without a leader
-  place bigint: in the metadata log; null of what is not there
+columns:
+  kind: epoch, isr, truncation or deletion
+  epoch: the leader epoch that begins; null if none does, or without a leader
+  place: in the metadata log; null of what is not there
 */
 with states as (
   select *, lag(leader_epoch) over (partition by topic, partition order by metadata_offset)

@@ -6,14 +6,11 @@ about: |
 subject: moments
 kept: false
 optional: [acknowledgements_of_epochs, sliced_polls]
-columns: |
-  number int: of the finding
-  at_micros bigint
-  kind string: send, acknowledgement or delivery
-  who string
-  what string
-  worker string: whose history has it; null if none does
-  seq bigint: its place there
+columns:
+  number: of the finding
+  kind: send, acknowledgement or delivery
+  worker: whose history has it; null if none does
+  seq: its place there
 */
 {% set group_of = "number, member, leader_epoch, worker" %}
 {% set offsets = "if(first_offset = last_offset, format_string('offset %s', first_offset),

@@ -3,16 +3,13 @@ about: Steps of transactions, and responses of brokers to single requests, in wo
 subject: moments
 kept: false
 optional: [transactions, wire_calls]
-columns: |
-  at_micros bigint
-  kind string: step or response
-  who string
-  what string
-  worker string: whose history has it
-  seq bigint: its place there
-  producer string: of a step
-  transaction int: likewise
-  group string: of a response
+columns:
+  kind: step or response
+  worker: whose history has it
+  seq: its place there
+  producer: of a step
+  transaction: likewise
+  group: of a response
 */
 select at_micros, 'step' as kind, producer as who,
   format_string('%s of transaction %s: %s, %s%s', replace(step, '_', ' '), transaction,

@@ -3,12 +3,10 @@ about: What happened to the run as a whole, in words.
 subject: moments
 kept: false
 optional: [phases, notes, faults, broker_states]
-columns: |
-  at_micros bigint
-  who string
-  what string
-  kind string: phase, note (of the scenario), fault (an injection), heal (its effect was seen, or it is healed) or broker
-  place bigint: in the metadata log; null of what is not there
+columns:
+  kind: phase, note (of the scenario), fault (an injection), heal (its effect was seen, or it is
+    healed) or broker
+  place: in the metadata log; null of what is not there
 */
 with steps as (
   select explode(array(

@@ -7,14 +7,10 @@ about: |
   wrote is left out for groups of which a member reads committed values only: whether they should
   have it is for `torn_transaction` to judge.
 subject: progress
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  leader_epoch int
+columns:
+  offset: the first one
+  last_offset: inclusive
+  records: how many records
 */
 with read_of_deleted as (
   select *
@@ -55,7 +51,7 @@ written as (
   from sliced_sends left semi join missed using (value)
   where transaction is not null
 )
-select missed.*
+select missed.* except (value)
 from missed
 left join planned_groups using (group)
 left join written using (value)

@@ -6,16 +6,9 @@ about: |
   Where a replica lacks offsets in between, they may have had these numbers, and the batch is left
   out.
 subject: replicas
-columns: |
-  topic string
-  partition int
-  producer_id bigint
-  producer_epoch int
-  base_offset bigint
-  last_offset bigint
-  base_sequence int
-  ahead bigint: how many sequence numbers are left out between the batch before and this one; below
-    0 where they are not above it
+columns:
+  ahead: how many sequence numbers are left out between the batch before and this one; below 0
+    where they are not above it
 */
 with placed as (
   select *, lag(last_offset) over of_log + 1 as expected_offset

@@ -5,16 +5,13 @@ about: |
   Which transaction it is follows from producer id and epoch; where several have the same, it is
   the last that had begun. Empty for older runs, whose commits have no producer id.
 subject: transactions
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint: null in a tombstone
-  offsets_partition int: of `__consumer_offsets`
-  offsets_offset bigint: in that partition
-  marker string: of the transaction: commit, abort; null outside of one, or where none ends it
-  producer string: empty in a row of the coordinator
-  transaction int: the producer's number of its transaction, from 0; null before the first
+columns:
+  offset: null in a tombstone
+  offsets_partition: of `__consumer_offsets`
+  offsets_offset: in that partition
+  marker: 'of the transaction: commit, abort; null outside of one, or where none ends it'
+  producer: empty in a row of the coordinator
+  transaction: the producer's number of its transaction, from 0; null before the first
 */
 with begun as (
   select producer_id, producer_epoch, producer, transaction, began_micros

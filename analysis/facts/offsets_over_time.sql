@@ -5,13 +5,9 @@ about: |
 subject: drawn
 kept: false
 optional: [samples, log_start_changes, acknowledged_sends, deliveries]
-columns: |
-  topic string
-  partition int
-  group string: of a position; else null
-  line string: what moved
-  at_micros bigint
-  offset bigint
+columns:
+  group: of a position; else null
+  line: what moved
 */
 with reported as (
   select * from samples where log_end_offset >= 0

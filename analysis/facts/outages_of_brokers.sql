@@ -3,11 +3,9 @@ about: |
   Times in which a broker was fenced, or in controlled shutdown, after it had been in service.
 subject: drawn
 optional: [broker_states]
-columns: |
-  broker int
-  from_micros bigint
-  until_micros bigint: null of the last one
-  is_fenced boolean: else it is in controlled shutdown
+columns:
+  until_micros: null of the last one
+  is_fenced: else it is in controlled shutdown
 */
 with states as (
   select *, max(not is_fenced) over in_log as was_in_service,

@@ -1,12 +1,8 @@
 /*
 about: 'When a member came to own a partition: a later assignment of what it keeps is none.'
 subject: assignments
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  owned_micros bigint: from when on
+columns:
+  owned_micros: from when on
 */
 with numbered as (
   select *, count_if(change != 'assigned') over (

@@ -1,18 +1,13 @@
 /*
 about: Records, in slices, that a member's position went past within a session undelivered.
 subject: sessions
-columns: |
-  topic string
-  partition int
-  group string
-  member string
-  kind string: `within a poll` or `between polls`
-  prev_epoch int: of the record before
-  next_epoch int: of the one after
-  at_micros bigint
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
+columns:
+  kind: '`within a poll` or `between polls`'
+  prev_epoch: of the record before
+  next_epoch: of the one after
+  offset: the first one
+  last_offset: inclusive
+  records: how many records
 */
 with gaps as (
   select *, greatest(prev_offset + 1, reset_to) as gap_first, first_offset - 1 as gap_last

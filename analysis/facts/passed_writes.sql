@@ -5,18 +5,9 @@ about: |
   A write has a row if it was in the log when the group went past its offset, even if it was
   truncated later; or if no source reports where it was appended.
 subject: transactions
-columns: |
-  group string
-  topic string
-  partition int
-  producer string
-  transaction int
-  value string
-  offset bigint
-  last_offset bigint: inclusive
-  records bigint
-  answered_micros bigint
-  marker_offset bigint: of the control record that commits it
+columns:
+  last_offset: inclusive
+  marker_offset: of the control record that commits it
 */
 select group, topic, partition, producer, transaction, value, offset, last_offset, records,
   answered_micros, marker_offset

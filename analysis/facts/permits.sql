@@ -7,14 +7,11 @@ about: |
   reported, where the plan or an order of the run deletes records; what lies below it may be gone.
   Creations: the topic was created again; all that it had is gone.
 subject: permits
-columns: |
-  topic string
-  partition int
-  at_micros bigint
-  cause string: election, deletion, creation or reset
-  number bigint: of an election the leader epoch, of a deletion the new log start, of a creation
-    its metadata offset, of a reset the offset to which it led
-  words string: what it was
+columns:
+  cause: election, deletion, creation or reset
+  number: of an election the leader epoch, of a deletion the new log start, of a creation its
+    metadata offset, of a reset the offset to which it led
+  words: what it was
 */
 with planned as (
   select topic, coalesce(retention_ms is not null or deletes, false) as deletes from planned_topics

@@ -5,10 +5,6 @@ about: |
   The lowest start of an epoch whose election permits a loss, or is not known; 0 where it is not
   known where it started. Only partitions that had such an election.
 subject: permits
-columns: |
-  topic string
-  partition int
-  permitted_from bigint
 */
 with either as (
   select topic, partition, number as epoch from permits where cause = 'election'

@@ -4,16 +4,10 @@ about: |
 
   Of members that read uncommitted values too; others wait for transactions.
 subject: deliveries
-columns: |
-  group string
-  member string
-  topic string
-  partition int
-  offset bigint: of the first record after the pause
-  since bigint
-  ended bigint
-  seq_before bigint: of the poll before
-  seq bigint: of the poll after
+columns:
+  offset: of the first record after the pause
+  seq_before: of the poll before
+  seq: of the poll after
 */
 with returned as (
   select group, member, topic, partition, seq, min(at_micros) as ended, min(first_offset) as offset

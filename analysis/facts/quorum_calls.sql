@@ -8,34 +8,18 @@ about: |
   the responses of controllers.
 subject: quorum_calls
 optional: [quorum_samples]
-columns: |
-  worker string
-  seq bigint
-  broker int
-  api string
-  version int
-  topic string
-  partition int
-  current_leader_epoch int: in the request; of a Vote, the candidate's
-  asked_epoch int
-  asked_offset bigint
-  error_code int
-  leader int: in the response
-  epoch int: in the response
-  diverging_epoch int
-  diverging_offset bigint
-  record_bytes bigint
-  is_granted boolean: whether a Vote was
-  began_micros bigint
-  at_micros bigint
-  epoch_low int: the lower bound of the controller's epoch; null: unknown
-  epoch_high int: the upper one
-  is_older boolean: whether current_leader_epoch was older than the controller's epoch
-  is_newer boolean: whether it was newer
-  is_own boolean: whether current_leader_epoch was the controller's epoch from the request to the
-    response
-  leads boolean: whether it leads in epoch_high
-  is_voter boolean: whether the request is of a voter; true where it does not say of whom it is
+columns:
+  current_leader_epoch: in the request; of a Vote, the candidate's
+  leader: in the response
+  epoch: in the response
+  is_granted: whether a Vote was
+  epoch_low: 'the lower bound of the controller''s epoch; null: unknown'
+  epoch_high: the upper one
+  is_older: whether current_leader_epoch was older than the controller's epoch
+  is_newer: whether it was newer
+  is_own: whether current_leader_epoch was the controller's epoch from the request to the response
+  leads: whether it leads in epoch_high
+  is_voter: whether the request is of a voter; true where it does not say of whom it is
 */
 with calls as (
   select {{ response }}, current_leader_epoch, asked_epoch, asked_offset, error_code, leader, epoch,

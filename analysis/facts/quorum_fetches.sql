@@ -4,25 +4,11 @@ about: |
   has of the last fetched epoch: see `LeaderEpochFileCache.endOffsetFor`.
 subject: quorum_calls
 optional: [quorum_samples]
-columns: |
-  worker string
-  seq bigint
-  broker int
-  api string
-  version int
-  topic string
-  partition int
-  at_micros bigint
-  asked_epoch int
-  asked_offset bigint
-  diverging_epoch int
-  diverging_offset bigint
-  record_bytes bigint
-  log_start bigint
-  floor int: the largest epoch of its log that is not above the asked one, else the asked one
-    itself, which ends where the log starts
-  end_low bigint: where that ends; of the latest one, which grows, where it ended before
-  end_high bigint: the same; of the latest one, where it ended at last
+columns:
+  floor: the largest epoch of its log that is not above the asked one, else the asked one itself,
+    which ends where the log starts
+  end_low: where that ends; of the latest one, which grows, where it ended before
+  end_high: the same; of the latest one, where it ended at last
 */
 with fetches as (
   select * from quorum_calls where api = 'FETCH' and error_code = 0 and leads and is_own

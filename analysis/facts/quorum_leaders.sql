@@ -3,11 +3,8 @@ about: Leaders of the metadata log, by the entry that each wrote when it was ele
 subject: quorum_calls
 kept: false
 optional: [metadata_batches, cut_metadata_batches]
-columns: |
-  metadata_epoch int
-  leader int
-  start bigint
-  at_micros bigint: null where only a copy has the entry
+columns:
+  at_micros: null where only a copy has the entry
 */
 with entries as (
   select metadata_epoch, leader, base_offset, at_micros from metadata_batches

@@ -1,19 +1,11 @@
 /*
 about: What read_committed members were delivered of transactions that a client began to commit.
 subject: transactions
-columns: |
-  group string
-  worker string: that read it
-  topic string
-  partition int
-  offset bigint
-  last_offset bigint: inclusive
-  records bigint
-  polled_micros bigint
-  producer string
-  transaction int
-  commit_micros bigint: when its commit began
-  committed_by string: the worker that wrote it
+columns:
+  worker: that read it
+  last_offset: inclusive
+  commit_micros: when its commit began
+  committed_by: the worker that wrote it
 */
 with written as (
   select topic, partition, value, e.producer, transaction, commit_micros, e.worker as committed_by

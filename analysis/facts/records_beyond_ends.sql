@@ -5,16 +5,11 @@ about: |
 
   It is of an older epoch, and was not in that branch, which had started at or below it.
 subject: branches
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  leader_epoch int
-  value string
-  other_epoch int: under which the group read
-  at_micros bigint: when it came to the end
+columns:
+  offset: the first one
+  last_offset: inclusive
+  other_epoch: under which the group read
+  at_micros: when it came to the end
 */
 with caught_up as (
   select group, topic, partition, position, at_micros

@@ -1,10 +1,6 @@
 /*
 about: Partitions whose topic was deleted and created again, and when it was created last.
 subject: topics
-columns: |
-  topic string
-  partition int
-  created_micros bigint
 */
 select topic, partition, created_micros
 from creations

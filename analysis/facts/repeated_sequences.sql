@@ -4,10 +4,6 @@ about: |
 
   A value without an offset counts as one at another offset.
 subject: slices
-columns: |
-  producer string
-  from_sequence bigint
-  to_sequence bigint
 */
 with in_turn as (
   select producer, first_sequence, last_sequence, max(last_sequence) over (

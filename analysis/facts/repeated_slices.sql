@@ -1,17 +1,12 @@
 /*
 about: Slices that a group was delivered more than once.
 subject: progress
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  value string
-  deliveries bigint
-  first_micros bigint: of the first delivery
-  last_micros bigint: of the last one
+columns:
+  offset: the first one
+  last_offset: inclusive
+  records: how many records
+  first_micros: of the first delivery
+  last_micros: of the last one
 */
 select group, topic, partition, offset, last_offset, records, value, count(*) as deliveries,
   min(polled_micros) as first_micros, max(polled_micros) as last_micros

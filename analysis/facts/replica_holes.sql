@@ -1,12 +1,6 @@
 /*
 about: Offsets between two batches of a replica, of which its log has no batch.
 subject: replicas
-columns: |
-  topic string
-  partition int
-  broker int
-  hole_first bigint
-  hole_last bigint
 */
 with followed as (
   select topic, partition, broker, base_offset, max(last_offset) over (

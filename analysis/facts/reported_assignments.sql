@@ -3,17 +3,12 @@ about: |
   One row per assignment of a partition to a member, as the member noticed it: `assignments` without
   what was delivered.
 subject: assignments
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  from_seq bigint
-  from_micros bigint: when it was noticed
-  position bigint: of the member then, after its first poll
-  generation int: of the group, or the member's epoch; -1 where not known
-  left_micros bigint: when the member noticed that it was revoked or lost, or closed; null if it
-    never did
+columns:
+  from_micros: when it was noticed
+  position: of the member then, after its first poll
+  generation: of the group, or the member's epoch; -1 where not known
+  left_micros: when the member noticed that it was revoked or lost, or closed; null if it never
+    did
 */
 with assigned as (
   select group, topic, partition, member, seq as from_seq, at_micros as from_micros, position,
@@ -35,5 +30,5 @@ ended as (
     and coalesce(left_topic = topic and left_partition = partition, true)
   group by all
 )
-select assigned.*, left_micros
+select assigned.* except (next_seq), left_micros
 from assigned left join ended using (group, topic, partition, member, from_seq)

@@ -4,21 +4,15 @@ about: |
 
   A session begins with an assignment, a revocation or a failure.
 subject: positions
-columns: |
-  group string
-  member string
-  topic string
-  partition int
-  change string: with which it was reported
-  position bigint
-  at_micros bigint
-  given_before bigint: the last offset of the delivery before; null if there is none
-  given_next bigint: the first offset of the next one; null if there is none
-  next_last bigint: its last offset
-  following bigint: the first offset of the delivery after that
-  is_reset_before boolean: whether the position was reset since the delivery before, or a guest's
-    may have been
-  is_reset_after boolean: likewise until the next one
+columns:
+  change: with which it was reported
+  given_before: the last offset of the delivery before; null if there is none
+  given_next: the first offset of the next one; null if there is none
+  next_last: its last offset
+  following: the first offset of the delivery after that
+  is_reset_before: whether the position was reset since the delivery before, or a guest's may have
+    been
+  is_reset_after: likewise until the next one
 */
 with delivered as (
   select group, member, topic, partition, seq, at_micros,

@@ -2,13 +2,8 @@
 about: |
   Commit requests of members of the consumer protocol whose last state has the partition assigned.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  assignment_epoch int: the member epoch at which it was assigned; null where the release does not
+columns:
+  assignment_epoch: the member epoch at which it was assigned; null where the release does not
     keep it
 */
 with assigned as (

@@ -8,19 +8,13 @@ about: |
 subject: commit_calls
 kept: false
 optional: [commits, wire_calls]
-columns: |
-  worker string: that asked
-  seq bigint: in its history
-  group string
-  topic string
-  partition int
-  member string: of a client; null of an administrator
-  offset bigint
-  epoch int
-  metadata string: of an administrator's; null where it is not known
-  outcome string: ok, failed; unknown where no response is known
-  began_micros bigint
-  at_micros bigint: when its outcome was known
+columns:
+  worker: that asked
+  seq: in its history
+  member: of a client; null of an administrator
+  metadata: of an administrator's; null where it is not known
+  outcome: ok, failed; unknown where no response is known
+  at_micros: when its outcome was known
 */
 select worker, seq, group, topic, partition, cast(null as string) as member,
   asked_offset as offset, coalesce(asked_epoch, -1) as epoch, coalesce(metadata, '') as metadata,

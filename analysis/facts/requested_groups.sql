@@ -4,20 +4,15 @@ about: |
 
   What `may_` names is so at some moment between the request and its response.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  has_group boolean: whether the group existed before the request
-  may_have_group boolean: whether it existed at some moment before the response
-  protocol string: of the group: classic or consumer; null where no members are known
-  has_member boolean: whether its group had the member before the request
-  may_have_member boolean: whether its group had the member at some moment before the response
-  generation_low int: lower bound of the member's epoch, or of the group's generation, which only
+columns:
+  has_group: whether the group existed before the request
+  may_have_group: whether it existed at some moment before the response
+  protocol: 'of the group: classic or consumer; null where no members are known'
+  has_member: whether its group had the member before the request
+  may_have_member: whether its group had the member at some moment before the response
+  generation_low: lower bound of the member's epoch, or of the group's generation, which only
     increase
-  generation_high int: upper bound of the same
+  generation_high: upper bound of the same
 */
 with requests as (
   select {{ commit_call }}, group, member, began_micros,

@@ -7,16 +7,11 @@ about: |
 
   `is_` and `has_` mean from the request to the response, `may_` at some moment in between.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  is_gone boolean: whether its group had lost the member before the request
-  may_be_gone boolean: whether its group may have lost it before the response
-  has_members boolean: whether its group had members all that time
-  may_have_members boolean: whether it had any at some moment of it
+columns:
+  is_gone: whether its group had lost the member before the request
+  may_be_gone: whether its group may have lost it before the response
+  has_members: whether its group had members all that time
+  may_have_members: whether it had any at some moment of it
 */
 with requests as (
   select {{ commit_call }}, group, member, began_micros - :clock_micros as sure_micros,

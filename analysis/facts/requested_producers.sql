@@ -3,13 +3,8 @@ about: |
   Commit requests whose producer id may have had a newer epoch than the request has. Epochs are
   granted by the test's own InitProducerId requests and to the clients that open transactions.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  is_old_producer boolean: whether it surely had a newer one before the request
+columns:
+  is_old_producer: whether it surely had a newer one before the request
 */
 -- A newer epoch may have been granted from `may_from` on, and was granted by `sure_from`.
 with grants as (

@@ -4,16 +4,11 @@ about: |
 
   `is_` and `has_` mean from the request to the response, `may_` at some moment in between.
 subject: commit_calls
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  is_present boolean: whether the topic existed all that time
-  may_exist boolean: whether it existed at some moment of it
-  has_partition boolean: whether the topic had the partition all that time
-  may_have_partition boolean: whether it had it at some moment of it
+columns:
+  is_present: whether the topic existed all that time
+  may_exist: whether it existed at some moment of it
+  has_partition: whether the topic had the partition all that time
+  may_have_partition: whether it had it at some moment of it
 */
 with requests as (
   select {{ commit_call }}, asked_id != '' as is_by_id,

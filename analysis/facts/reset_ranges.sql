@@ -10,19 +10,11 @@ about: |
   leader returns; unclean_epochs: those of the unclean elections from the position's epoch on, if
   they are several.
 subject: progress
-columns: |
-  group string
-  topic string
-  partition int
-  at_micros bigint
-  to_offset bigint: null where the client raised an exception instead
-  from_epoch int
-  cause string: truncation, out_of_range, no_commit
-  policy string: `auto.offset.reset` of the group
-  answered bigint
-  unclean_epochs string
-  covers_from bigint
-  is_jump boolean: a seek, or a reset by a policy that leads past records which the log has
+columns:
+  to_offset: null where the client raised an exception instead
+  cause: truncation, out_of_range, no_commit
+  policy: '`auto.offset.reset` of the group'
+  is_jump: a seek, or a reset by a policy that leads past records which the log has
 */
 {% set reset_key = "group, topic, partition, member, at_micros, to_offset, cause" %}
 with led as (
@@ -74,7 +66,7 @@ known as (
   left join timelines using (topic, partition)
   left join unclean using (topic, partition)
 )
-select *,
+select group, topic, partition, at_micros, to_offset, from_epoch, cause, policy,
   if(from_epoch < 0, null, {{ end_then("from_epoch", "at_micros + :clock_micros") }}) as answered,
   if(from_epoch >= 0 and size(unclean) > 1, to_json(unclean), null) as unclean_epochs,
   greatest(reached, least(coalesce(from_offset, reached), forked_at)) as covers_from,

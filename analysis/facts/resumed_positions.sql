@@ -2,8 +2,6 @@
 about: Resets from a position, assignments that went on at one, and positions that were set.
 subject: exercise
 kept: false
-columns: |
-  member string
 */
 select member from resets where cause != 'no_commit'
 union all

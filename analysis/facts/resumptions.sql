@@ -1,23 +1,17 @@
 /*
 about: How each group went on after it was stopped and opened again, or after its last pause.
 subject: resumption
-columns: |
-  group string
-  topic string
-  partition int
-  committed_offset bigint: what the coordinator held when the last member was opened, or went on
-    after its pause
-  committed_epoch int
-  record_epoch int: what the client knew at its own last commit before, as the next ones
-  position_epoch int
-  metadata_epoch int
-  cluster_epoch int: of the cluster
-  resumed_at bigint: where the last member was served first; its last position where it was served
+columns:
+  committed_offset: what the coordinator held when the last member was opened, or went on after
+    its pause
+  record_epoch: what the client knew at its own last commit before, as the next ones
+  cluster_epoch: of the cluster
+  resumed_at: where the last member was served first; its last position where it was served
     nothing
-  exception string: that ended the last member
-  divergent_offset bigint: that it named
-  redelivered bigint: records that were delivered more than once
-  never_delivered bigint: records that the group went past
+  exception: that ended the last member
+  divergent_offset: that it named
+  redelivered: records that were delivered more than once
+  never_delivered: records that the group went past
 */
 with reopened as (
   select group, max_by(member, struct(at_micros, seq)) as member, max(at_micros) as opened_micros
@@ -110,8 +104,8 @@ skipped as (
   from (select distinct group, topic, partition, offset, records from never_delivered)
   group by all
 )
-select until.*, committed_offset, committed_epoch, record_epoch, position_epoch, metadata_epoch,
-  cluster_epoch, coalesce(served_at, reported_at) as resumed_at, exception, divergent_offset,
+select until.* except (until_micros), committed_offset, committed_epoch, record_epoch,
+  position_epoch, metadata_epoch, cluster_epoch, coalesce(served_at, reported_at) as resumed_at, exception, divergent_offset,
   coalesce(redelivered, 0) as redelivered, coalesce(never_delivered, 0) as never_delivered
 from until
 left semi join planned_groups using (group)

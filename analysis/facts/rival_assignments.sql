@@ -2,25 +2,19 @@
 about: Pairs of assignments of a partition to different members.
 subject: assignments
 optional: [commits]
-columns: |
-  group string
-  topic string
-  partition int
-  member string: who was assigned it first
-  from_micros bigint: when that was noticed
-  last_micros bigint: of the last delivery to it; null where nothing was
-  generation int: of the group, or the member's epoch; -1 where not known
-  other string: the other member, as what follows
-  other_from bigint
-  other_first bigint: of the first delivery
-  other_last bigint
-  other_generation int
-  is_same boolean: whether both were assigned it under one generation, before the first gave it back
-  is_older boolean: whether their generations are known, and differ
-  is_overlapping boolean: whether the first was delivered records after the other's first
-  is_replaced boolean: whether the other has its group.instance.id, with the classic protocol
-  learned_micros bigint: when it had a response to a request that it sent since; null if it had none,
-    or if it was not replaced
+columns:
+  member: who was assigned it first
+  from_micros: when that was noticed
+  last_micros: of the last delivery to it; null where nothing was
+  generation: of the group, or the member's epoch; -1 where not known
+  other: the other member, as what follows
+  other_first: of the first delivery
+  is_same: whether both were assigned it under one generation, before the first gave it back
+  is_older: whether their generations are known, and differ
+  is_overlapping: whether the first was delivered records after the other's first
+  is_replaced: whether the other has its group.instance.id, with the classic protocol
+  learned_micros: when it had a response to a request that it sent since; null if it had none, or
+    if it was not replaced
 */
 with assigned as (
   select a.*, coalesce(is_static, false) as is_static,

@@ -1,20 +1,16 @@
 /*
 about: The values of offsets that have several, in slices.
 subject: branches
-columns: |
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  leader_epoch int
-  value string
-  groups array<string>: those that were given it; null where none was
-  is_kept boolean: whether the surviving log has it
-  first_micros bigint: of its deliveries; null without any
-  last_micros bigint: likewise
-  is_required boolean: sent with acks=all
-  answered_micros bigint: when it was acknowledged with this offset; null if it was not
+columns:
+  offset: the first one
+  last_offset: inclusive
+  records: how many records
+  groups: those that were given it; null where none was
+  is_kept: whether the surviving log has it
+  first_micros: of its deliveries; null without any
+  last_micros: likewise
+  is_required: sent with acks=all
+  answered_micros: when it was acknowledged with this offset; null if it was not
 */
 with seen as (
   select topic, partition, offset, last_offset, records, leader_epoch, value, group, polled_micros

@@ -1,13 +1,8 @@
 /*
 about: The epoch under which a value that did not survive stood at its offset, anywhere.
 subject: acknowledgements
-columns: |
-  topic string
-  partition int
-  offset bigint
-  value string
-  seen_epoch int
-  held_by array<int>: the brokers whose replicas held it before they were truncated; null if none
+columns:
+  held_by: the brokers whose replicas held it before they were truncated; null if none
 */
 with held as (
   select topic, partition, offset, value, leader_epoch, cast(null as int) as broker

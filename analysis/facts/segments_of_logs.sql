@@ -1,15 +1,10 @@
 /*
 about: The leader epochs in the checkpoint of each replica, and which offsets they have at the end.
 subject: drawn
-columns: |
-  topic string
-  partition int
-  broker int
-  epoch int
-  begins bigint
-  ends bigint: exclusive
-  log_start bigint: of the replica
-  log_end bigint: likewise, exclusive
+columns:
+  ends: exclusive
+  log_start: of the replica
+  log_end: likewise, exclusive
 */
 with bounded as (
   select topic, partition, broker, leader_epoch as epoch, start_offset as begins,

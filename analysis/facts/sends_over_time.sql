@@ -3,14 +3,8 @@ about: |
   Sends in 120 bins of `drawn_span`, by the time of their outcome; one without an outcome in the bin
   in which it began.
 subject: drawn
-columns: |
-  bin int
-  producer string
-  acks string
-  outcome string
-  error string
-  latency_ms double: null where one of its times is not known
-  records bigint
+columns:
+  latency_ms: null where one of its times is not known
 */
 with timed as (
   select *, coalesce(answered_micros, intended_micros) as at_micros from sends

@@ -1,13 +1,8 @@
 /*
 about: 'Who has values where: one row for consecutive values of one shift.'
 subject: slices
-columns: |
-  producer string
-  topic string
-  partition int
-  shift bigint: offset less sequence; null without offset
-  first_sequence bigint
-  last_sequence bigint
+columns:
+  shift: offset less sequence; null without offset
 regardless: [sends, polls, replica_records, cut_records]
 */
 with ranges as (

@@ -4,9 +4,8 @@ about: |
 
   The brokers that no fault held were no majority, or a fault held on clients.
 subject: faults
-columns: |
-  since bigint
-  until bigint: null: to the end
+columns:
+  until: 'null: to the end'
 */
 with moments as (
   select injected_micros as since from held_faults where injected_micros is not null

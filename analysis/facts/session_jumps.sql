@@ -2,9 +2,9 @@
 about: The runs that do not begin where the one before ended.
 subject: sessions
 like: session_runs
-columns: |
-  is_anew boolean: whether reading started over in between
-  reset_to bigint: where a reset put the position; null without one
+columns:
+  is_anew: whether reading started over in between
+  reset_to: where a reset put the position; null without one
 */
 with jumped as (
   select * from session_runs where first_offset != prev_offset + 1

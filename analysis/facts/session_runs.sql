@@ -5,22 +5,12 @@ about: |
   Within a run nothing is out of order: in one poll, an offset less the record's place is the same
   for all of it. So a window over runs gives what one over all records would.
 subject: sessions
-columns: |
-  worker string: whose history or log has it
-  group string
-  member string: `group#incarnation`: `orders#2` is the second one of its group
-  topic string
-  partition int
-  seq bigint
-  first_offset bigint
-  last_offset bigint
-  first_epoch int
-  last_epoch int
-  at_micros bigint
-  prev_seq bigint: of the run before in that incarnation; null in the first
-  prev_offset bigint: its last one
-  prev_epoch int: likewise
-  prev_micros bigint
+columns:
+  worker: whose history or log has it
+  member: '`group#incarnation`: `orders#2` is the second one of its group'
+  prev_seq: of the run before in that incarnation; null in the first
+  prev_offset: its last one
+  prev_epoch: likewise
 */
 with runs as (
   select worker, group, member, topic, partition, seq, min(first_offset) as first_offset,

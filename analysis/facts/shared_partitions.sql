@@ -2,10 +2,6 @@
 about: Partitions that were assigned to several members of a group, one after the other or together.
 subject: exercise
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
 */
 select group, topic, partition
 from group_events

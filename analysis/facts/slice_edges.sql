@@ -1,12 +1,8 @@
 /*
 about: Where slices begin.
 subject: slices
-columns: |
-  topic string
-  partition int
-  at bigint
-  place int: in the partition
-  next_at bigint
+columns:
+  place: in the partition
 regardless: [sends, polls, replica_records, cut_records, log_starts, log_start_changes, samples,
   epoch_checkpoints, leader_epoch_starts, truncations, commits, committed_offsets, group_events,
   replica_batches, resets]

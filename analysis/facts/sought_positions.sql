@@ -6,16 +6,11 @@ about: |
   application, a revocation, a failure, or a later assignment, after which a member of a group goes
   on at the commit.
 subject: assignments
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  sought_micros bigint: when the application set it
-  position bigint: that it set
-  first_offset bigint: of what was delivered next
-  first_epoch int: its leader epoch
-  first_micros bigint
+columns:
+  sought_micros: when the application set it
+  position: that it set
+  first_offset: of what was delivered next
+  first_epoch: its leader epoch
 */
 with sought as (
   select group, topic, partition, member, seq as sought_seq, at_micros as sought_micros, position,

@@ -9,30 +9,22 @@ about: |
   are returned while a transaction has some.
 subject: commit_calls
 optional: [offset_reads]
-columns: |
-  worker string
-  seq bigint
-  topic string
-  partition int
-  asked_id string
-  group string
-  broker int: that was asked; null: not known
-  is_stable boolean: whether it asks for stable offsets only
-  began_micros bigint
-  at_micros bigint
-  offset bigint: that was returned; -1: none
-  epoch int: its leader epoch; null where the response has none
-  offsets_partition int: of `__consumer_offsets`
-  due_offset bigint: the commit that stands; null where the one that was returned is in no log
-  due_epoch int: the same
-  due_micros bigint: when that was stored, or the other one asked for
-  is_acknowledged boolean: whether the one that stands was acknowledged before, and its topic was not
+columns:
+  broker: 'that was asked; null: not known'
+  is_stable: whether it asks for stable offsets only
+  offset: 'that was returned; -1: none'
+  epoch: its leader epoch; null where the response has none
+  offsets_partition: of `__consumer_offsets`
+  due_offset: the commit that stands; null where the one that was returned is in no log
+  due_epoch: the same
+  due_micros: when that was stored, or the other one asked for
+  is_acknowledged: whether the one that stands was acknowledged before, and its topic was not
     created again since
-  led_epoch int: the newest one in which the broker that was asked may have led by then; null: none
-  led_micros bigint: when it began
-  is_deposed boolean: whether that is older than the one in which the commit was stored
-  may_be_deposed boolean: whether another one may have answered
-  is_compactable boolean: whether compaction may have removed the commit that was returned
+  led_epoch: 'the newest one in which the broker that was asked may have led by then; null: none'
+  led_micros: when it began
+  is_deposed: whether that is older than the one in which the commit was stored
+  may_be_deposed: whether another one may have answered
+  is_compactable: whether compaction may have removed the commit that was returned
 */
 -- Within which a broker that was deposed may still answer; no document has a bound.
 {% set deposed_micros = 10 * micros_per_second %}

@@ -5,17 +5,12 @@ about: |
   The first transaction that was open then began at their position, or below; or above if only
   control records and aborted batches lie between, which a client need not count into its position.
 subject: transactions
-columns: |
-  group string
-  topic string
-  partition int
-  position bigint
-  at_micros bigint: as asked_micros there
-  open_at bigint: where that transaction began
-  closed_by string: in words, what shows that it had ended before, though the log has no marker;
-    null where nothing shows it
-  permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: by what its marker may
-    have been lost before
+columns:
+  at_micros: as asked_micros there
+  open_at: where that transaction began
+  closed_by: in words, what shows that it had ended before, though the log has no marker; null
+    where nothing shows it
+  permit: by what its marker may have been lost before
 optional: [replica_batches, unended_writes]
 */
 with stalls as (

@@ -6,13 +6,9 @@ about: |
   delivered to another group or acknowledged with acks=all by then; for a read_committed group
   nothing of an aborted transaction.
 subject: sessions
-columns: |
-  group string
-  topic string
-  partition int
-  position bigint
-  at_micros bigint: as asked_micros there
-  is_required boolean: false if nothing shows whether the record was below the high watermark
+columns:
+  at_micros: as asked_micros there
+  is_required: false if nothing shows whether the record was below the high watermark
 */
 with positions as (
   select distinct group, topic, partition, position, asked_micros as at_micros

@@ -4,20 +4,13 @@ about: |
 
   Left out where no source reports the log start of that time.
 subject: positions
-columns: |
-  group string
-  topic string
-  partition int
-  offset bigint
-  committed_epoch int
-  committed_micros bigint
-  stood_micros bigint: when it was read
-  stood string: `at an assignment`, `at the end`
-  start_low bigint: the least that the log start was then
-  expired_micros bigint: of the first log start above the commit since then; null where none is
-    reported
-  headroom_seconds double: from the commit until then
-  is_planned boolean: whether the plan deletes records or sets a retention, or does not say
+columns:
+  stood_micros: when it was read
+  stood: '`at an assignment`, `at the end`'
+  start_low: the least that the log start was then
+  expired_micros: of the first log start above the commit since then; null where none is reported
+  headroom_seconds: from the commit until then
+  is_planned: whether the plan deletes records or sets a retention, or does not say
 */
 with standing as (
   select group, topic, partition, committed_offset as offset, committed_epoch, committed_micros,

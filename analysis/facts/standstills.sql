@@ -9,18 +9,14 @@ about: |
   paused or given up. Of a longer time, the first and the last 30 s are rows. Times in which a fault
   was in force are left out.
 subject: sessions
-columns: |
-  group string
-  member string
-  topic string
-  partition int: -1: the member reports that it has none
-  seq bigint: of the report; null without one
-  position bigint: where it stood; its group's commit where the member has none; null: not known
-  asked_micros bigint: by when a record has to lie above it
-  at_micros bigint: until when it stood
-  since_micros bigint: since when it polled in vain; null of a report
-  is_reported boolean
-  is_first boolean: whether it was delivered nothing of the partition since it was assigned
+columns:
+  partition: '-1: the member reports that it has none'
+  seq: of the report; null without one
+  position: 'where it stood; its group''s commit where the member has none; null: not known'
+  asked_micros: by when a record has to lie above it
+  at_micros: until when it stood
+  since_micros: since when it polled in vain; null of a report
+  is_first: whether it was delivered nothing of the partition since it was assigned
 */
 {% set stood_micros = 30 * micros_per_second %}
 {% set apart_micros = 5 * micros_per_second %}

@@ -6,14 +6,9 @@ about: |
   itself, so starts are compared above the replica's own. After a kill its checkpoint may be older
   than the change that the replica logged.
 subject: replicas
-columns: |
-  broker int
-  topic string
-  partition int
-  leader_epoch int
-  start_offset bigint
-  logged_start bigint: the lowest that a leader logged
-  at_micros bigint: when one logged it first
+columns:
+  logged_start: the lowest that a leader logged
+  at_micros: when one logged it first
 */
 with logged as (
   select topic, partition, leader_epoch, collect_set(start_offset) as starts,

@@ -1,16 +1,9 @@
 /*
 about: The first and the last commit of each group and partition that the surviving log has.
 subject: commits
-columns: |
-  group string
-  topic string
-  partition int
-  oldest_micros bigint
-  oldest_high bigint: with the clock bound, as `last_low`
-  last_micros bigint
-  last_low bigint
-  last_at struct<offsets_partition:int,offsets_offset:bigint>: where the last one is in the
-    coordinators' log
+columns:
+  oldest_high: with the clock bound, as `last_low`
+  last_at: where the last one is in the coordinators' log
 */
 select group, topic, partition,
   min(committed_micros) as oldest_micros,

@@ -5,39 +5,31 @@ about: |
   Those of administrators are left out, and those by which a member repeats what one has set: it
   did not read to that offset, and has the epoch from there.
 subject: commits
-columns: |
-  group string
-  topic string
-  partition int
-  offsets_partition int: of `__consumer_offsets`
-  offsets_offset bigint: in that partition
-  offset bigint
-  committed_epoch int
-  committed_micros bigint
-  is_transactional boolean
-  previous_offset bigint: of the commit before of that group and partition, if both came by a
-    transaction or neither; null after a tombstone
-  previous_epoch int: null where an administrator set it
-  previous_micros bigint
-  previous_style string: how its member chose the epoch; null where that is not known
-  polled_epoch int: of the record before (offset - 1), as the group was delivered it last before
-    the commit
-  polled_micros bigint: when the group was last delivered that record; null if only by a topic that
-    had the name before, or never
-  is_of_former boolean: whether the group was delivered the record before only by a topic that had
-    the name before this one was created
-  logged_epoch int: of the record before, as the surviving log has it, control batches included;
-    null if it was not there when the commit was stored
-  replaced_by int: the epoch of the record that the surviving log has there since
-  record_epoch int: polled_epoch, or else logged_epoch
-  is_unclear boolean: whether a delivery of the record before may have been before the commit or
-    after it, as clocks were apart
-  is_after_control boolean: whether the record before is a control record, which is never delivered
-  led_epoch int: the partition's leader epoch when the commit was stored
-  commit_epoch string: the way to choose an epoch, of the member's commit, or by the group's plan
-  could_know boolean: whether the group had an epoch to commit: it polled the record before since
-    it was opened last, had committed that offset with an epoch just before, or gets its epochs
-    from elsewhere than its records
+columns:
+  offsets_partition: of `__consumer_offsets`
+  offsets_offset: in that partition
+  previous_offset: of the commit before of that group and partition, if both came by a transaction
+    or neither; null after a tombstone
+  previous_epoch: null where an administrator set it
+  previous_style: how its member chose the epoch; null where that is not known
+  polled_epoch: of the record before (offset - 1), as the group was delivered it last before the
+    commit
+  polled_micros: when the group was last delivered that record; null if only by a topic that had
+    the name before, or never
+  is_of_former: whether the group was delivered the record before only by a topic that had the
+    name before this one was created
+  logged_epoch: of the record before, as the surviving log has it, control batches included; null
+    if it was not there when the commit was stored
+  replaced_by: the epoch of the record that the surviving log has there since
+  record_epoch: polled_epoch, or else logged_epoch
+  is_unclear: whether a delivery of the record before may have been before the commit or after it,
+    as clocks were apart
+  is_after_control: whether the record before is a control record, which is never delivered
+  led_epoch: the partition's leader epoch when the commit was stored
+  commit_epoch: the way to choose an epoch, of the member's commit, or by the group's plan
+  could_know: 'whether the group had an epoch to commit: it polled the record before since it was
+    opened last, had committed that offset with an epoch just before, or gets its epochs from
+    elsewhere than its records'
 */
 with styles as (
   select group, topic, partition, member as by_member, seq as by_seq, commit_epoch as own_style
@@ -132,7 +124,10 @@ joined as (
 known as (
   select *, if(replaced_by is null, any_epoch, null) as logged_epoch from joined
 )
-select * except (is_unclear, is_after_control),
+select group, topic, partition, offsets_partition, offsets_offset, offset, committed_epoch,
+  committed_micros, is_transactional, previous_offset, previous_epoch, previous_micros,
+  previous_style, polled_epoch, polled_micros, is_of_former, logged_epoch, replaced_by, led_epoch,
+  commit_epoch,
   coalesce(polled_epoch, logged_epoch) as record_epoch,
   coalesce(is_unclear, false) as is_unclear,
   coalesce(logged_epoch >= 0 and is_after_control, false) as is_after_control,

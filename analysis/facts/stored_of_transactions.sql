@@ -6,13 +6,11 @@ about: |
   Only transactions with some.
 subject: transactions
 kept: false
-columns: |
-  producer string: empty in a row of the coordinator
-  transaction int: the producer's number of its transaction, from 0; null before the first
-  group string
-  stored bigint
-  committed bigint: those of them that a commit marker ends
-  aborted bigint: those that an abort marker ends
+columns:
+  producer: empty in a row of the coordinator
+  transaction: the producer's number of its transaction, from 0; null before the first
+  committed: those of them that a commit marker ends
+  aborted: those that an abort marker ends
 */
 with lost as (
   select distinct offsets_partition, offsets_offset from all_offsets where not survives

@@ -1,23 +1,12 @@
 /*
 about: Stored commits that no client asked for so, each with the report that it differs from.
 subject: commits
-columns: |
-  group string
-  topic string
-  partition int
-  offsets_partition int: of `__consumer_offsets`
-  offsets_offset bigint: in that partition
-  stored_offset bigint
-  stored_epoch int
-  stored_micros bigint
-  kind string: `epoch`, `offset`, `stored though it failed`, `stored though there was nothing`;
-    null where no report is of that time
-  member string: of the nearest report, as what follows
-  seq bigint
-  outcome string
-  asked_offset bigint
-  asked_epoch int
-  took_micros bigint
+columns:
+  offsets_partition: of `__consumer_offsets`
+  offsets_offset: in that partition
+  kind: '`epoch`, `offset`, `stored though it failed`, `stored though there was nothing`; null
+    where no report is of that time'
+  member: of the nearest report, as what follows
 */
 -- An earlier attempt of a commit that was tried again, as one that took so long may have been, is
 -- stored whenever the broker receives it, also after a later attempt was acknowledged.

@@ -1,18 +1,9 @@
 /*
 about: Surviving sends that were acknowledged after their epoch's end, beyond the clocks' bound.
 subject: acknowledgements
-columns: |
-  topic string
-  partition int
-  offset bigint
-  last_offset bigint
-  acks string
-  producer string
-  answered_micros bigint
-  epoch int
-  broker int: the leader
-  newer_epoch int
-  until_micros bigint: when its leadership ended
+columns:
+  broker: the leader
+  until_micros: when its leadership ended
 */
 with late as (
   select topic, partition, offset, a.last_offset, value, acks, producer, answered_micros, epoch,

@@ -5,14 +5,10 @@ about: |
   That is any surviving replica, at or above the log start: a segment keeps deleted records until
   all of it is deleted.
 subject: slices
-columns: |
-  topic string
-  partition int
-  offset bigint: the first one
-  last_offset bigint: inclusive
-  records bigint: how many records
-  leader_epoch int
-  value string
+columns:
+  offset: the first one
+  last_offset: inclusive
+  records: how many records
 */
 select distinct topic, partition, offset, last_offset, records, leader_epoch, value
 from sliced_replica_records

@@ -7,10 +7,6 @@ about: |
 subject: trace
 optional: [log_starts]
 regardless: [replica_records]
-columns: |
-  topic string
-  partition int
-  broker int
 */
 with replicas as (
   select distinct topic, partition, broker from log_starts

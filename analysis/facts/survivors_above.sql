@@ -5,17 +5,10 @@ about: |
   Only epochs that were over when the replica was truncated.
 subject: replicas
 kept: false
-columns: |
-  topic string
-  partition int
-  broker int
-  to_offset bigint
-  cut_micros bigint: when it was truncated
-  epoch int
-  start bigint
-  end bigint: exclusive
-  leader int
-  until_micros bigint: of the epoch's leadership
+columns:
+  cut_micros: when it was truncated
+  end: exclusive
+  until_micros: of the epoch's leadership
 */
 with entries as (
   select topic, partition, log_end, explode(epochs) as entry

@@ -6,12 +6,8 @@ about: |
   is when it began (null: unknown), is_kept whether it is of the surviving branch, as far as
   retention left that to be seen; lacked and may_lack are those of `lineages`.
 subject: state
-columns: |
-  topic string
-  partition int
-  timeline
-    array<struct<leader_epoch:int,start_low:bigint,start_high:bigint,from_micros:bigint,is_kept:boolean,is_lacked:boolean,lacked:array<int>,may_lack:array<int>>>:
-    in no order
+columns:
+  timeline: in no order
 */
 with branched as (
   select topic, partition, leader_epoch, start_low, start_high, from_micros, is_kept,

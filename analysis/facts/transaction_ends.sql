@@ -7,13 +7,12 @@ about: |
 subject: transactions
 optional: [transactions]
 kept: false
-columns: |
-  producer string: empty in a row of the coordinator
-  transaction int: the producer's number of its transaction, from 0; null before the first
-  reported string: committed, aborted, refused or unknown: the last outcome at the client
-  commit_micros bigint: when it set out to commit; null if it never did
-  waited_micros bigint: the longest wait for a response to that
-  worker string
+columns:
+  producer: empty in a row of the coordinator
+  transaction: the producer's number of its transaction, from 0; null before the first
+  reported: 'committed, aborted, refused or unknown: the last outcome at the client'
+  commit_micros: when it set out to commit; null if it never did
+  waited_micros: the longest wait for a response to that
 */
 select producer, transaction,
   case

@@ -9,22 +9,13 @@ about: |
   early or too late (KAFKA-17754). The transaction's own marker is the one that agrees with the
   response to its client.
 subject: transactions
-columns: |
-  topic string
-  partition int
-  producer string
-  transaction int
-  value string
-  offset bigint: where acknowledged, else where a replica holds it, else null
-  last_offset bigint
-  records bigint
-  outcome string: of its send
-  answered_micros bigint
-  reported string: as of `transaction_ends`; unknown where the client did not set out to end it
-  marker string: the control record that ends it in the log; null where none does
-  marker_offset bigint: of that control record
-  ended_as string: committed, aborted, failed, unknown
-  reason string
+columns:
+  offset: where acknowledged, else where a replica holds it, else null
+  outcome: of its send
+  reported: as of `transaction_ends`; unknown where the client did not set out to end it
+  marker: the control record that ends it in the log; null where none does
+  marker_offset: of that control record
+  ended_as: committed, aborted, failed, unknown
 */
 with written as (
   select * from sliced_sends where transaction is not null

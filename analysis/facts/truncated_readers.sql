@@ -2,10 +2,6 @@
 about: Who was delivered records that a server truncated afterwards.
 subject: exercise
 kept: false
-columns: |
-  group string
-  topic string
-  partition int
 */
 with cuts as (
   select topic, partition, to_offset, at_micros as truncated_micros from truncations

@@ -5,12 +5,10 @@ about: |
   Resets other than for want of a commit, and exceptions.
 subject: resets
 kept: false
-columns: |
-  group string
-  topic string: empty or null if an exception names none
-  partition int: of several the first; all are in its message
-  message string: of an exception; null of a reset
-  at_micros bigint
+columns:
+  topic: empty or null if an exception names none
+  partition: of several the first; all are in its message
+  message: of an exception; null of a reset
 */
 select group, topic, partition, cast(null as string) as message, at_micros
 from client_resets

@@ -5,19 +5,15 @@ about: |
   Exceptions only where no line of the client's log reports a reset. Clients raise where they have
   no policy to reset by.
 subject: resets
-columns: |
-  group string
-  topic string
-  partition int
-  member string: `group#incarnation`: `orders#2` is the second one of its group
-  policy string: `auto.offset.reset` of the group; none of an exception
-  from_offset bigint: the position
-  from_epoch int: of the position, -1 if no source has one
-  to_offset bigint: null where the client raised an exception without an offset
-  at_micros bigint
-  is_raised boolean: by an exception
-  forked_at bigint: where the log had left the position's epoch; null if it had not, or if that
-    epoch is not known
+columns:
+  member: '`group#incarnation`: `orders#2` is the second one of its group'
+  policy: '`auto.offset.reset` of the group; none of an exception'
+  from_offset: the position
+  from_epoch: of the position, -1 if no source has one
+  to_offset: null where the client raised an exception without an offset
+  is_raised: by an exception
+  forked_at: where the log had left the position's epoch; null if it had not, or if that epoch is
+    not known
 */
 with failed as (
   select *
@@ -41,6 +37,6 @@ reported as (
   select *, true
   from raised left anti join reset using (group, topic, partition, member, from_offset)
 )
-select *,
+select * except (timeline),
   if(from_epoch < 0, null, {{ fork_then("from_epoch", "at_micros + :clock_micros") }}) as forked_at
 from reported join timelines using (topic, partition)

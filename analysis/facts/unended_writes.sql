@@ -9,24 +9,17 @@ about: |
   after it had ended lies below where the leader's epoch started.
 subject: transactions
 optional: [transactions]
-columns: |
-  topic string
-  partition int
-  producer string
-  transaction int
-  offset_first bigint
-  offset_last bigint: inclusive
-  records bigint
-  begun_micros bigint
-  closed_micros bigint: by when it had ended; null if that is not known
-  closed_by string: what shows it, in words
-  is_committed boolean: whether it was committed; false where that is not known
-  permit struct<at_micros:bigint,cause:string,number:bigint,words:string>: by what its marker may be
-    lost
+columns:
+  offset_last: inclusive
+  closed_micros: by when it had ended; null if that is not known
+  closed_by: what shows it, in words
+  is_committed: whether it was committed; false where that is not known
+  permit: by what its marker may be lost
 */
 with unended as (
   select topic, partition, producer, transaction, min(offset) as offset_first,
-    max(last_offset) as offset_last, sum(records) as records, max(answered_micros) as written_micros
+    max(last_offset) as offset_last, cast(sum(records) as bigint) as records,
+    max(answered_micros) as written_micros
   from held_writes
   where marker is null and outcome != 'failed'
   group by all

@@ -4,15 +4,9 @@ about: |
 
   At or above the replica's log start. Control batches have no rows in `replica_records`.
 subject: replicas
-columns: |
-  broker int
-  topic string
-  partition int
-  leader_epoch int
-  offset_first bigint
-  offset_last bigint
-  batched bigint: how many records by the batches
-  recorded bigint: how many by the records
+columns:
+  batched: how many records by the batches
+  recorded: how many by the records
 */
 {# Twice the sum of the offsets of a range, modulo a prime: the sum of many may be no int64. #}
 {% set prime = 2147483647 %}
@@ -48,7 +42,8 @@ by_records as (
 select broker, topic, partition, leader_epoch,
   least(batch_first, record_first) as offset_first,
   greatest(batch_last, record_last) as offset_last,
-  coalesce(batched, 0) as batched, coalesce(recorded, 0) as recorded
+  cast(coalesce(batched, 0) as bigint) as batched,
+  cast(coalesce(recorded, 0) as bigint) as recorded
 from by_batches full outer join by_records using (broker, topic, partition, leader_epoch)
 where coalesce(batched, 0) != coalesce(recorded, 0)
   or coalesce(batch_sum % {{ prime }} != record_sum % {{ prime }}, true)

@@ -5,13 +5,6 @@ about: |
   So a duplicate is acknowledged: the log has the value already.
 subject: acknowledgements
 kept: false
-columns: |
-  topic string
-  partition int
-  producer string
-  value string
-  records bigint
-  answered_micros bigint
 */
 select topic, partition, producer, value, records, answered_micros
 from sliced_unacknowledged

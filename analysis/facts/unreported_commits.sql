@@ -5,12 +5,7 @@ about: |
   None where a table is missing from which these are found.
 subject: gaps
 optional: [stored_otherwise]
-columns: |
-  group string
-  topic string
-  partition int
-  stored_offset bigint
-  stored_epoch int
-  stored_micros bigint
 */
-select * from stored_otherwise where kind is null
+select group, topic, partition, stored_offset, stored_epoch, stored_micros
+from stored_otherwise
+where kind is null

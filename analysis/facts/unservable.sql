@@ -5,12 +5,9 @@ about: |
   It had no leader; or its ISR was smaller than `min.insync.replicas`, or than the replica count
   where that is less: then the high watermark does not advance (KAFKA-15583).
 subject: leader_epochs
-columns: |
-  topic string
-  partition int
-  since bigint
-  until bigint: null while it lasts
-  is_small boolean: it had a leader, and can't serve only what needs the ISR
+columns:
+  until: null while it lasts
+  is_small: it had a leader, and can't serve only what needs the ISR
 */
 select topic, partition, at_micros as since, until_micros as until, leader >= 0 as is_small
 from leadership_states

@@ -7,21 +7,14 @@ about: |
   is another.
 subject: positions
 optional: [omitted_commits]
-columns: |
-  group string
-  topic string
-  partition int
-  member string
-  worker string: that had the member
-  commit_epoch string
-  manner string: of the commit; empty where not known
-  at_micros bigint
-  position bigint: after what it was delivered last
-  record_epoch int: of the last record
-  stored_offset bigint: of the group then; null without a commit
-  stored_epoch int
-  is_by_client boolean: whether the client makes the commits by itself
-  log_line string: in which the client says that it left the position out; null without one
+columns:
+  worker: that had the member
+  manner: of the commit; empty where not known
+  position: after what it was delivered last
+  record_epoch: of the last record
+  stored_offset: of the group then; null without a commit
+  is_by_client: whether the client makes the commits by itself
+  log_line: in which the client says that it left the position out; null without one
 */
 with asked as (
   select worker, group, topic, partition, member, seq, commit_epoch,

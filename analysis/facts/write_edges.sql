@@ -2,12 +2,6 @@
 about: Pairs of committed transactions of which the second wrote right after the first, and where it
   first did.
 subject: transactions
-columns: |
-  first struct<producer:string,transaction:int>
-  second struct<producer:string,transaction:int>
-  topic string
-  partition int
-  offset bigint
 */
 with in_turn as (
   select *, lag(writer) over (partition by topic, partition order by offset, writer) as before

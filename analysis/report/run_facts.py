@@ -52,7 +52,7 @@ class RunFacts:
         """A name by which statements read rows that are no fact."""
         self._named += 1
         name, content = f"rows_{self._named}", list(rows)
-        self.trace.with_rows(Fact("", name, "", tuple(columns), compute=lambda _: content))
+        self.trace.with_rows(Fact("", name, "", declared=tuple(columns), compute=lambda _: content))
         return name
 
     @cached_property

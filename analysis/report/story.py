@@ -14,20 +14,12 @@ from typing import Any
 
 from analysis.report.run_facts import RunFacts
 from analysis.statements.plan import abs_java_hash
-from analysis.statements.registry import CHECKS
+from analysis.statements.registry import CHECKS, CheckHeader
 from analysis.statements.trace import Row
 from contract.checks import Check
 from contract.verdicts import Finding
 
 _FAMILIES = ("D", "E")
-_OTHERS = (
-    Check.OFFSETS_WITHOUT_OUTPUT,
-    Check.OUTPUT_WITHOUT_OFFSETS,
-    Check.COMMIT_UNAVAILABLE,
-    Check.WRONG_COMMIT_ERROR,
-    Check.WRONG_STORED_COMMIT,
-    Check.WRONG_FETCHED_COMMIT,
-)
 
 
 class Kind(enum.StrEnum):
@@ -113,10 +105,16 @@ def span_of(finding: Finding) -> tuple[int, int] | None:
 
 def is_about_commits(finding: Finding) -> bool:
     """Whether a finding is about what a group committed."""
-    if finding.group is None or finding.check not in set(Check):
+    header = _header(finding)
+    if finding.group is None or header is None:
         return False
-    check = Check(finding.check)
-    return check in _OTHERS or (check in CHECKS and CHECKS[check].id.startswith(_FAMILIES))
+    return header.is_about_commits or header.id.startswith(_FAMILIES)
+
+
+def _header(finding: Finding) -> CheckHeader | None:
+    """Of a finding's check; None if it has no statement, or this release does not have it."""
+    check = CHECKS.get(Check(finding.check)) if finding.check in set(Check) else None
+    return None if check is None else check.header
 
 
 class Moments:
@@ -250,22 +248,6 @@ _FAR = 4
 """What the moment that is farthest from the decisive one weighs less."""
 
 
-_BY_ELECTION = {
-    Check.LOST_RECORD: "later_epoch",
-    Check.INCONSISTENT_OFFSET: "epoch_last",
-    Check.DIVERGENT_READERS: "epoch_last",
-    Check.ORPHAN_COMMIT: "later_epoch",
-    Check.HIGH_WATERMARK_REGRESSED: "leader_epoch",
-    Check.LEADER_COMPLETENESS: "next_epoch",
-    Check.UNCLEAN_ELECTION_UNCONFIGURED: "leader_epoch",
-}
-"""Checks whose findings need a later epoch, and where the evidence has it."""
-_BY_GOING_ON = {
-    Check.SKIPPED_RECORD: "leader_epoch",
-    Check.TRUNCATION_UNDETECTED: "reached_epoch",
-    Check.SILENT_REVALIDATION: "epoch",
-}
-"""Checks about a group with a position beyond records, and where the evidence has their epoch."""
 _AROUND = (Kind.PHASE, Kind.FAULT, Kind.HEAL, Kind.BROKER, Kind.ISR, Kind.SEND)
 """Kinds of moments that decide nothing about a partition."""
 
@@ -371,8 +353,9 @@ def decisive(finding: Finding, moments: Sequence[Moment]) -> int | None:
     Where a finding has several causes, it is the last of them.
     """
     check = finding.check
-    if check in _BY_GOING_ON:
-        return _beyond(finding, moments, _BY_GOING_ON[Check(check)])
+    header = _header(finding)
+    if header and header.passed_epoch:
+        return _beyond(finding, moments, header.passed_epoch)
     if check == Check.DUPLICATE_DELIVERY:
         places = [place for place, one in enumerate(moments) if one.kind is Kind.DELIVERY]
         return places[1] if len(places) > 1 else None
@@ -380,8 +363,8 @@ def decisive(finding: Finding, moments: Sequence[Moment]) -> int | None:
         left = _evidence(finding, "epoch", -1)
         return _first(moments, lambda one: one.epoch is not None and one.epoch > left)
     nearest = _nearest(finding, moments)
-    if check in _BY_ELECTION:
-        removed = _removed(finding, moments, _BY_ELECTION[Check(check)])
+    if header and header.later_epoch:
+        removed = _removed(finding, moments, header.later_epoch)
         exact = (
             nearest if nearest is not None and moments[nearest].at_micros == finding.at else None
         )

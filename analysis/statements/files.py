@@ -7,24 +7,28 @@ The statement is a template of jinja, which may use every macro and variable of 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import duckdb
 import jinja2
 import msgspec
 import pyarrow as pa
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer, TokenType
 
+from analysis.engine.duckdb import Database, DuckDBEngine
+from analysis.engine.prepared import NUMBERS, prepared_at, prepared_schema
+from analysis.statements.plan import PLANNED
 from contract.errors import StatementError
 from contract.table_columns import Column
-from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC
+from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC, TABLES
 
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
@@ -139,14 +143,6 @@ def environment() -> jinja2.Environment:
 if TYPE_CHECKING:
     from analysis.statements.trace import Trace
 
-_COLUMN = re.compile(r"(\w+) (\S+)(?:: (.+))?")
-_TYPES = {
-    exp.DataType.Type.BIGINT: pa.int64(),
-    exp.DataType.Type.INT: pa.int32(),
-    exp.DataType.Type.DOUBLE: pa.float64(),
-    exp.DataType.Type.BOOLEAN: pa.bool_(),
-    exp.DataType.Type.TEXT: pa.string(),
-}
 Compute = Callable[["Trace"], Iterable[Mapping[str, Any]]]
 
 
@@ -156,8 +152,8 @@ class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
     Attributes:
         about: what a row is.
         subject: under which it stands in docs/facts.md.
-        like: a table or fact whose columns it has, before its own.
-        columns: its own, one a line: name, type of Spark's, and after a colon what it means.
+        like: a table or fact that describes columns of the same names.
+        columns: what those mean whose names do not say it.
         is_kept: whether its rows are computed once, for all that ask for them.
         optional: tables that may be missing, and facts that may lack a table; then they count as
             empty.
@@ -167,7 +163,7 @@ class FactHeader(msgspec.Struct, forbid_unknown_fields=True):
     about: str
     subject: str
     like: str = ""
-    columns: str = ""
+    columns: dict[str, str] = {}
     is_kept: bool = msgspec.field(default=True, name="kept")
     optional: tuple[str, ...] = ()
     regardless: tuple[str, ...] = ()
@@ -181,8 +177,9 @@ class Fact:
         subject: under which it stands in docs/facts.md.
         name: in statements.
         about: what a row is.
-        columns: in their order.
         text: the statement; empty if Python computes it.
+        declared: the columns, if Python computes it.
+        described: what columns of a statement mean, by their names.
         place: the file, for errors.
         is_kept: see `FactHeader`, as the following.
         optional: see there.
@@ -193,8 +190,9 @@ class Fact:
     subject: str
     name: str
     about: str
-    columns: tuple[Column, ...]
     text: str = ""
+    declared: tuple[Column, ...] = ()
+    described: Mapping[str, str] = field(default_factory=dict)
     place: Path = Path()
     is_kept: bool = True
     optional: tuple[str, ...] = ()
@@ -203,8 +201,22 @@ class Fact:
 
     @property
     def schema(self) -> pa.Schema:
-        """The names and types of the columns."""
-        return pa.schema([(column.name, column.type) for column in self.columns])
+        """The names and types of the columns: declared, or those that its statement returns.
+
+        Raises:
+            StatementError: it is no statement, or names what there is not.
+        """
+        if self.compute is None:
+            return schema_of(self.text, self.place)
+        return pa.schema([(column.name, column.type) for column in self.declared])
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, with what they mean."""
+        about = self.described
+        return self.declared or tuple(
+            Column(one.name, one.type, about.get(one.name, ""), null=True) for one in self.schema
+        )
 
 
 _COMPUTED: dict[str, Fact] = {}
@@ -220,7 +232,7 @@ def computed(*columns: Column) -> Callable[[Compute], Compute]:
         subject = compute.__module__.rpartition(".")[2]
         about = getdoc(compute) or ""
         name = compute.__name__
-        _COMPUTED[name] = Fact(subject, name, about, columns, compute=compute)
+        _COMPUTED[name] = Fact(subject, name, about, declared=columns, compute=compute)
         return compute
 
     return declare
@@ -243,14 +255,12 @@ def facts() -> Mapping[str, Fact]:
 
 def _stated(source: Source) -> Fact:
     header = _header(source)
-    columns = _columns_of(source)
-    listed = ", ".join(f"`{column.name}`" for column in columns)
     return Fact(
         header.subject,
         source.name,
         header.about,
-        columns,
-        text=f"select {listed} from ({source.text})",
+        source.text,
+        described=_described(source),
         place=source.path,
         is_kept=header.is_kept,
         optional=header.optional,
@@ -263,50 +273,62 @@ def _header(source: Source) -> FactHeader:
     return source.header_as(FactHeader)
 
 
-@cache
-def _columns_of(source: Source) -> tuple[Column, ...]:
+def _described(source: Source) -> dict[str, str]:
     header = _header(source)
-    return (*_columns_like(source, header.like), *declared_columns(source, header.columns))
+    like = header.like
+    if not like:
+        return header.columns
+    if like in DECLARED:
+        return {one.name: one.about for one in DECLARED[like].columns} | header.columns
+    if like in sources("facts"):
+        return _described(sources("facts")[like]) | header.columns
+    raise StatementError(f"{source.path}: no table or fact is called {like}")
 
 
-def _columns_like(source: Source, name: str) -> tuple[Column, ...]:
-    if not name:
-        return ()
-    if name in DECLARED:
-        return tuple(replace(column, null=True) for column in DECLARED[name].columns)
-    if name in sources("facts"):
-        return _columns_of(sources("facts")[name])
-    raise StatementError(f"{source.path}: no table or fact is called {name}")
-
-
-def declared_columns(source: Source, text: str) -> Iterator[Column]:
-    """The columns that a header declares.
+@cache
+def schema_of(text: str, place: Path) -> pa.Schema:
+    """The columns that a statement returns: as set-up derived them, or as DuckDB does now.
 
     Raises:
-        StatementError: a line is no column.
+        StatementError: it is no statement, or names what there is not.
     """
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.startswith(" ") and lines:
-            lines[-1] += f" {line.strip()}"
-        else:
-            lines.append(line)
-    for line in lines:
-        parts = _COLUMN.fullmatch(line)
-        if parts is None:
-            raise StatementError(f"{source.path}: no column: {line}")
-        yield Column(parts[1], _type_of(source, parts[2]), parts[3] or "", null=True)
+    return prepared_schema(depends_on(text, place)) or _derived(text, place)
 
 
-def _type_of(source: Source, text: str) -> pa.DataType:
-    def converted(kind: exp.DataType) -> pa.DataType:
-        if kind.this == exp.DataType.Type.ARRAY:
-            return pa.list_(converted(kind.expressions[0]))
-        if kind.this == exp.DataType.Type.STRUCT:
-            return pa.struct([(one.name, converted(one.args["kind"])) for one in kind.expressions])
-        return _TYPES[kind.this]
+@cache
+def depends_on(text: str, place: Path) -> str:
+    """All that the columns that a statement returns depend on: it, and all that it reads."""
+    read = (_depends_on(name, place) for name in prepared_at(place, text).tables)
+    return sha256("\n".join([text, *read]).encode()).hexdigest()
 
+
+def _depends_on(name: str, place: Path) -> str:
+    fact = facts().get(name)
+    return depends_on(fact.text, fact.place) if fact and fact.text else str(_schema(name, place))
+
+
+def _schema(name: str, place: Path = Path()) -> pa.Schema:
+    if (schema := TABLES.get(name) or PLANNED.get(name)) is not None:
+        return schema
+    if name in facts():
+        return facts()[name].schema
+    raise StatementError(f"{place}: no table or fact is called {name}")
+
+
+def _derived(text: str, place: Path) -> pa.Schema:
+    for name in prepared_at(place, text).tables:
+        _add_empty(name)
     try:
-        return converted(exp.DataType.build(text, dialect="spark"))
-    except (KeyError, ValueError, SqlglotError) as error:
-        raise StatementError(f"{source.path}: no type: {text}") from error
+        return _without_rows().rows(text, numbers=dict.fromkeys(NUMBERS, 0)).schema
+    except duckdb.Error as error:
+        raise StatementError(f"{place}: {error}") from error
+
+
+@cache
+def _without_rows() -> DuckDBEngine:
+    return Database(threads=1, memory="1GB", spill=Path(gettempdir())).engine()
+
+
+@cache
+def _add_empty(name: str) -> None:
+    _without_rows().add(name, _schema(name).empty_table())

@@ -6,24 +6,15 @@ finding.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import msgspec
-import pyarrow as pa
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.qualify import qualify
-from sqlglot.schema import MappingSchema
 
-from analysis.engine.prepared import prepared_at, prepared_columns
 from analysis.statements.cases import Case, Cases
-from analysis.statements.files import Fact, Source, expanded, facts, parts_of, sources
-from analysis.statements.plan import PLANNED
+from analysis.statements.files import Fact, Source, expanded, parts_of, schema_of, sources
 from analysis.statements.trace import Query, Trace
 from contract.checks import Check
 from contract.errors import StatementError
-from contract.table_columns import Column
-from contract.tables import TABLES
 from contract.verdicts import FindingVerdict
 
 FAMILIES = {
@@ -67,8 +58,8 @@ class Description(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, froz
         evaluates: what is counted as evaluated.
         source: what the promise rests on: a KIP, a JIRA, a configuration, a class.
         explanation: further sentences.
-        permitted: when a finding is permitted; empty if never.
-        undecided: when a finding is undecided; empty if never.
+        permitted: when a finding is permitted, where the causes of its cases do not say it.
+        undecided: when a finding is undecided, likewise.
     """
 
     id: str
@@ -92,6 +83,11 @@ class CheckHeader(Description, kw_only=True, frozen=True):
             checks have in common is in `_by_rules`; `cases` are then further ones.
         exercised: the table or fact whose rows are the cases in which the check could have failed;
             empty if it could in all that it evaluates.
+        has_tree: whether the leader epochs of the log explain its findings: pages draw them.
+        is_about_commits: whether its findings are about what a group committed, as those of the
+            families D and E are.
+        later_epoch: the field of the evidence with the leader epoch whose begin is decisive.
+        passed_epoch: the field with the epoch of the records that a group's position is beyond.
         evidence: the columns that go into the JSON evidence, separated by commas; a case may have
             others.
         summary: SQL of at most one row with one text named `summary`: all findings in one line. It
@@ -108,6 +104,10 @@ class CheckHeader(Description, kw_only=True, frozen=True):
     cases: list[CaseHeader] = []
     is_by_rules: bool = msgspec.field(default=False, name="rules")
     exercised: str = ""
+    has_tree: bool = msgspec.field(default=False, name="tree")
+    is_about_commits: bool = msgspec.field(default=False, name="commits")
+    later_epoch: str = ""
+    passed_epoch: str = ""
     evidence: str = ""
     summary: str = ""
     place: dict[str, str] = {}
@@ -170,7 +170,7 @@ class CheckDefinition:
     @cached_property
     def findings(self) -> str:
         """The statement of its findings."""
-        return self._about_rows(self.cases.findings_of(_ROWS, output_columns(self.source)))
+        return self._about_rows(self.cases.findings_of(_ROWS, self._columns))
 
     @cached_property
     def evaluated(self) -> str:
@@ -185,7 +185,7 @@ class CheckDefinition:
         """The statement of all findings in one line; empty if there is none."""
         if not self.header.summary:
             return ""
-        decided = self.cases.decided_of(_ROWS, output_columns(self.source))
+        decided = self.cases.decided_of(_ROWS, self._columns)
         text = expanded(self.header.summary, self.source.path)
         return self._about_rows(f"select * from ({text})", f"findings as ({decided})")
 
@@ -196,9 +196,6 @@ class CheckDefinition:
             subject="",
             name=str(self.name),
             about="",
-            columns=tuple(
-                Column(name, pa.null(), null=True) for name in output_columns(self.source)
-            ),
             text=self.source.text,
             place=self.source.path,
             optional=self.header.optional,
@@ -221,6 +218,11 @@ class CheckDefinition:
         return CheckOutcome(
             self._asked(self.findings, trace), self._asked(self.evaluated, trace), summary
         )
+
+    @property
+    def _columns(self) -> list[str]:
+        names: list[str] = schema_of(self.source.text, self.source.path).names
+        return names
 
     def _asked(self, text: str, trace: Trace) -> Query:
         header, place = self.header, self.source.path
@@ -287,61 +289,6 @@ def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
         )
 
 
-@cache
-def output_columns(source: Source) -> tuple[str, ...]:
-    """The columns that a statement returns.
-
-    Raises:
-        StatementError: it names a column that none, or several, of its tables have.
-    """
-    return prepared_columns(depends_on(source)) or tuple(resolved(source).named_selects)
-
-
-def tables_of(source: Source) -> tuple[str, ...]:
-    """The tables and facts that a statement reads, in the order of their names.
-
-    Raises:
-        StatementError: it can't be parsed.
-    """
-    return prepared_at(source.path, source.text).tables
-
-
-def depends_on(source: Source) -> str:
-    """All that the columns that a statement returns depend on, as text."""
-    columns = (f"{name}({', '.join(_columns(source, name))})" for name in tables_of(source))
-    return "\n".join([source.text, *columns])
-
-
-def resolved(source: Source) -> exp.Query:
-    """A statement in which each column has its table.
-
-    Raises:
-        StatementError: a column has none, or several.
-    """
-    schema = MappingSchema(dialect="spark")
-    for name in tables_of(source):
-        schema.add_table(name, dict.fromkeys(_columns(source, name), "unknown"), dialect="spark")
-    try:
-        return qualify(
-            parse_one(source.text, read="spark"),
-            schema=schema,
-            dialect="spark",
-            quote_identifiers=False,
-        )
-    except SqlglotError as error:
-        raise StatementError(f"{source.path}: {error}") from error
-
-
-def _columns(source: Source, name: str) -> tuple[str, ...]:
-    if name in TABLES:
-        return tuple(TABLES[name].names)
-    if name in PLANNED:
-        return tuple(PLANNED[name].names)
-    if name in facts():
-        return tuple(facts()[name].schema.names)
-    raise StatementError(f"{source.path}: no table or fact is called {name}")
-
-
 CHECKS: dict[Check, CheckDefinition] = {
     one.name: one
     for one in sorted(
@@ -351,7 +298,7 @@ CHECKS: dict[Check, CheckDefinition] = {
 }
 """Every check by its name, in the order of their ids."""
 
-WITHOUT_STATEMENT = {
+WITHOUT_STATEMENT: dict[Check, Description] = {
     Check.RESUMPTION: Description(
         id="D10",
         definition=(
@@ -372,3 +319,10 @@ WITHOUT_STATEMENT = {
     ),
 }
 """Checks that are none of a run's tables: one counts, one judges the results of the others."""
+DESCRIBED: dict[Check, Description] = dict(
+    sorted(
+        [*((check, one.header) for check, one in CHECKS.items()), *WITHOUT_STATEMENT.items()],
+        key=lambda one: in_order(one[1].id),
+    )
+)
+"""What every check is in words, in the order of their ids."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from analysis.engine.prepared import has_parameters, prepared, prepared_at
+from analysis.engine.prepared import NUMBERS, has_parameters, prepared, prepared_at
 from analysis.statements.files import Fact, facts
 from analysis.statements.plan import PLANNED, planned
 from contract.errors import StatementError, TableError
@@ -212,8 +212,7 @@ class Trace:
 
     def numbers_of(self, text: str) -> dict[str, int]:
         """The values of the parameters of a statement."""
-        names = ("clock_micros", "skew_micros", "jump_micros") if has_parameters(text) else ()
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in NUMBERS if has_parameters(text)}
 
     def is_without_rows(self, text: str) -> bool:
         """Whether a statement has no rows for certain, since a table or fact has none.

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from analysis.facts.gaps import doubts, gaps, reasons
-from analysis.statements.registry import CHECKS
+from analysis.statements.registry import CHECKS, DESCRIBED
 from analysis.statements.trace import Row, Trace
 from analysis.verdict import resumption
 from analysis.verdict.decision import (
@@ -49,7 +49,7 @@ from contract.verdicts import (
 
 
 def judge(
-    trace: Trace, only: Iterable[Check] = tuple(Check), *, keep: Keep | None = None
+    trace: Trace, only: Iterable[Check] = tuple(DESCRIBED), *, keep: Keep | None = None
 ) -> Verdict:
     """The verdict of a run, by every check, or by some only.
 

@@ -274,8 +274,14 @@ def _remove_container(container: Any) -> None:
 def _archive_of_code() -> bytes:
     archive = BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        for package in ("contract", "harness", "cluster"):
-            for path in sorted((_ROOT / package).rglob("*.py")):
+        # `contract.checks` has the names of the statements.
+        for files in (
+            "contract/**/*.py",
+            "harness/**/*.py",
+            "cluster/**/*.py",
+            "analysis/checks/*.sql",
+        ):
+            for path in sorted(_ROOT.glob(files)):
                 place = CODE / path.relative_to(PACKAGES)
                 tar.add(path, arcname=str(place.relative_to("/")), filter=owned_by_root)
     return archive.getvalue()

@@ -18,13 +18,11 @@ about: |
   Some clients have no position until a record comes: of a member that was opened at the log end
   none is known. It was at the log end if its group had committed all that was written by then.
 subject: conformance
-columns: |
-  group string
-  ended string: the last of caught_up, stalled and failed after the hazard; null: none
-  exception string: the first that a poll raised after the hazard; null: none did
-  is_prepared boolean
-  skipped bigint: records of the log that its position passed, and that it was never delivered
-  repeated bigint: records that it was delivered again
+columns:
+  ended: 'the last of caught_up, stalled and failed after the hazard; null: none'
+  exception: 'the first that a poll raised after the hazard; null: none did'
+  skipped: records of the log that its position passed, and that it was never delivered
+  repeated: records that it was delivered again
 */
 {% macro written_before(assigned) %}
   select group, member, topic, partition, max(last_offset + 1) as log_end

@@ -51,7 +51,7 @@ KILL = 'Kill(LeaderOf("orders", 0))'
         (
             "Check.LOST_RECORD,",
             "Check.LOST_RECORDS,",
-            "38: there is no Check LOST_RECORDS; .* is",
+            "38 does not import: .* there is no Check LOST_RECORDS; .* is",
         ),
         (
             "(Check.LOST_RECORD",

@@ -10,8 +10,9 @@ from analysis.engine import prepared as module
 from analysis.engine.duckdb import Database
 from analysis.engine.prepared import _made, prepared, write
 from analysis.runs.load import load_on_duckdb
-from analysis.statements import registry
-from analysis.statements.registry import CHECKS, output_columns
+from analysis.statements import files
+from analysis.statements.files import facts, schema_of
+from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from contract.errors import StatementError
 from tests.exam.exam import Exam, questions
@@ -118,7 +119,7 @@ def own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """Be as a new process."""
-    for known in (prepared, _made, output_columns):
+    for known in (prepared, _made, schema_of, files.depends_on):
         known.cache_clear()
 
 
@@ -176,10 +177,11 @@ def test_what_is_no_statement_makes_no_file(own_file: Path) -> None:
 def test_set_up_prepares_every_statement(monkeypatch: pytest.MonkeyPatch) -> None:
     prepare.main()
     forget()
-    for one in (module, registry):
-        monkeypatch.delattr(one, "parse_one")
+    monkeypatch.delattr(module, "parse_one")
+    monkeypatch.delattr(files, "_derived")
     assert all(prepared(text).tables for text in statements().values())
-    assert all(output_columns(one.source) for one in CHECKS.values())
+    assert all(one.schema.names for one in facts().values())
+    assert all(schema_of(one.source.text, one.source.path).names for one in CHECKS.values())
 
 
 def test_a_statement_that_needs_rows_has_none_of_a_trace_without_any(tmp_path: Path) -> None:

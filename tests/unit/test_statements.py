@@ -1,11 +1,9 @@
 """Facts and checks as files: what a header and a statement must have, and that names resolve."""
 
 import re
-from dataclasses import replace
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from analysis.statements.cases import FINDING_COLUMNS
@@ -14,23 +12,17 @@ from analysis.statements.files import (
     Fact,
     FactHeader,
     Source,
-    declared_columns,
     facts,
     parts_of,
     read,
+    schema_of,
     sources,
 )
 from analysis.statements.plan import PLANNED
-from analysis.statements.registry import (
-    CHECKS,
-    CheckDefinition,
-    CheckHeader,
-    output_columns,
-    resolved,
-)
+from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader
 from contract.errors import StatementError
 from contract.table_columns import INT64_MAX
-from contract.tables import TABLES
+from contract.tables import DECLARED, TABLES
 from tests.unit.every_statement import facts_named_in, made_of, read_by, statements, tables_of
 
 EACH = [*sources("facts").values(), *sources("checks").values()]
@@ -42,7 +34,7 @@ source: KIP-1.
 needs: [faults]
 evaluated: select 1 as evaluated
 """
-HEADER = "/*\nabout: rows\nsubject: faults\ncolumns: |\n  fault string\n*/\n"
+HEADER = "/*\nabout: rows\nsubject: faults\ncolumns:\n  fault: of it\n*/\n"
 
 
 def written(path: Path, text: str) -> Source:
@@ -55,7 +47,7 @@ def test_every_column_of_a_statement_is_one_of_its_tables() -> None:
     wrong = []
     for source in EACH:
         try:
-            assert resolved(source).named_selects, source.path
+            assert schema_of(source.text, source.path).names, source.path
         except StatementError as error:
             wrong.append(str(error))
     assert wrong == []
@@ -72,10 +64,13 @@ def test_a_number_of_a_statement_leaves_room_for_what_is_added_to_it() -> None:
     assert large == {}
 
 
-def test_a_fact_returns_its_columns() -> None:
-    returned = {name: {*output_columns(source)} for name, source in sources("facts").items()}
-    lacking = {name: {*facts()[name].schema.names} - columns for name, columns in returned.items()}
-    assert {name: columns for name, columns in lacking.items() if columns} == {}
+def test_a_description_is_of_a_column_that_the_fact_returns() -> None:
+    declared = {name: source.header_as(FactHeader) for name, source in sources("facts").items()}
+    unknown = {
+        name: header.columns.keys() - {*facts()[name].schema.names}
+        for name, header in declared.items()
+    }
+    assert {name: columns for name, columns in unknown.items() if columns} == {}
 
 
 def test_every_column_of_a_header_is_one_of_its_statement() -> None:
@@ -93,7 +88,7 @@ def test_every_column_of_a_header_is_one_of_its_statement() -> None:
 def columns_of(one: CheckDefinition, text: str) -> tuple[str, ...]:
     if one.header.is_by_rules:
         text = text.replace(f"select * from {one.name}", f"select * from ({one.rows.text})")
-    return tuple(resolved(replace(one.source, text=text)).named_selects)
+    return tuple(schema_of(text, one.source.path).names)
 
 
 def test_a_fact_and_its_columns_have_names_of_their_own() -> None:
@@ -164,7 +159,7 @@ def test_a_name_that_does_not_resolve_is_an_error(
 ) -> None:
     source = written(tmp_path, HEADER + statement)
     with pytest.raises(StatementError, match=message) as error:
-        resolved(source)
+        schema_of(source.text, source.path)
     assert "one.sql" in str(error.value)
 
 
@@ -180,45 +175,17 @@ def test_the_last_select_is_what_follows_the_steps(tmp_path: Path) -> None:
     assert parts_of(written(tmp_path, HEADER + steps + final)) == (steps, final)
 
 
-def test_a_fact_may_have_the_columns_of_a_table_or_of_another_fact() -> None:
-    stored, present = (facts()[name].columns for name in ("client_offsets", "present_offsets"))
-    assert [column.name for column in stored][:18] == TABLES["committed_offsets"].names
+def test_a_fact_describes_its_columns_like_a_table_or_another_fact() -> None:
+    kept, stored, present = (
+        {one.name: one.about for one in columns}
+        for columns in (
+            DECLARED["committed_offsets"].columns,
+            facts()["client_offsets"].columns,
+            facts()["present_offsets"].columns,
+        )
+    )
+    assert stored["committed_epoch"] == kept["committed_epoch"] != ""
     assert present == stored
-
-
-@pytest.mark.parametrize(
-    ("line", "kind", "about"),
-    [
-        ("group string", pa.string(), ""),
-        ("is_last boolean: whether it is", pa.bool_(), "whether it is"),
-        ("share double: of all", pa.float64(), "of all"),
-        ("brokers array<int>: in the\n  ISR", pa.list_(pa.int32()), "in the ISR"),
-        (
-            "epochs array<struct<leader_epoch:int,start_offset:bigint>>: of the log",
-            pa.list_(pa.struct({"leader_epoch": pa.int32(), "start_offset": pa.int64()})),
-            "of the log",
-        ),
-    ],
-)
-def test_a_column_has_a_type_of_sparks(line: str, kind: pa.DataType, about: str) -> None:
-    (column,) = declared_columns(EACH[0], line)
-    assert (column.name, column.type, column.about) == (line.partition(" ")[0], kind, about)
-    assert column.null
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("group", "no column: group"),
-        ("group string: of it\nnone", "no column: none"),
-        ("group strin", "no type: strin"),
-        ("at timestamp: when", "no type: timestamp"),
-    ],
-)
-def test_a_line_that_is_no_column_is_an_error(line: str, message: str) -> None:
-    with pytest.raises(StatementError, match=message) as error:
-        list(declared_columns(EACH[0], line))
-    assert str(EACH[0].path) in str(error.value)
 
 
 @pytest.mark.parametrize("values", ["", "violation: a\n  permitted: b"])

@@ -29,37 +29,10 @@ from analysis.report.log_tree.model import (
 from analysis.report.run_facts import RunFacts
 from analysis.report.timeline.lanes import RED, SERIES
 from analysis.report.timeline.source import Partition, Source
-from contract.checks import Check
+from analysis.statements.registry import CHECKS
 from contract.verdicts import Verdict
 
-EPOCH_CHECKS = frozenset(
-    {
-        Check.SKIPPED_RECORD,
-        Check.LOST_RECORD,
-        Check.RESURRECTED_RECORD,
-        Check.START_MISMATCH,
-        Check.COMMIT_BEYOND_LOG,
-        Check.COMMIT_EXPIRED,
-        Check.COMMITTED_EPOCH_STALE,
-        Check.COMMITTED_EPOCH_AHEAD,
-        Check.COMMITTED_EPOCH_EXPIRED,
-        Check.COMMITTED_EPOCH_UNKNOWN,
-        Check.ORPHAN_COMMIT,
-        Check.TRUNCATION_DETECTED,
-        Check.TRUNCATION_UNDETECTED,
-        Check.FALSE_TRUNCATION,
-        Check.DIVERGENCE_MISMATCH,
-        Check.OVER_TRUNCATION,
-        Check.RESET,
-        Check.UNJUSTIFIED_RESET,
-        Check.SILENT_REVALIDATION,
-        Check.LOG_DIVERGENCE,
-        Check.LEADER_COMPLETENESS,
-        Check.EPOCH_CACHE_MISMATCH,
-        Check.RETENTION_OVERREACH,
-        Check.UNCLEAN_ELECTION_UNCONFIGURED,
-    }
-)
+EPOCH_CHECKS = frozenset(check for check, one in CHECKS.items() if one.header.has_tree)
 """Checks whose findings the epochs of the log explain."""
 TREES_MAX = 3
 COMMITS_MAX = 6
