@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-_TOP = __name__.removesuffix("contract.extras")
+from contract.python import IS_INSTALLED
+
+_TOP = "fencepost." if IS_INSTALLED else ""
 
 
 @cache

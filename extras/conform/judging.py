@@ -18,12 +18,20 @@ def cells(trace: Trace) -> list[dict[str, Any]]:
     """The cell of each group; none if a table is missing."""
     if trace.lacks(_NEEDS):
         return []
-    asked = read(_STATEMENT)
     try:
-        rows = trace.query(asked.text, place=_STATEMENT).collect()
+        found = outcomes(trace)
     except TableError:
         return []
     groups = {group.group: group for group in trace.plan.groups}
     hazard = str(trace.plan.parameters["hazard"])
-    found = (msgspec.convert(row, GroupOutcome) for row in rows)
     return [msgspec.to_builtins(cell_of(hazard, groups[one.group], one)) for one in found]
+
+
+def outcomes(trace: Trace) -> list[GroupOutcome]:
+    """What the tables show of each group.
+
+    Raises:
+        TableError: one of them is missing.
+    """
+    rows = trace.query(read(_STATEMENT).text, place=_STATEMENT).collect()
+    return msgspec.convert(rows, list[GroupOutcome])

@@ -9,6 +9,7 @@ from micro import Row, changed, committed, epochs, led, log_bounds, polled, sent
 
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
+from extras.conform.judging import outcomes
 from extras.conform.vocabulary import (
     Cell,
     GroupOutcome,
@@ -61,8 +62,8 @@ def found(
         "polls": [*READ_FIRST, *polls],
         **tables,
     }
-    (row,) = make_trace(rows, level=level).ask("select * from cells")
-    return msgspec.convert(row, GroupOutcome)
+    (one,) = outcomes(make_trace(rows, level=level))
+    return one
 
 
 def read_again(*offsets: int) -> list[Row]:
