@@ -13,8 +13,9 @@ from analysis.engine.settings import OPTIONS_OF_DRIVER
 from analysis.facts import gaps
 from analysis.opening import open_spark
 from analysis.runs import validity
-from analysis.statements.files import depends_on, facts, schema_of
+from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS
+from analysis.statements.trace import depends_on, returned_by
 from analysis.tasks import warm_up
 from analysis.verdict import exercise
 from contract.errors import FencepostError
@@ -39,7 +40,7 @@ def main() -> None:
     """Make all of it."""
     stated = [(fact.text, fact.place) for fact in facts().values() if fact.text]
     stated += [(check.source.text, check.source.path) for check in CHECKS.values()]
-    prepared.write(texts(), {depends_on(*one): schema_of(*one) for one in stated})
+    prepared.write(texts(), {depends_on(*one): returned_by(*one) for one in stated})
     with suppress(FencepostError, OSError, subprocess.TimeoutExpired):
         record_class_data()
 

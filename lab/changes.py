@@ -9,6 +9,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from analysis.statements.files import facts
 from analysis.statements.plan import PLANNED
+from analysis.statements.trace import schema_of
 from contract.tables import TABLES
 
 _WORDS_AROUND, _WORDS_MAX = 4, 40
@@ -280,7 +281,7 @@ def _columns_of(table: exp.Expression) -> set[str]:
     for step in table.root().find_all(exp.CTE):
         if step.alias == table.name:
             return set(step.this.named_selects)
-    declared = {**TABLES, **PLANNED, **{name: one.schema for name, one in facts().items()}}
+    declared = {**TABLES, **PLANNED, **{name: schema_of(one) for name, one in facts().items()}}
     return set(declared[table.name].names) if table.name in declared else set()
 
 

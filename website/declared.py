@@ -14,6 +14,7 @@ import analysis.facts
 from analysis.statements.cases import Case
 from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS, DESCRIBED, FAMILIES, Description
+from analysis.statements.trace import columns_of
 from contract.checks import Check
 from contract.protocol import API_NAMES, RULES
 from contract.table_columns import YEAR_10000_MICROS, Column
@@ -35,7 +36,7 @@ def of_facts() -> dict[str, Any]:
     about = msgspec.yaml.decode(_SUBJECTS.read_bytes(), type=dict[str, str])
     every = sorted(facts().values(), key=lambda one: (one.subject, one.name))
     subjects = {
-        name: {"about": about[name], "facts": [(one, _columns(one.columns)) for one in found]}
+        name: {"about": about[name], "facts": [(one, _columns(columns_of(one))) for one in found]}
         for name, found in groupby(every, key=lambda one: one.subject)
     }
     return {"subjects": subjects}

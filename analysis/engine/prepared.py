@@ -100,6 +100,30 @@ def prepared_schema(by: str) -> pa.Schema | None:
     return schema and pa.ipc.read_schema(pa.py_buffer(schema))
 
 
+def derived_schema(text: str, read: Mapping[str, pa.Schema]) -> pa.Schema:
+    """The columns that a statement returns, as DuckDB derives them of tables without rows.
+
+    Raises:
+        StatementError: it is no statement, or names what there is not.
+    """
+    engine = _without_rows()
+    for name, schema in read.items():
+        engine.register(name, schema.empty_table())
+    statement = with_numbers(prepared(text).in_duckdb, dict.fromkeys(NUMBERS, 0))
+    try:
+        return engine.execute(statement).to_arrow_table().schema
+    except duckdb.Error as error:
+        raise StatementError(str(error)) from error
+
+
+@cache
+def _without_rows() -> duckdb.DuckDBPyConnection:
+    engine = duckdb.connect()
+    for macro in MACROS:
+        engine.execute(f"CREATE MACRO {macro}")
+    return engine
+
+
 def write(texts: Iterable[str], schemas: Mapping[str, pa.Schema]) -> None:
     """Prepare statements for all processes to come.
 

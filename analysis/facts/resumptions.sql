@@ -105,8 +105,9 @@ skipped as (
   group by all
 )
 select until.* except (until_micros), committed_offset, committed_epoch, record_epoch,
-  position_epoch, metadata_epoch, cluster_epoch, coalesce(served_at, reported_at) as resumed_at, exception, divergent_offset,
-  coalesce(redelivered, 0) as redelivered, coalesce(never_delivered, 0) as never_delivered
+  position_epoch, metadata_epoch, cluster_epoch, coalesce(served_at, reported_at) as resumed_at,
+  exception, divergent_offset, coalesce(redelivered, 0) as redelivered,
+  coalesce(never_delivered, 0) as never_delivered
 from until
 left semi join planned_groups using (group)
 left join stored using (group, topic, partition)

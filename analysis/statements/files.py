@@ -10,25 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from hashlib import sha256
 from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
-from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import duckdb
 import jinja2
 import msgspec
-import pyarrow as pa
 from sqlglot.tokens import Tokenizer, TokenType
 
-from analysis.engine.duckdb import Database, DuckDBEngine
-from analysis.engine.prepared import NUMBERS, prepared_at, prepared_schema
-from analysis.statements.plan import PLANNED
 from contract.errors import StatementError
 from contract.table_columns import Column
-from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC, TABLES
+from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC
 
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
@@ -199,25 +192,6 @@ class Fact:
     regardless: tuple[str, ...] = ()
     compute: Compute | None = None
 
-    @property
-    def schema(self) -> pa.Schema:
-        """The names and types of the columns: declared, or those that its statement returns.
-
-        Raises:
-            StatementError: it is no statement, or names what there is not.
-        """
-        if self.compute is None:
-            return schema_of(self.text, self.place)
-        return pa.schema([(column.name, column.type) for column in self.declared])
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns, with what they mean."""
-        about = self.described
-        return self.declared or tuple(
-            Column(one.name, one.type, about.get(one.name, ""), null=True) for one in self.schema
-        )
-
 
 _COMPUTED: dict[str, Fact] = {}
 
@@ -283,52 +257,3 @@ def _described(source: Source) -> dict[str, str]:
     if like in sources("facts"):
         return _described(sources("facts")[like]) | header.columns
     raise StatementError(f"{source.path}: no table or fact is called {like}")
-
-
-@cache
-def schema_of(text: str, place: Path) -> pa.Schema:
-    """The columns that a statement returns: as set-up derived them, or as DuckDB does now.
-
-    Raises:
-        StatementError: it is no statement, or names what there is not.
-    """
-    return prepared_schema(depends_on(text, place)) or _derived(text, place)
-
-
-@cache
-def depends_on(text: str, place: Path) -> str:
-    """All that the columns that a statement returns depend on: it, and all that it reads."""
-    read = (_depends_on(name, place) for name in prepared_at(place, text).tables)
-    return sha256("\n".join([text, *read]).encode()).hexdigest()
-
-
-def _depends_on(name: str, place: Path) -> str:
-    fact = facts().get(name)
-    return depends_on(fact.text, fact.place) if fact and fact.text else str(_schema(name, place))
-
-
-def _schema(name: str, place: Path = Path()) -> pa.Schema:
-    if (schema := TABLES.get(name) or PLANNED.get(name)) is not None:
-        return schema
-    if name in facts():
-        return facts()[name].schema
-    raise StatementError(f"{place}: no table or fact is called {name}")
-
-
-def _derived(text: str, place: Path) -> pa.Schema:
-    for name in prepared_at(place, text).tables:
-        _add_empty(name)
-    try:
-        return _without_rows().rows(text, numbers=dict.fromkeys(NUMBERS, 0)).schema
-    except duckdb.Error as error:
-        raise StatementError(f"{place}: {error}") from error
-
-
-@cache
-def _without_rows() -> DuckDBEngine:
-    return Database(threads=1, memory="1GB", spill=Path(gettempdir())).engine()
-
-
-@cache
-def _add_empty(name: str) -> None:
-    _without_rows().add(name, _schema(name).empty_table())

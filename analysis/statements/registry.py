@@ -11,8 +11,8 @@ from functools import cached_property
 import msgspec
 
 from analysis.statements.cases import Case, Cases
-from analysis.statements.files import Fact, Source, expanded, parts_of, schema_of, sources
-from analysis.statements.trace import Query, Trace
+from analysis.statements.files import Fact, Source, expanded, parts_of, sources
+from analysis.statements.trace import Query, Trace, returned_by
 from contract.checks import Check
 from contract.errors import StatementError
 from contract.verdicts import FindingVerdict
@@ -221,7 +221,7 @@ class CheckDefinition:
 
     @property
     def _columns(self) -> list[str]:
-        names: list[str] = schema_of(self.source.text, self.source.path).names
+        names: list[str] = returned_by(self.source.text, self.source.path).names
         return names
 
     def _asked(self, text: str, trace: Trace) -> Query:

@@ -3,17 +3,26 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from analysis.engine.prepared import NUMBERS, has_parameters, prepared, prepared_at
+from analysis.engine.prepared import (
+    NUMBERS,
+    derived_schema,
+    has_parameters,
+    prepared,
+    prepared_at,
+    prepared_schema,
+)
 from analysis.statements.files import Fact, facts
 from analysis.statements.plan import PLANNED, planned
 from contract.errors import StatementError, TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
+from contract.table_columns import Column
 from contract.tables import TABLES
 
 if TYPE_CHECKING:
@@ -77,6 +86,61 @@ class Memo:
                 return _Built(build(), None, frozenset(sources))
             except Exception as error:  # noqa: BLE001 - raised to all callers
                 return _Built(None, error, frozenset())
+
+
+def columns_of(fact: Fact) -> tuple[Column, ...]:
+    """The columns of a fact, with what they mean."""
+    about = fact.described
+    return fact.declared or tuple(
+        Column(one.name, one.type, about.get(one.name, ""), null=True) for one in schema_of(fact)
+    )
+
+
+def schema_of(fact: Fact) -> pa.Schema:
+    """The names and types of a fact's columns: declared, or those that its statement returns.
+
+    Raises:
+        StatementError: it is no statement, or names what there is not.
+    """
+    if fact.compute is None:
+        return returned_by(fact.text, fact.place)
+    return pa.schema([(column.name, column.type) for column in fact.declared])
+
+
+@cache
+def returned_by(text: str, place: Path) -> pa.Schema:
+    """The columns that a statement returns: as set-up derived them, or as DuckDB does now.
+
+    Raises:
+        StatementError: it is no statement, or names what there is not.
+    """
+    if (known := prepared_schema(depends_on(text, place))) is not None:
+        return known
+    read = {name: _schema_of(name, place) for name in prepared_at(place, text).tables}
+    try:
+        return derived_schema(text, read)
+    except StatementError as error:
+        raise StatementError(f"{place}: {error}") from error
+
+
+@cache
+def depends_on(text: str, place: Path) -> str:
+    """All that the columns that a statement returns depend on: it, and all that it reads."""
+    read = (_depends_on(name, place) for name in prepared_at(place, text).tables)
+    return sha256("\n".join([text, *read]).encode()).hexdigest()
+
+
+def _depends_on(name: str, place: Path) -> str:
+    fact = facts().get(name)
+    return depends_on(fact.text, fact.place) if fact and fact.text else str(_schema_of(name, place))
+
+
+def _schema_of(name: str, place: Path) -> pa.Schema:
+    if (schema := TABLES.get(name) or PLANNED.get(name)) is not None:
+        return schema
+    if name in facts():
+        return schema_of(facts()[name])
+    raise StatementError(f"{place}: no table or fact is called {name}")
 
 
 @dataclass(frozen=True)
@@ -269,7 +333,7 @@ class Trace:
             self._add(fact, [dict(row) for row in fact.compute(self)])
 
     def _add(self, fact: Fact, rows: list[Row]) -> None:
-        made = pa.Table.from_pylist(rows, schema=fact.schema)
+        made = pa.Table.from_pylist(rows, schema=schema_of(fact))
         self._memo.get(f"empty {fact.name}", lambda: not rows)
         self._memo.get(f"named {fact.name}", lambda: self.engine.add(fact.name, made))
 
@@ -300,7 +364,7 @@ class Trace:
 
     def _name_fact(self, fact: Fact) -> None:
         if self.is_without_rows(fact.text):
-            self.engine.add(fact.name, fact.schema.empty_table())
+            self.engine.add(fact.name, schema_of(fact).empty_table())
         elif fact.is_kept:
             self._is_empty(fact.name)  # which computes it
         else:

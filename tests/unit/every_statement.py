@@ -12,6 +12,7 @@ from analysis.engine.prepared import prepared
 from analysis.statements.files import ROOT, Fact, facts
 from analysis.statements.plan import PLANNED
 from analysis.statements.registry import CHECKS, CheckDefinition
+from analysis.statements.trace import schema_of
 from contract.checks import Check
 from contract.tables import TABLES
 
@@ -31,7 +32,7 @@ def statements() -> dict[str, str]:
 
 def declared_schemas() -> dict[str, pa.Schema]:
     """Of all tables and facts, by their names."""
-    return {**TABLES, **PLANNED, **{one.name: one.schema for one in facts().values()}}
+    return {**TABLES, **PLANNED, **{one.name: schema_of(one) for one in facts().values()}}
 
 
 def tables_of(one: Fact | CheckDefinition) -> Iterable[str]:

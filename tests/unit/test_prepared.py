@@ -10,10 +10,9 @@ from analysis.engine import prepared as module
 from analysis.engine.duckdb import Database
 from analysis.engine.prepared import _made, prepared, write
 from analysis.runs.load import load_on_duckdb
-from analysis.statements import files
-from analysis.statements.files import facts, schema_of
+from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS
-from analysis.statements.trace import Trace
+from analysis.statements.trace import Trace, depends_on, returned_by, schema_of
 from contract.errors import StatementError
 from tests.exam.exam import Exam, questions
 from tests.unit.every_statement import declared_schemas, statements
@@ -119,7 +118,7 @@ def own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """Be as a new process."""
-    for known in (prepared, _made, schema_of, files.depends_on):
+    for known in (prepared, _made, returned_by, depends_on):
         known.cache_clear()
 
 
@@ -178,10 +177,10 @@ def test_set_up_prepares_every_statement(monkeypatch: pytest.MonkeyPatch) -> Non
     prepare.main()
     forget()
     monkeypatch.delattr(module, "parse_one")
-    monkeypatch.delattr(files, "_derived")
+    monkeypatch.delattr("analysis.statements.trace.derived_schema")
     assert all(prepared(text).tables for text in statements().values())
-    assert all(one.schema.names for one in facts().values())
-    assert all(schema_of(one.source.text, one.source.path).names for one in CHECKS.values())
+    assert all(schema_of(one).names for one in facts().values())
+    assert all(returned_by(one.source.text, one.source.path).names for one in CHECKS.values())
 
 
 def test_a_statement_that_needs_rows_has_none_of_a_trace_without_any(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from analysis.statements.files import (
     facts,
     parts_of,
     read,
-    schema_of,
     sources,
 )
 from analysis.statements.plan import PLANNED
 from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader
+from analysis.statements.trace import columns_of, returned_by, schema_of
 from contract.errors import StatementError
 from contract.table_columns import INT64_MAX
 from contract.tables import DECLARED, TABLES
@@ -47,7 +47,7 @@ def test_every_column_of_a_statement_is_one_of_its_tables() -> None:
     wrong = []
     for source in EACH:
         try:
-            assert schema_of(source.text, source.path).names, source.path
+            assert returned_by(source.text, source.path).names, source.path
         except StatementError as error:
             wrong.append(str(error))
     assert wrong == []
@@ -67,7 +67,7 @@ def test_a_number_of_a_statement_leaves_room_for_what_is_added_to_it() -> None:
 def test_a_description_is_of_a_column_that_the_fact_returns() -> None:
     declared = {name: source.header_as(FactHeader) for name, source in sources("facts").items()}
     unknown = {
-        name: header.columns.keys() - {*facts()[name].schema.names}
+        name: header.columns.keys() - {*schema_of(facts()[name]).names}
         for name, header in declared.items()
     }
     assert {name: columns for name, columns in unknown.items() if columns} == {}
@@ -79,21 +79,21 @@ def test_every_column_of_a_header_is_one_of_its_statement() -> None:
         texts = {one.findings: FINDING_COLUMNS, one.evaluated: ("evaluated",)}
         for text, columns in (texts | {one.summary: ("summary",)}).items():
             try:
-                assert not text or columns_of(one, text) == columns, one.source.path
+                assert not text or output_of(one, text) == columns, one.source.path
             except StatementError as error:
                 wrong.append(str(error))
     assert wrong == []
 
 
-def columns_of(one: CheckDefinition, text: str) -> tuple[str, ...]:
+def output_of(one: CheckDefinition, text: str) -> tuple[str, ...]:
     if one.header.is_by_rules:
         text = text.replace(f"select * from {one.name}", f"select * from ({one.rows.text})")
-    return tuple(schema_of(text, one.source.path).names)
+    return tuple(returned_by(text, one.source.path).names)
 
 
 def test_a_fact_and_its_columns_have_names_of_their_own() -> None:
     assert facts().keys() & {*TABLES, *PLANNED, *CHECKS} == set()
-    columns = {name: fact.schema.names for name, fact in facts().items()}
+    columns = {name: schema_of(fact).names for name, fact in facts().items()}
     assert [name for name, some in columns.items() if len(set(some)) < len(some)] == []
 
 
@@ -159,7 +159,7 @@ def test_a_name_that_does_not_resolve_is_an_error(
 ) -> None:
     source = written(tmp_path, HEADER + statement)
     with pytest.raises(StatementError, match=message) as error:
-        schema_of(source.text, source.path)
+        returned_by(source.text, source.path)
     assert "one.sql" in str(error.value)
 
 
@@ -180,8 +180,8 @@ def test_a_fact_describes_its_columns_like_a_table_or_another_fact() -> None:
         {one.name: one.about for one in columns}
         for columns in (
             DECLARED["committed_offsets"].columns,
-            facts()["client_offsets"].columns,
-            facts()["present_offsets"].columns,
+            columns_of(facts()["client_offsets"]),
+            columns_of(facts()["present_offsets"]),
         )
     )
     assert stored["committed_epoch"] == kept["committed_epoch"] != ""
