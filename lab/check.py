@@ -25,6 +25,7 @@ _BIN = _ROOT / ".venv" / "bin"
 _OF_KIND = {
     r"analysis/(checks|facts|macros)/.*\.sql": "test_(exam|statements|mutants)",
     r"analysis/(facts|macros)/.*\.sql": "test_facts",
+    r"tests/exam/histories/.*": "test_exam.*",
     r"(extras/\w+/)?scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
     r"(docs/.*|changes/.*|\w+)\.md|Makefile": "test_(docs|words).*",
     r".*": "test_tidy",

@@ -328,6 +328,11 @@ class ClusterRows(HistoryRows):
         """A group."""
         return FaultTarget(target_kind=TargetKind.GROUP, group=self.own(group))
 
+    def on_transactions(self, *names: str) -> FaultTarget:
+        """Transactional ids."""
+        ids = tuple(map(self.own, names))
+        return FaultTarget(target_kind=TargetKind.TRANSACTIONAL_ID, transactional_ids=ids)
+
     def cut(
         self,
         broker: int,
@@ -413,6 +418,10 @@ class ClusterRows(HistoryRows):
             forced_ms=0,
             forced_by="",
         )
+
+    def server(self, broker: int, **columns: Any) -> None:
+        """What was collected of a server."""
+        self.add("servers", name=str(self.broker(broker)), server=self.broker(broker), **columns)
 
     def worker(self, worker: str = "w", *, ended_by_itself: bool = True, **columns: Any) -> None:
         """What the reader found in a history file; the exam adds that of `w` unless given."""

@@ -5,9 +5,7 @@ from typing import Any
 from tests.exam.history import History
 from tests.exam.verbs import cluster
 
-COMMIT, TXN, FETCH = "OFFSET_COMMIT", "TXN_OFFSET_COMMIT", "OFFSET_FETCH"
-UNKNOWN_TOPIC, GENERATION, MEMBER, VERSION = 3, 22, 25, 35
-PRODUCER_EPOCH, NO_GROUP, UNSTABLE, TOPIC_ID, STALE = 47, 69, 88, 100, 113
+COMMIT, FETCH = "OFFSET_COMMIT", "OFFSET_FETCH"
 COMMITTED = 40.0
 
 
@@ -26,16 +24,19 @@ def asked(
     at: float = COMMITTED,
     member: str = "",
     generation: int = -1,
+    topic: str = "t",
+    metadata_bytes: int = 0,
     **columns: Any,
 ) -> None:
     """A commit of 50 with epoch 0 and its response, or an OffsetFetch."""
-    of_commit = {"asked_offset": 50, "asked_epoch": 0, "metadata": "made"}
+    of_commit = {"asked_offset": 50, "asked_epoch": 0, "metadata": "m" * metadata_bytes or "made"}
     h.called(
         1,
         api,
         version,
         at=at,
         error=error,
+        topic=topic,
         group=h.own("g"),
         member=h.own(member),
         generation=generation,
@@ -58,43 +59,65 @@ def committed(
     api: str,
     version: int,
     *,
-    producer: int = -1,
+    member: str = "",
+    generation: int = -1,
+    producer: int | None = None,
     producer_epoch: int = 0,
     topic_id: str | None = None,
     **columns: Any,
 ) -> None:
     """A commit that is accepted and stored."""
     number = len(h.rows["wire_calls"])
-    of_producer = {"producer_id": producer, "producer_epoch": producer_epoch}
+    of_producer: dict[str, Any] = {}
+    if producer is not None:
+        own = h.place.producer_id(producer)
+        of_producer = {"producer_id": own, "producer_epoch": producer_epoch}
     name = {"metadata": f"made {number}"}
     asked(
         h,
         api,
         version,
-        **({"topic_id": topic_id} | name | columns | (of_producer if producer >= 0 else {})),
+        member=member,
+        generation=generation,
+        **({"topic_id": topic_id} | ({} if "metadata_bytes" in columns else name) | columns),
+        **of_producer,
     )
     values = {"topic_id": topic_id, "value_version": 4 if topic_id else 3}
-    if producer >= 0:
+    if of_producer:
         values |= of_producer | {"marker": "commit", "marker_micros": h.at(COMMITTED + 1)}
-    stored(h, **name, **values)
+    commit_stored(h, **name, **values)
 
 
-def stored(h: History, *, at: float = COMMITTED, offset: int = 50, **columns: Any) -> None:
+def commit_stored(
+    h: History,
+    *,
+    at: float = COMMITTED,
+    offset: int = 50,
+    metadata_bytes: int = 0,
+    **columns: Any,
+) -> None:
     """A record of `__consumer_offsets`, stored 2 ms before `at`."""
     h.stored(offset, 0, at=at - 0.002)
-    values = {"committed_epoch": columns.pop("epoch", 0), "metadata": "made", "value_version": 3}
+    epoch, metadata = columns.pop("epoch", 0), "m" * metadata_bytes or "made"
+    values = {"committed_epoch": epoch, "metadata": metadata, "value_version": 3}
     h.rows["committed_offsets"][-1].update(values | columns)
 
 
 def member_stored(
-    h: History, protocol: str, generation: int, *, at: float = 20.0, **columns: Any
+    h: History,
+    protocol: str,
+    generation: int | None,
+    *,
+    at: float = 20.0,
+    member: str = "m",
+    **columns: Any,
 ) -> None:
-    """A member `m` of the group, as it is stored."""
+    """A member of the group, as it is stored; "": the group is empty."""
     h.add(
         "group_members",
         group=h.own("g"),
         protocol=protocol,
-        member=h.own("m"),
+        member=h.own(member),
         generation=generation,
         offsets_partition=h.index,
         offsets_offset=h.at(at) // 1000 % 10**9,
@@ -118,6 +141,7 @@ def epoch_granted(h: History, epoch: int) -> None:
 
 
 def fetched(h: History, *, at: float = COMMITTED + 10, error: int = 0, **columns: Any) -> None:
+    """What broker 1 returns to an OffsetFetch: a commit of 50 with epoch 0."""
     found = {"offset": 50, "epoch": 0, "metadata": "made"}
     h.called(1, FETCH, 8, at=at, error=error, group=h.own("g"), throttle_ms=0, **(found | columns))
 
@@ -125,6 +149,6 @@ def fetched(h: History, *, at: float = COMMITTED + 10, error: int = 0, **columns
 def with_pending(h: History) -> None:
     """A commit of 50, and one of 60 in a transaction from second 45 to 55."""
     with_topic(h)
-    stored(h)
+    commit_stored(h)
     of_producer = {"producer_id": h.place.producer_id(7), "producer_epoch": 0, "marker": "commit"}
-    stored(h, at=45.0, offset=60, marker_micros=h.at(55.0), **of_producer)
+    commit_stored(h, at=45.0, offset=60, marker_micros=h.at(55.0), **of_producer)

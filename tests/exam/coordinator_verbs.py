@@ -2,17 +2,10 @@
 
 from collections.abc import Sequence
 
-from tests.exam.commit_verbs import COMMIT, FETCH, stored, with_topic
-from tests.exam.history import NONE, History
+from tests.exam.commit_verbs import COMMIT, FETCH, commit_stored, with_topic
+from tests.exam.history import History
 
 OFFSETS = "__consumer_offsets"
-TRACKING = (
-    "Kafka's documentation, Distribution, Consumer Offset Tracking: a commit is acknowledged once"
-    " the replicas have it, and a coordinator returns the last one, or an error while it loads"
-)
-DEPOSED = "decision 45: deposed"
-TIMED_OUT = 7
-NOTHING = {"stale_fetched_commit": NONE, "wrong_fetched_commit": NONE}
 
 
 def coordinated(h: History, *terms: tuple[int, float], isr: Sequence[int] = (1, 2)) -> None:
@@ -24,6 +17,7 @@ def coordinated(h: History, *terms: tuple[int, float], isr: Sequence[int] = (1, 
 
 
 def requested(h: History, offset: int, *, at: float, broker: int = 1, error: int = 0) -> None:
+    """A commit and its response."""
     h.called(
         broker,
         COMMIT,
@@ -43,8 +37,9 @@ def requested(h: History, offset: int, *, at: float, broker: int = 1, error: int
 def kept(
     h: History, offset: int, *, at: float, epoch: int = 0, brokers: Sequence[int] = (1, 2)
 ) -> None:
+    """A commit as it is stored."""
     held = [h.broker(one) for one in brokers]
-    stored(h, at=at, offset=offset, metadata=f"made {offset}", log_epoch=epoch, brokers=held)
+    commit_stored(h, at=at, offset=offset, metadata=f"made {offset}", log_epoch=epoch, brokers=held)
 
 
 def acknowledged(h: History, offset: int, *, at: float, epoch: int = 0, broker: int = 1) -> None:
@@ -53,7 +48,7 @@ def acknowledged(h: History, offset: int, *, at: float, epoch: int = 0, broker: 
     kept(h, offset, at=at, epoch=epoch)
 
 
-def returned(
+def coordinator_returned(
     h: History,
     offset: int,
     *,
@@ -76,5 +71,7 @@ def taken_over(h: History, *commits: int, isr: Sequence[int] = (1, 2)) -> None:
         acknowledged(h, offset, at=38.0 - 10 * (len(commits) - 1 - number))
 
 
-def found(expected: str) -> dict[str, str]:
-    return {"stale_fetched_commit": expected, "wrong_fetched_commit": NONE}
+def returned_often(h: History, offset: int, *, times: int, at: float) -> None:
+    """A coordinator returns the same each 10 ms."""
+    for number in range(times):
+        coordinator_returned(h, offset, at=at + number / 100)

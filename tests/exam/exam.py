@@ -5,7 +5,7 @@
 
 import importlib
 import pkgutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
@@ -23,6 +23,7 @@ from contract.verdicts import BY_SEVERITY, CheckVerdict, Verdict
 from harness.decode.tables import as_table, write_table
 from simulator.history import description
 from tests.exam.agreement import Judged
+from tests.exam.files import FOLDER, read
 from tests.exam.history import (
     NONE,
     NOT_VIOLATION,
@@ -32,7 +33,6 @@ from tests.exam.history import (
     Question,
 )
 from tests.exam.rows import Found
-from tests.exam.variants import variants
 from tests.exam.world import World
 from tests.records import from_rows
 
@@ -52,10 +52,13 @@ _AS_FINDING = {
 
 @cache
 def questions() -> tuple[Question, ...]:
-    """All histories of tests/exam/histories, and their variants, by their names."""
+    """All histories of tests/exam/histories, by their names."""
     for module in pkgutil.iter_modules(tests.exam.histories.__path__):
         importlib.import_module(f"tests.exam.histories.{module.name}")
-    every = [*QUESTIONS, *variants({question.name: question for question in QUESTIONS})]
+    every = [*QUESTIONS, *(one for path in sorted(FOLDER.glob("*.yml")) for one in read(path))]
+    names = Counter(question.name for question in every)
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise ValueError(f"several histories are called {', '.join(twice)}")
     return tuple(sorted(every, key=lambda question: question.name))
 
 

@@ -11,8 +11,6 @@ inclusive unless said otherwise.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
 
 from tests.exam.client_rows import ClientRows
 from tests.exam.cluster_rows import ClusterRows
@@ -37,7 +35,6 @@ class History(ClientRows, ClusterRows):
 
 
 Story = Callable[[History], None]
-Tell = TypeVar("Tell", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)
@@ -81,48 +78,11 @@ def asks(
     """Take a function that writes a history into the exam."""
 
     def register(tell: Story) -> Story:
-        _take(Question(_name(tell), question, source, expects, alone, tell))
+        name = tell.__name__.replace("_", "-")
+        QUESTIONS.append(Question(name, question, source, expects, alone, tell))
         return tell
 
     return register
-
-
-def asks_each(
-    question: str,
-    *,
-    source: str,
-    check: str,
-    cases: Mapping[str, tuple[str | Mapping[str, str], Mapping[str, Any]]],
-) -> Callable[[Tell], Tell]:
-    """Take histories into the exam that differ in what their function is given.
-
-    Args:
-        question: what all of them ask.
-        source: as of `asks`.
-        check: whose finding is expected.
-        cases: by the question of one: the finding that is expected of the check, or of several
-            checks by their names; and the function's arguments.
-    """
-
-    def register(tell: Tell) -> Tell:
-        for number, (case, (expected, given)) in enumerate(cases.items(), 1):
-            expects = {check: expected} if isinstance(expected, str) else expected
-            name = f"{_name(tell)}-{number}"
-            asked = f"{question} {case}"
-            _take(Question(name, asked, source, expects, alone=False, tell=partial(tell, **given)))
-        return tell
-
-    return register
-
-
-def _name(tell: Callable[..., None]) -> str:
-    return tell.__name__.replace("_", "-")
-
-
-def _take(question: Question) -> None:
-    if question.name in (one.name for one in QUESTIONS):
-        raise ValueError(f"two histories are called {question.name}")
-    QUESTIONS.append(question)
 
 
 def expectations(questions: Iterable[Question]) -> int:

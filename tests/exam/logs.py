@@ -22,7 +22,6 @@ HEARD_SECONDS = 5
 CLOCK_SECONDS = 0.05
 """The clock bound of a run whose clocks are not known to be apart."""
 MICROSECOND = 0.000_001
-RUN_SECONDS = 99
 
 
 def around(second: float) -> tuple[float, ...]:

@@ -3,17 +3,26 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
+from contract.events import make_value
 from contract.ranges import row_schema
-from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.run_folder import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
-from tests.exam.world import Place, Row
+from tests.exam.world import DURATIONS, LISTS_OF_SERVERS, NAMES, SERVERS, Place, Row
 
 METADATA_STEP = 10
 """How far apart a history's records in the metadata log are."""
 Found = tuple[str, int, str | None, str]
 """Topic, partition, group and verdict of a finding."""
+
+
+def _slice(rows: str) -> slice:
+    first, colon, last = rows.partition(":")
+    begins = int(first) if first else None
+    ends = begins + 1 or None if begins is not None and not colon else int(last) if last else None
+    return slice(begins, ends)
 
 
 @cache
@@ -77,6 +86,50 @@ class HistoryRows:
             raise KeyError(f"table {table} has no columns {sorted(unknown)}")
         self.rows[table].append(columns)
 
+    def set(self, table: str, rows: str, **columns: Any) -> None:
+        """Rows are otherwise: the one of a number from 0 on, or those of a slice, such as `-3:`."""
+        for row in self.rows[table][_slice(rows)]:
+            row.update(columns)
+
+    def drop(self, table: str, rows: str = ":") -> None:
+        """Rows are not there."""
+        del self.rows[table][_slice(rows)]
+
+    def in_order(self, table: str) -> None:
+        """The rows stand in the order of their times."""
+        self.rows[table].sort(key=itemgetter("at_micros"))
+
+    def lasts(self, seconds: float) -> None:
+        """The history is longer than others."""
+        self.seconds = float(seconds)
+
+    def lacks(self, table: str) -> None:
+        """The run has no such table."""
+        self.missing.add(table)
+
+    def beside(self, table: str, row: str, **columns: Any) -> None:
+        """One more row, which differs from that of a number in some columns."""
+        (like,) = self.rows[table][_slice(row)]
+        changed = like | columns
+        self.rows[table].append(changed | self.numbers_of_its_own(table, changed))
+
+    def as_stored(self, name: str, value: Any) -> Any:
+        """A value in the terms of a history, as it stands in a column."""
+        stored: Any = value
+        if value is None:
+            pass
+        elif name.endswith("_micros") and name not in DURATIONS:
+            stored = self.at(value)
+        elif name == "value" and not isinstance(value, str):
+            stored = make_value(self.own(value[0]), int(value[1]))
+        elif name in NAMES and isinstance(value, str):
+            stored = self.own(value)
+        elif name in SERVERS:
+            stored = self.broker(value)
+        elif name in LISTS_OF_SERVERS and isinstance(value, list):
+            stored = [self.broker(one) for one in value]
+        return stored
+
     def finds(
         self, check: str, verdict: str, *, topic: str, partition: int, group: str | None = None
     ) -> None:
@@ -98,17 +151,17 @@ class HistoryRows:
         deletes: bool = False,
     ) -> None:
         """A topic under test. `deletes`: the scenario deletes by size or by DeleteRecords."""
-        self.topics.append(
-            TopicPlan(
-                topic=self.own(topic),
-                partitions=partitions,
-                replication=replication,
-                min_insync=min_insync,
-                unclean_election=unclean_election,
-                retention_ms=retention_ms,
-                deletes=deletes,
-            )
+        planned = TopicPlan(
+            topic=self.own(topic),
+            partitions=partitions,
+            replication=replication,
+            min_insync=min_insync,
+            unclean_election=unclean_election,
+            retention_ms=retention_ms,
+            deletes=deletes,
         )
+        if planned not in self.topics:
+            self.topics.append(planned)
 
     def group(
         self,
@@ -117,13 +170,20 @@ class HistoryRows:
         *,
         commit_epoch: str = "record",
         reset: str = "earliest",
-        isolation: str = "read_uncommitted",
+        isolation: str | None = "read_uncommitted",
         client: str = "java",
         manner: str = "sync",
         settings: dict[str, str | int] | None = None,
         members: int = 1,
+        other: str | None = None,
     ) -> None:
-        """A group under test; `commit_epoch` is the style by which it chooses the epoch."""
+        """A group under test, and its topic, unless that is planned.
+
+        commit_epoch: the style by which it chooses the epoch.
+        other: the client of its second member, if it is another one.
+        """
+        if self.own(topic) not in (planned.topic for planned in self.topics):
+            self.topic(topic)
         self.groups.append(
             GroupPlan(
                 group=self.own(group),
@@ -135,6 +195,7 @@ class HistoryRows:
                 manner=manner,
                 settings=settings or {},
                 members=members,
+                others={2: MemberPlan(client=other)} if other else {},
             )
         )
 

@@ -1,8 +1,10 @@
 """What several histories begin with: a topic that is written, read, and led by another broker."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.exam.cluster_rows import Epochs
 from tests.exam.history import History
 
 NEW = 1000
@@ -26,10 +28,35 @@ def written(
     h.sampled(1, at=3, end=count, isr=replicas)
 
 
-def copies(h: History, brokers: Sequence[int], *spans: tuple[int, int, int], **log: Any) -> None:
-    """Several replicas that hold the same at the end."""
+def copies(
+    h: History,
+    brokers: Sequence[int],
+    *spans: tuple[int, int, int],
+    start: int = 0,
+    end: int | None = None,
+    high_watermark: int | None = None,
+    checkpoints: Epochs | None = None,
+    producers: Mapping[int, str] | None = None,
+    sequences: Mapping[int, int] | None = None,
+    topic: str = "t",
+    partition: int = 0,
+    at: float = 1.0,
+) -> None:
+    """Several replicas that hold the same at the end; see `log`."""
     for broker in brokers:
-        h.log(broker, *spans, **log)
+        h.log(
+            broker,
+            *spans,
+            start=start,
+            end=end,
+            high_watermark=high_watermark,
+            sequences=sequences,
+            producers=producers,
+            checkpoints=checkpoints,
+            topic=topic,
+            partition=partition,
+            at=at,
+        )
 
 
 def started(
@@ -249,3 +276,27 @@ def paused(h: History, broker: int, *, at: float, until: float) -> None:
     )
     h.registered(broker, at=at + 3, is_fenced=True)
     h.registered(broker, at=until + 0.1, is_fenced=False)
+
+
+def served(h: History) -> None:
+    """A topic that is written and read."""
+    written(h, replicas=(1, 2, 3))
+    h.group()
+    consumed(h, 0, 99, at=5)
+    copies(h, (1, 2, 3), (0, 99, 0), high_watermark=100)
+
+
+def tails_cut(
+    h: History, brokers: Sequence[int], *, removed: int, at: float, healed: float
+) -> None:
+    """All brokers are killed, and the last of 100 records removed; the faults tells of whose."""
+    tail = {"removed": removed, "log_end_before": 100, "log_end_after": 100 - removed}
+    h.fault(
+        "cut tails",
+        h.on_replicas("t", 0),
+        injected=at,
+        proved=at + 4 if removed > 1 else None,
+        heal_began=healed - 6 if removed > 1 else None,
+        healed=healed,
+        evidence=json.dumps({str(h.broker(one)): tail for one in brokers}),
+    )

@@ -153,7 +153,7 @@ def described(
     )
 
 
-def started(
+def began_transaction(
     h: History,
     *,
     at: float,
@@ -212,7 +212,7 @@ def stored_in_transaction(
     )
 
 
-def written(
+def log_of_transactions(
     h: History,
     *batches: Batch,
     isolation: str = "read_committed",
@@ -229,13 +229,13 @@ def written(
 
 def first_transaction(h: History) -> None:
     """Transaction 0 writes offsets 0 to 4 and is committed at second 10."""
-    started(h, at=5.0)
+    began_transaction(h, at=5.0)
     h.sent(0, 4, at=8.0, transaction=0)
     step(h, "commit", "committed", at=10.0)
 
 
 def written_before_others(h: History) -> None:
     """A transaction writes 0 to 4 at second 10; another producer writes 5 to 9 at second 11."""
-    started(h, at=9.0)
+    began_transaction(h, at=9.0)
     h.sent(0, 4, at=10.0, transaction=0)
     h.sent(5, 9, at=11.0, producer="q", sequence=0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from contract.tables import MICROS_PER_SECOND
 from tests.exam.history import History
 
 WATCHED = (1.0, 5.0, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0)
@@ -84,7 +85,7 @@ def moved(h: History, *, change: int = 50, last: int = 99, at: float = 20.0) -> 
         h.log(broker, (0, change - 1, 0), (change, last, 1), high_watermark=last + 1, at=2.0)
 
 
-def cut(
+def tail_truncated(
     h: History,
     *,
     reported: int = 100,
@@ -253,3 +254,65 @@ def begins_anew(h: History, group: str, *, at: float) -> None:
     """A new group's first member begins at 0."""
     first_start(h, 0, at=at - 0.2, group=group)
     joined(h, 0, at=at, group=group)
+
+
+def in_one_poll(h: History) -> None:
+    """All deliveries are of one poll, in the order in which they stand."""
+    rows = h.rows["polls"]
+    for place, row in enumerate(rows):
+        row.update(seq=rows[0]["seq"], position_in_poll=place)
+
+
+def assigned_again(h: History, *, times: int) -> None:
+    """A member is assigned its partition again and again, and is given 0 to 4 each time."""
+    for turn in range(times):
+        at = 5 + turn / 4
+        h.changed("assigned", at=at, position=0, generation=turn + 1)
+        h.polled(0, 4, at=at + 0.1)
+        h.changed("revoked", at=at + 0.2, position=5, generation=turn + 1)
+
+
+def clock_set(h: History, by: int, *, at: float, of: Sequence[str]) -> None:
+    """A worker's clock is set by some seconds: later rows of these tables show other times."""
+    h.worker(clock_jump_micros=5 * MICROS_PER_SECOND)
+    for row in (row for table in of for row in h.rows[table]):
+        times = {
+            name: value
+            for name, value in row.items()
+            if name.endswith("_micros") and value is not None
+        }
+        if max(times.values(), default=0) >= h.at(at):
+            row.update({name: value + by * MICROS_PER_SECOND for name, value in times.items()})
+
+
+def grows_each_second(h: History) -> None:
+    """A log grows by 10 records a second; its leader changes at second 30."""
+    h.topic()
+    cluster(h)
+    h.led(2, 1, at=30.0, isr=(1, 2), starts=300)
+    for second in range(1, 60):
+        broker, epoch = (1, 0) if second < 30 else (2, 1)
+        h.sent(10 * second - 10, 10 * second - 1, at=second - 0.5)
+        watched(h, broker, 10 * second, times=[second], epoch=epoch)
+        if second >= 30:
+            h.sampled(1, at=second + 0.1, end=-1, start=-1, epoch=1, leader=2, isr=(1, 2))
+        else:
+            h.sampled(2, at=second + 0.1, end=-1, start=-1, epoch=0, leader=1, isr=(1, 2))
+    same_logs(h, (0, 299, 0), (300, 589, 1))
+
+
+def read_slowly(h: History, committed: Sequence[int]) -> None:
+    """A member gets 5 records each three seconds, and commits these partitions after them."""
+    for number in range(20):
+        h.polled(5 * number, 5 * number + 4, at=6.0 + 3 * number)
+        for partition in committed:
+            offset = 0 if partition else 5 * number + 5
+            h.commit(offset, 0, at=8.5 + 3 * number, partition=partition, generation=1)
+            row = h.rows["commits"][-1]
+            row["committed_micros"] = row["began_micros"] + 1000 + partition
+
+
+def forget_logs(h: History) -> None:
+    """What another verb said of the replicas at the end does not hold."""
+    for table in ("replica_records", "replica_batches", "log_starts", "epoch_checkpoints"):
+        h.rows[table].clear()

@@ -48,7 +48,7 @@ _OFFSETS_OF_QUORUM = {
 _OF_LOG = ("to_offset", "asked_offset", "diverging_offset", "offset")
 _EPOCHS_OF_LOG = ("current_leader_epoch", "asked_epoch", "epoch", "diverging_epoch")
 """Epochs of the quorum, in rows that name the topic of the metadata log."""
-_DURATIONS = ("ahead_micros", "behind_micros", "clock_jump_micros")
+DURATIONS = ("ahead_micros", "behind_micros", "clock_jump_micros")
 _PREFIX = re.compile(r"(?<![\w.-])([\w-]+)\.")
 
 
@@ -128,7 +128,7 @@ class Place:
             laid = self.own(value) if name in NAMES else value
         elif isinstance(value, list):
             laid = self._list(name, value)
-        elif name.endswith("_micros") and name not in _DURATIONS and isinstance(value, int):
+        elif name.endswith("_micros") and name not in DURATIONS and isinstance(value, int):
             laid = value + later_micros
         elif isinstance(value, int) and value >= 0:
             laid = self._number(table, name, value)

@@ -9,14 +9,14 @@ from conftest import TraceMaker
 from analysis.statements.registry import CHECKS
 from contract.checks import Check
 from contract.protocol import QuorumRule
-from tests.exam.histories.quorum import (
+from tests.exam.history import History
+from tests.exam.quorum_verbs import (
     FENCED,
     NOT_LEADER,
     UNKNOWN,
-    called,
-    divided,
+    controller_called,
+    quorum_divided,
 )
-from tests.exam.history import History
 from tests.exam.world import Place
 
 Columns = dict[str, Any]
@@ -66,9 +66,9 @@ WRONG: list[tuple[str, Columns]] = [
 def found(make_trace: TraceMaker, name: str, **changed: Any) -> Found:
     """Kind and verdict of what is found of a response in a quorum that was divided."""
     history = History(Place("q", 0))
-    divided(history)
+    quorum_divided(history)
     asked, columns, _ = RIGHT[name]
-    called(history, *asked, **columns | changed)
+    controller_called(history, *asked, **columns | changed)
     rows = CHECKS[Check.WRONG_QUORUM_RESPONSE].judge(make_trace(history.rows)).findings.collect()
     return [(row["kind"], row["verdict"]) for row in rows]
 

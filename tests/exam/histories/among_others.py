@@ -13,8 +13,23 @@ from tests.exam.histories.spans import (
     several,
 )
 from tests.exam.history import PERMITTED, VIOLATION, History, asks
+from tests.exam.quorum_verbs import (
+    metadata_batch,
+    metadata_held,
+    metadata_logs,
+    metadata_truncated,
+    own_epoch,
+    quorum_divided,
+    quorum_reported,
+)
 from tests.exam.scenes import copies
-from tests.exam.transaction_verbs import Batch, replica, replicas, started, stored_in_transaction
+from tests.exam.transaction_verbs import (
+    Batch,
+    began_transaction,
+    replica,
+    replicas,
+    stored_in_transaction,
+)
 from tests.exam.verbs import cluster, joined
 
 T0, T1, U = LOGS
@@ -463,8 +478,8 @@ def old_producer_epochs_are_among_others(h: History) -> None:
             row["producer_id"] = 0
     for transactional_id, old, new, worker in (("x", "p", "p2", "w"), ("y", "q", "q2", "w2")):
         ids = {"transactional_id": transactional_id, "pid": 10 + ord(old)}
-        started(h, at=5.0, producer=old, **ids)
-        started(h, at=20.0, pid_epoch=1, producer=new, **ids)
+        began_transaction(h, at=5.0, producer=old, **ids)
+        began_transaction(h, at=20.0, pid_epoch=1, producer=new, **ids)
         for row in h.rows["transactions"][-2:]:
             row["worker"] = h.own(worker)
     # Half a millisecond after a report of the same worker, and of another one.
@@ -603,3 +618,92 @@ def positions_have_epochs_from_several_sources(h: History) -> None:
             h.commit(10, epoch, at=at, group=group, **T0)
         told(8, T0, group=group)
     told(12, T0, group="q", seq=5004, at=38.0, divergent_epoch=1)
+
+
+@asks(
+    "Two servers held entries that they lack at the end, one of them twice; they truncate before, "
+    "between and after, too little and too much, and a topic is truncated too.",
+    source="KIP-595, Fetch: a log is truncated to the end of the largest common epoch, in rounds",
+    expects={
+        "metadata_truncation": f'{VIOLATION}: too little: "batches":3,"rounds":1,"lowest":8',
+    },
+)
+def servers_truncate_metadata_among_others(h: History) -> None:
+    quorum_divided(h)
+    for server in (1, 2):
+        metadata_held(h, server, 6, 7, 8, epoch=3)
+    metadata_held(h, 3, 10, 11, epoch=3)
+    metadata_batch(h, "metadata_batches", 1, 20, 2, leader=None, at_micros=h.at(20.5))
+    for table, epochs in (
+        ("cut_metadata_batches", {6: 7, 7: 8, 8: 8}),
+        ("metadata_batches", {5: 3, 6: 4, 7: 5, 8: 5, 9: 6}),
+    ):
+        for row in h.rows[table]:
+            if row["server"] == h.broker(2):
+                row["metadata_epoch"] = own_epoch(h, epochs.get(row["base_offset"], 1))
+    for server, to, at in (
+        (1, 2, 8.0),
+        (1, 6, 11.0),
+        (1, 4, 30.0),
+        (1, 20, 31.0),
+        (2, 8, 11.0),
+        (3, 9, 11.0),
+    ):
+        metadata_truncated(h, server, to, at=at)
+    h.truncated(1, 3, at=12.0)
+    metadata_held(h, 1, 20, 21, epoch=4)
+    for row in h.rows["cut_metadata_batches"][-2:]:
+        row["taken_micros"] = h.at(30.0)
+
+
+@asks(
+    "High watermarks of several leaders: of a log that ends just there, of voters that had not "
+    "read so far or have no log, of one without its first entry; and a server lacks batches that "
+    "differ from those of the logs in one thing each.",
+    source="KIP-595: only an entry that a majority holds is committed, and it is never lost; "
+    "contract/tables_of_servers.py: what a batch is",
+    expects={
+        "metadata_lost": f"{VIOLATION}: truncated: truncated, 5 batches that no log has",
+    },
+)
+def metadata_is_lost_among_others(h: History) -> None:
+    quorum_divided(h)
+    for server, to in ((4, 12), (5, 12), (6, 11), (7, 11), (8, 11), (9, 1)):
+        metadata_logs(h, of=(server,), to=min(to, 10))
+        for offset in range(10, to):
+            metadata_batch(
+                h, "metadata_batches", server, offset, 2, leader=None, at_micros=h.at(20.5)
+            )
+
+    def sample(epoch: int, high_watermark: int, *voters: int, at: float, server: int = 4) -> None:
+        quorum_reported(h, server, epoch, high_watermark, (), at=at)
+        h.rows["quorum_samples"][-1]["voters"] = [h.broker(one) for one in voters]
+
+    # Half of the voters reach it; later the leader reported less, of others.
+    sample(2, 12, 4, 5, 6, 7, at=21.0)
+    sample(2, 11, 6, at=22.0)
+    # Nobody reaches it, by one; a single voter does, of three; and there are no logs at all.
+    sample(3, 0, 9, 11, 12, at=21.0)
+    sample(4, 1, 9, 11, 12, at=21.0)
+    sample(5, 5, 13, 14, 15, at=21.0)
+    # The first entry of epoch 6 is in no log; voter 9 had not read so far.
+    sample(6, 11, 6, 7, 8, at=25.0, server=6)
+    metadata_batch(h, "metadata_batches", 4, 12, 6, leader=None, at_micros=h.at(26.0))
+    metadata_batch(h, "cut_metadata_batches", 6, 15, 6, leader=None, taken_micros=h.at(10.0))
+    sample(7, 11, 6, 7, 8, 9, at=25.0, server=7)
+    # Below the high watermark: each differs from an entry in one thing; and a newer epoch.
+    for at, high_watermark in ((9.0, 7), (10.0, 8), (11.0, 40)):
+        quorum_reported(h, 8, 1, high_watermark, (), at=at)
+    for change in (
+        {"base_offset": 1},
+        {"last_offset": 3},
+        {"metadata_epoch": own_epoch(h, 0)},
+        {"size_bytes": 101},
+        {"checksum": 7},
+        {"metadata_epoch": own_epoch(h, 9), "base_offset": 7, "last_offset": 7},
+        {"base_offset": 30, "last_offset": 30},
+    ):
+        offset = {"last_offset": 1, "metadata_epoch": 4, "size_bytes": 5, "checksum": 0}
+        at = next((offset[name] for name in change if name in offset), 2)
+        metadata_batch(h, "cut_metadata_batches", 8, at, 1, leader=None, taken_micros=h.at(10.0))
+        h.rows["cut_metadata_batches"][-1].update(change)

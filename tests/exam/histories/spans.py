@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.exam.history import PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.scenes import copies
-from tests.exam.transaction_verbs import started, step
+from tests.exam.transaction_verbs import began_transaction, step
 from tests.exam.verbs import cluster, joined
 
 PLACES: tuple[tuple[dict[str, Any], str], ...] = (
@@ -97,7 +97,7 @@ def corrupted_records_lie_between_others(h: History) -> None:
 )
 def aborted_records_lie_between_others(h: History) -> None:
     several(h, isolation="read_committed")
-    started(h, at=5.0)
+    began_transaction(h, at=5.0)
     sent(h, transaction=0)
     step(h, "abort", "aborted", at=10.0)
     delivered(h)

@@ -8,7 +8,7 @@ from typing import Any
 from tests.exam.commit_verbs import COMMIT
 from tests.exam.history import PERMITTED, VIOLATION, History, asks
 from tests.exam.logs import MICROSECOND, in_each_place
-from tests.exam.transaction_verbs import started, step, stored_in_transaction
+from tests.exam.transaction_verbs import began_transaction, step, stored_in_transaction
 
 LAST = 9
 AGAIN = (30.0, 40.0, 50.0)
@@ -82,7 +82,7 @@ class _Copy:
         if transaction:
             step(h, "begin", "begun", at=at - 0.8, **of)
         else:
-            started(h, at=at - 1, **self.of)
+            began_transaction(h, at=at - 1, **self.of)
         if self.middle < LAST:
             step(h, "send_offsets", "offsets_sent", at=at + 0.4, **of, **answer)
             self._polls(self.middle + 1, LAST, at + 0.5)

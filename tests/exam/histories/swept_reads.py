@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.exam.history import PERMITTED, UNDECIDED, VIOLATION, History, asks
 from tests.exam.logs import CLOCK_SECONDS, MICROSECOND, in_each_place
-from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.transaction_verbs import Batch, began_transaction, replicas, step
 from tests.exam.verbs import cluster
 
 READ = 40.0
@@ -188,7 +188,7 @@ def reads_around_the_beginning_of_a_commit(h: History) -> None:
         where = {"topic": place["topic"], "partition": place["partition"]}
         of = {"producer": f"p{number}", "transactional_id": f"x{number}", "pid": number + 1}
         cluster(h, **where)
-        started(h, at=20.0, **of)
+        began_transaction(h, at=20.0, **of)
         h.sent(0, 9, at=30.0, producer=of["producer"], transaction=0, **where)
         step(h, "commit", "committed", at=READ + 0.05, took=0.05, **of)
         values = Batch(0, 9, pid=number + 1, base_sequence=0, producer=of["producer"])

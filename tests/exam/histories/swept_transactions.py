@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.exam.history import VIOLATION, History, asks
 from tests.exam.logs import spread
-from tests.exam.transaction_verbs import Batch, replicas, started, step
+from tests.exam.transaction_verbs import Batch, began_transaction, replicas, step
 from tests.exam.verbs import cluster
 
 Place = tuple[str, int]
@@ -46,7 +46,7 @@ def transactions_end_in_each_way(h: History) -> None:
     ):
         at, pid, producer = 5 + number / 2, number + 1, {"producer": f"p{number}"}
         began = {"pid": pid, "transactional_id": f"x{number}", **producer}
-        started(h, at=at, **began)
+        began_transaction(h, at=at, **began)
         for index, (place, marker) in enumerate(zip(PLACES, markers, strict=True)):
             for part, ending in ((0, "abort" if late == index else None), (1, marker)):
                 written = {"sequence": 10 * index + 2 * part, **producer}
