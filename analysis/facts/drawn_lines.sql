@@ -4,7 +4,8 @@ about: |
 
   Of each line these are its first and last point and those at which its offset changes. If that
   makes more than 64, the time of the line is divided into 16 bins of equal length, and each bin has
-  four points: the first, the last, the lowest and the highest.
+  four points: the first, the last, the lowest and the highest. A run with more than 90 lines has
+  fewer bins, three at least.
 subject: drawn
 kept: false
 like: offsets_over_time
@@ -23,10 +24,14 @@ changes as (
   from compared
   where before is null or next_micros is null or offset != before
 ),
+lines as (
+  select least(16, greatest(3, floor(1500 / count(*)))) as bins
+  from (select distinct {{ line }} from compared)
+),
 binned as (
-  select *, least(15, floor(
-    16 * (at_micros - first_micros) / greatest(1, last_micros - first_micros))) as bin
-  from changes
+  select *, least(bins - 1, floor(
+    bins * (at_micros - first_micros) / greatest(1, last_micros - first_micros))) as bin
+  from changes cross join lines
 ),
 ranked as (
   select *,
@@ -39,4 +44,4 @@ ranked as (
 )
 select {{ line }}, at_micros, offset
 from ranked
-where points <= 64 or 1 in (rank_first, rank_last, rank_low, rank_high)
+where points <= 4 * bins or 1 in (rank_first, rank_last, rank_low, rank_high)

@@ -13,6 +13,7 @@ columns:
   worker: whose history has it; null of a client's log
   seq: its place there
   offset: the position from then on
+  from_offset: the position before a reset
 */
 with sought as (
   select group, member, topic, partition, seq as sought_seq, at_micros as sought_micros
@@ -43,12 +44,13 @@ select group, topic, partition, at_micros, member as who,
       else ''
     end,
     if(raised is null, '', format_string(': %s: %s', raised, message))) as what,
-  if(offset is null and raised is null, 'member', 'position') as kind, worker, seq, offset
+  if(offset is null and raised is null, 'member', 'position') as kind, worker, seq, offset,
+  cast(null as bigint) as from_offset
 from events
 union all
 select group, topic, partition, at_micros, member,
   format_string('resets (%s)%s, epoch %s: %s (policy %s)', cause,
     if(from_offset is null, '', format_string(' from %s', from_offset)), from_epoch,
     if(to_offset is null, 'raises', format_string('to %s', to_offset)), policy),
-  'reset', null, null, to_offset
+  'reset', null, null, to_offset, from_offset
 from logged_resets

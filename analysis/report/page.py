@@ -9,13 +9,13 @@ from markupsafe import Markup
 
 from analysis.report.commands import pasted
 from analysis.report.first_screen import expected_line, reasons, verdict_line
-from analysis.report.log_tree import LogTree, log_trees
+from analysis.report.pictures.timeline import timeline
+from analysis.report.pictures.tree import LogTree, log_trees
 from analysis.report.plotly_script import script_tag, shared_script
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing
 from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
 from analysis.report.templating import environment
-from analysis.report.timeline import timeline
 from analysis.report.words import times_of, with_noun
 from analysis.verdict.resumption import IN_WORDS, said_epochs
 from contract.checks import Check
@@ -44,11 +44,13 @@ class Pictures:
         timeline: HTML that plotly draws; empty without one.
         plotly: the tag that loads its script.
         trees: of the partitions whose logs have branches.
+        trees_left: the number of partitions that have none.
     """
 
     timeline: str = ""
     plotly: str = ""
     trees: Sequence[LogTree] = ()
+    trees_left: int = 0
 
 
 def write_report(facts: RunFacts, verdict: Verdict) -> None:
@@ -56,10 +58,12 @@ def write_report(facts: RunFacts, verdict: Verdict) -> None:
     folder = facts.folder
     file = folder.report / "index.html"
     figure = timeline(facts, verdict)
+    trees, left = log_trees(facts, verdict)
     pictures = Pictures(
         timeline=figure,
         plotly=script_tag(file, shared_script(folder)) if figure else "",
-        trees=log_trees(facts, verdict),
+        trees=trees,
+        trees_left=left,
     )
     replace_text(file, page(facts, verdict, pictures))
 
@@ -123,7 +127,7 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             rows_max=ROWS_MAX,
             trees=pictures.trees,
             has_branches=_has_branches(verdict),
-            trees_left=pictures.trees[-1].left if pictures.trees else 0,
+            trees_left=pictures.trees_left,
             as_json=_as_json,
             figure=Markup(pictures.timeline),  # noqa: S704 - see Pictures
             plotly=Markup(pictures.plotly),  # noqa: S704 - see Pictures

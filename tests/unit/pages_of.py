@@ -8,19 +8,28 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.run_folder import Consequence, GroupPlan, Plan, RunDescription, RunFolder, TopicPlan
+from contract.run_folder import Consequence, GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
     ExpectationResult,
+    FaultResult,
     Finding,
     FindingVerdict,
+    Judging,
+    Note,
+    PhaseTime,
+    Resumption,
+    RuleRow,
     RunVerdict,
+    StyleRow,
+    Timing,
     UnexpectedFindings,
     Verdict,
 )
-from tests.descriptions import completed
+from tests.descriptions import completed, description_of, plan_of
+from tests.made import made
 
 VIOLATION, PERMITTED = FindingVerdict.VIOLATION, FindingVerdict.PERMITTED
 SEND: dict[str, Any] = {
@@ -91,31 +100,18 @@ def unexpected(one: Finding, *, findings: int = 1, number: int = 1) -> Unexpecte
 
 
 def expected(check: str, **fields: Any) -> ExpectationResult:
-    values: dict[str, Any] = {
-        "verdict": VIOLATION,
-        "groups": [],
-        "in_each": True,
-        "is_optional": False,
-        "findings": 1,
-        "seen": [],
-        "is_met": True,
-    }
-    return ExpectationResult(check=check, **values | fields)
+    values: dict[str, Any] = {"in_each": True, "findings": 1, "is_met": True, "verdict": VIOLATION}
+    return made(ExpectationResult, check=check, **values | fields)
 
 
 def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
     values: dict[str, Any] = {
-        "schema": 1,
         "run_id": "r",
         "scenario": "micro",
-        "parameters": {},
         "seed": 1,
         "kafka": "4.4.0",
         "clients": {"java": "4.4.0"},
         "cluster": "embedded",
-        "verdict": RunVerdict.PASS,
-        "faults": [],
-        "resumption": [],
         "rerun": "fencepost run micro --seed 1",
         "must_judge": list(checks),
         "answer": "It is so.",
@@ -135,7 +131,7 @@ def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
         return msgspec.structs.replace(one, expected=dict(covered))
 
     results = {name: with_expected(name, one) for name, one in checks.items()}
-    return Verdict(checks=results, **values)
+    return made(Verdict, checks=results, **values)
 
 
 def run_folder(
@@ -156,34 +152,26 @@ def run_folder(
         for client in ("java", "librdkafka")
     ]
     folder.write_plan(
-        Plan(
+        plan_of(
             scenario="micro",
             question="Is it so?\n\nFault:   none.",
-            parameters={},
             topics=[topic],
             groups=groups,
-            must_judge=[],
-            expects=[],
             answer=answer,
             follows=follows,
         )
     )
     values: dict[str, Any] = {
-        "run_id": "r",
         "scenario": "micro",
-        "seed": 1,
-        "kafka": "4.4.0",
-        "cluster": "embedded",
         "clients": {"java": "4.4.0"},
         "git_head": "0",
         "versions": {"python": "3.11"},
-        "config": {},
         "command": "fencepost run micro",
         "rerun": "fencepost run micro --seed 1",
         "started_micros": 0,
         "ended_micros": 30_000_000,
     }
-    folder.write_run(RunDescription(**values | fields))
+    folder.write_run(description_of(**values | fields))
     folder.report.mkdir(exist_ok=True)
     return folder
 
@@ -199,3 +187,85 @@ def with_tables(folder: RunFolder, **rows: list[dict[str, Any]]) -> RunFolder:
 
 def changed(before: Verdict, **fields: Any) -> Verdict:
     return msgspec.structs.replace(before, **fields)
+
+
+def resumed(group: str = "java.g", **fields: Any) -> Resumption:
+    """A group that committed 200 with epoch 1, and resumed at 100."""
+    values: dict[str, Any] = {
+        "client": "java",
+        "commit_epoch": "record",
+        "reset": "none",
+        "committed_offset": 200,
+        "committed_epoch": 1,
+        "resumed_at": 100,
+    }
+    return made(Resumption, group=group, **values | fields)
+
+
+def everything() -> Verdict:
+    """With findings of each standing, and all that a page can have."""
+    lost, odd = finding(), finding("lost_commit", verdict=FindingVerdict.UNDECIDED)
+    once = finding("duplicate_delivery", verdict=PERMITTED, group="java.g", client="java")
+    seen = finding("skipped_record", group="librdkafka.g", client="librdkafka", offset_last=2)
+    first = resumed(never_delivered=2)
+    second = resumed("librdkafka.g", never_delivered=2, resumed_at=99)
+
+    def styled(style: str, label: str, **fields: Any) -> StyleRow:
+        values = {"committed_epoch": 1, "resumed_at": 100, "groups": 1, "of": 3}
+        return made(StyleRow, style=style, labels={"log_end": label}, **values | fields)
+
+    return verdict_of(
+        {
+            "lost_record": result(lost, finding(offset_first=9, offset_last=9), findings=1_000),
+            "lost_commit": result(odd),
+            "duplicate_delivery": result(once, findings=40),
+            "skipped_record": result(seen, summary="of one kind"),
+            "reset": result(evaluated=1_200, exercised=7),
+            "poll_skip": result(evaluated=30),
+            "aborted_read": result(verdict=CheckVerdict.UNDECIDED, reason="a gap"),
+            "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+            "write_cycle": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
+        },
+        verdict=RunVerdict.FAIL,
+        parameters={"recipe": "pause"},
+        unexpected=[
+            unexpected(lost, findings=988),
+            unexpected(finding(group="java.g", client="java"), findings=12, number=40),
+        ],
+        expectations=[
+            expected("skipped_record", groups=["librdkafka.g"], seen=["librdkafka.g"]),
+            expected("reset", is_optional=True, findings=0, is_met=False),
+        ],
+        resumption=[first, second],
+        must_judge=["resumption", "reset"],
+        faults=[FaultResult(fault="kill", target="all", landed=False, evidence={"pid": 7})],
+        doubts=["the history has a gap"],
+        follows=Consequence(sentence="Commit epochs.", document="KIP-320"),
+        notes=[Note(text="the cache is cold", at_micros=1_750_000)],
+        rules=[
+            made(
+                RuleRow,
+                rule="older epoch",
+                api="FETCH",
+                versions="9-18",
+                responses=1_234,
+                verdict="violated",
+            )
+        ],
+        styles=[
+            styled("record", "above", groups=2),
+            styled("record", "above", resumed_at=None, exception="OffsetError (x)"),
+            styled("record", "below", redelivered=1),
+            styled("forced", "above", committed_epoch=3, resumed_at=1_200, never_delivered=100),
+            styled("none", "below", committed_epoch=-1, resumed_at=None),
+        ],
+        timing=Timing(
+            starting=9.4,
+            story=7.1,
+            collecting=3.4,
+            forced=0.0,
+            forced_by=[],
+            phases=[made(PhaseTime, stage="held", doing="writes", seconds=7.1)],
+        ),
+        judging=Judging(why="few rows", seconds=2.5),
+    )

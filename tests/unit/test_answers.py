@@ -15,6 +15,7 @@ from pages_of import (
     finding,
     phase,
     result,
+    resumed,
     run_folder,
     sent,
     verdict_of,
@@ -33,25 +34,14 @@ from contract.verdicts import (
     CheckVerdict,
     Finding,
     FindingVerdict,
-    Resumption,
     Verdict,
 )
 from harness.session.catalog import ScenarioFile, scenarios
 from harness.story.scenario import Scenario
 from harness.story.soundness import require_answer
-from tests.made import made
 
 LOST = verdict_of({"lost_record": result(finding())})
-RESUMED = made(
-    Resumption,
-    group="java.g",
-    client="java",
-    commit_epoch="record",
-    reset="none",
-    committed_offset=200,
-    committed_epoch=1,
-    resumed_at=100,
-)
+RESUMED = resumed()
 
 
 def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:

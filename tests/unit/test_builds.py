@@ -34,10 +34,10 @@ from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
 from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
-from contract.verdicts import RunVerdict
 from harness.commands import versions
 from harness.invocation import Session, rerun_command
 from harness.nightly.run import execute_in_ducktape
+from tests.made import made
 
 # Locks and downloads, from a repository that is a folder or a server on loopback.
 
@@ -616,18 +616,7 @@ def test_a_container_gets_own_jars_once_and_in_their_order(tmp_path: Path) -> No
 def test_a_night_stops_where_a_jar_was_built_again(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "patch.jar")
     choice = Choice(kafka="4.4.0", client_jars=[str(patch)])
-    planned = PlannedRun(
-        id="001",
-        scenario="baseline",
-        parameters={},
-        kafka="4.4.0",
-        seed=1,
-        repeat=0,
-        expect=RunVerdict.PASS,
-        rerun="",
-        choice=choice,
-        build=resolve(choice).note,
-    )
+    planned = made(PlannedRun, kafka="4.4.0", choice=choice, build=resolve(choice).note)
     session = Session(
         seed=1, kafka="4.4.0", cluster="embedded", command="", git_head="", versions={}
     )

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from histories import TRUNCATED, WENT_ON
 from micro import registered, reset_reported, truncated
+from pages_of import finding
 from typer.testing import CliRunner
 
 from analysis.report.explain import app
@@ -24,12 +25,12 @@ from contract.verdicts import (
     CheckVerdict,
     Finding,
     FindingVerdict,
-    RunVerdict,
     UnexpectedFindings,
     Verdict,
 )
 from harness.decode.tables import write_table
 from tests.descriptions import completed, description_of, plan_of
+from tests.made import made
 
 ACKNOWLEDGED = (
     "receives the last response to 2 values with acks=all from broker {}, leader of epoch {}: ok,"
@@ -67,19 +68,8 @@ ROWS: dict[str, list[dict[str, Any]]] = {
         }
     ],
 }
-LOST = Finding(
-    check="lost_record",
-    kind="truncated",
-    verdict=FindingVerdict.PERMITTED,
-    topic="t",
-    partition=0,
-    offset_first=2,
-    offset_last=3,
-    group=None,
-    client=None,
-    at=100,
-    cause="2 records [red]lost",
-    evidence={"records": 2},
+LOST = finding(
+    verdict=FindingVerdict.PERMITTED, at=100, cause="2 records [red]lost", evidence={"records": 2}
 )
 
 
@@ -170,20 +160,10 @@ def judged(folder: RunFolder, **fields: Any) -> None:
         verdict=CheckVerdict.PERMITTED, evaluated=9, findings=2, examples=[LOST, LOST]
     )
     found = msgspec.structs.replace(found, **fields)
-    verdict = Verdict(
-        schema=1,
-        run_id="r",
+    verdict = made(
+        Verdict,
         scenario="micro",
-        parameters={},
-        seed=1,
-        kafka="4.4.0",
-        clients={},
-        cluster="embedded",
-        verdict=RunVerdict.PASS,
         checks={"lost_record": found},
-        faults=[],
-        resumption=[],
-        rerun="",
         unexpected=[OF_G] if found.findings > 2 else [],
     )
     folder.report.mkdir()

@@ -36,32 +36,17 @@ def planned(number: int = 1, **fields: Any) -> PlannedRun:
     values: dict[str, Any] = {
         "id": f"{number:03}",
         "scenario": f"s{number}",
-        "parameters": {},
         "kafka": "4.4.0",
-        "seed": number,
-        "repeat": 0,
-        "expect": PASS,
         "rerun": f"fencepost run s{number}",
         "status": RunStatus.DONE,
         "folder": f"runs/{number:03}/session",
-        "exit_code": 0,
-        "seconds": 61.0,
     }
-    return PlannedRun(**{**values, **fields})
+    return made(PlannedRun, **values | fields)
 
 
 def night(runs: list[PlannedRun], **fields: Any) -> Night:
-    values: dict[str, Any] = {
-        "schema": 1,
-        "suite": "smoke",
-        "suite_sha256": "0",
-        "description": "d",
-        "cluster": "embedded",
-        "seed": 3,
-        "command": "c",
-        "started_micros": 1,
-    }
-    return Night(**{**values, "runs": runs, **fields})
+    values: dict[str, Any] = {"suite": "smoke", "cluster": "embedded", "started_micros": 1}
+    return made(Night, runs=runs, **values | fields)
 
 
 def judged(
@@ -101,22 +86,12 @@ def judged(
 
 def row(**fields: Any) -> NightRow:
     values: dict[str, Any] = {
-        "id": "001",
         "scenario": "s",
-        "parameters": {},
         "kafka": "4.4.0",
-        "seed": 1,
-        "repeat": 0,
-        "expect": PASS,
-        "verdict": PASS,
-        "outcome": Outcome.EXPECTED,
-        "seconds": 1.0,
         "checks": {"reset": CheckCount(verdict=CheckVerdict.HOLDS, findings=0)},
         "report": "r",
-        "error": None,
-        "rerun": "",
     }
-    return NightRow(**{**values, **fields})
+    return made(NightRow, **values | fields)
 
 
 def counted(findings: int, verdict: CheckVerdict = CheckVerdict.VIOLATED) -> dict[str, CheckCount]:

@@ -186,22 +186,15 @@ def summary_of(*rows: NightRow) -> NightSummary:
 
 def night_row(report: str | None, **fields: Any) -> NightRow:
     values: dict[str, Any] = {
-        "id": "001",
         "scenario": "micro",
-        "parameters": {},
         "kafka": "4.4.0",
-        "seed": 1,
         "repeat": 1,
         "expect": FAIL,
         "verdict": FAIL,
-        "outcome": Outcome.EXPECTED,
-        "seconds": 30.0,
         "checks": {"reset": CheckCount(verdict=CheckVerdict.HOLDS, findings=0)},
-        "report": report,
-        "error": None,
         "rerun": "fencepost run micro",
     }
-    return NightRow(**values | fields)
+    return made(NightRow, report=report, **values | fields)
 
 
 @pytest.mark.parametrize(

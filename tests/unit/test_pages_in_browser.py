@@ -3,19 +3,16 @@
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from browser import in_turn, look, needs_chromium
 from pages_of import (
     ALL,
-    PERMITTED,
     changed,
-    expected,
+    everything,
     finding,
     result,
     run_folder,
     sent,
-    unexpected,
     verdict_of,
     with_tables,
 )
@@ -24,8 +21,7 @@ from analysis.report.night_rows import Judged
 from analysis.report.page import Pictures, page
 from analysis.report.run_facts import RunFacts
 from analysis.report.session_page import write_session
-from contract.verdicts import CheckVerdict, FindingVerdict, Resumption, RunVerdict, Verdict
-from tests.made import made
+from contract.verdicts import RunVerdict
 
 pytestmark = [needs_chromium, pytest.mark.extended]
 
@@ -162,39 +158,6 @@ NODES = """
 """
 
 
-def verdict() -> Verdict:
-    """With findings of each standing, and all that a page can have."""
-    lost, odd = finding(), finding("lost_commit", verdict=FindingVerdict.UNDECIDED)
-    once = finding("duplicate_delivery", verdict=PERMITTED, group="java.g", client="java")
-    resumed = made(
-        Resumption,
-        group="java.g",
-        client="java",
-        commit_epoch="record",
-        reset="none",
-        committed_offset=200,
-        committed_epoch=1,
-        resumed_at=100,
-        never_delivered=2,
-    )
-    second = msgspec.structs.replace(resumed, group="librdkafka.g", resumed_at=99)
-    return verdict_of(
-        {
-            "lost_record": result(lost, finding(offset_first=9, offset_last=9)),
-            "lost_commit": result(odd),
-            "duplicate_delivery": result(once),
-            "reset": result(evaluated=1_200),
-            "poll_skip": result(evaluated=30),
-            "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
-        },
-        verdict=RunVerdict.FAIL,
-        unexpected=[unexpected(lost, findings=2)],
-        expectations=[expected("duplicate_delivery", verdict=PERMITTED, groups=["java.g"])],
-        resumption=[resumed, second],
-        must_judge=["resumption"],
-    )
-
-
 @pytest.fixture
 def run_page(tmp_path: Path) -> Path:
     fault = {"fault": "kill", **ALL, "landed": True, "evidence": "{}"}
@@ -204,16 +167,16 @@ def run_page(tmp_path: Path) -> Path:
         faults=[fault | {"injected_micros": 500_000, "proved_micros": 700_000}],
     )
     file = folder.report / "index.html"
-    file.write_text(page(RunFacts(folder), verdict(), Pictures()))
+    file.write_text(page(RunFacts(folder), everything(), Pictures()))
     return file
 
 
 @pytest.fixture
 def session_page(tmp_path: Path) -> Path:
     folder = run_folder(tmp_path / "run")
-    passed = changed(verdict(), verdict=RunVerdict.PASS, unexpected=[], scenario="poll skip")
+    passed = changed(everything(), verdict=RunVerdict.PASS, unexpected=[], scenario="poll skip")
     runs = [
-        Judged(folder, verdict()),
+        Judged(folder, everything()),
         Judged(folder, passed),
         Judged(run_folder(tmp_path / "b"), None, "x"),
     ]
@@ -231,7 +194,7 @@ def test_a_run_opens_offline_and_each_link_opens_its_story(run_page: Path) -> No
 
 def test_tables_sort_and_filter(run_page: Path, session_page: Path) -> None:
     seen = look(run_page, SORT_TABLES)
-    assert (seen.console, seen.result) == ([], {"wrong": [], "tables": 2})
+    assert (seen.console, seen.result) == ([], {"wrong": [], "tables": 3})
     seen = look(session_page, in_turn(SORT_TABLES, FILTER))
     assert (seen.console, seen.result) == ([], [{"wrong": [], "tables": 1}, [3, 1]])
 

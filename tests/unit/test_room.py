@@ -20,7 +20,7 @@ from contract.nights import (
     write_atomically,
 )
 from contract.run_folder import REMOVED_FILE, RunFolder
-from contract.verdicts import RunVerdict, Verdict
+from contract.verdicts import Verdict
 from harness.cli import program
 from harness.nightly import room
 from harness.nightly.room import Budget, remove_raw_data, size_of
@@ -54,51 +54,24 @@ def night_in(
     rows, planned = [], []
     for at, outcome in enumerate(outcomes, start=1):
         run = run_in(path / "runs" / f"{at:03}" / "S" / "test" / "0")
-        of_both: dict[str, Any] = {
-            "id": f"{at:03}",
-            "scenario": "s",
-            "parameters": {},
-            "kafka": "4.4.0",
-            "seed": 1,
-            "repeat": 0,
-            "expect": RunVerdict.PASS,
-            "rerun": "",
-            "error": None,
-            "seconds": 1.0,
-        }
-        planned.append(PlannedRun(**of_both, status=RunStatus.DONE, folder=f"runs/{at:03}"))
+        of_both: dict[str, Any] = {"id": f"{at:03}", "scenario": "s", "kafka": "4.4.0", "seed": 1}
+        planned.append(made(PlannedRun, **of_both, status=RunStatus.DONE, folder=f"runs/{at:03}"))
         page = (run.report / "index.html").relative_to(path)
-        verdict = {"verdict": RunVerdict.PASS, "checks": {}, "report": str(page)}
-        rows.append(NightRow(**of_both, **verdict, outcome=outcome))
+        rows.append(made(NightRow, **of_both, report=str(page), outcome=outcome))
     given: dict[str, Any] = {
-        "schema": 1,
         "suite": "smoke",
-        "suite_sha256": "0",
-        "description": "d",
         "cluster": "embedded",
-        "seed": 3,
-        "command": "c",
         "started_micros": number,
         "ended_micros": number + 1,
     }
-    write_atomically(path / NIGHT_FILE, Night(**{**given, "runs": planned, **fields}))
+    write_atomically(path / NIGHT_FILE, made(Night, **given | {"runs": planned, **fields}))
     (path / "report").mkdir()
     write_atomically(path / "report" / "summary.json", summary_of(rows))
     return path
 
 
 def summary_of(rows: list[NightRow]) -> NightSummary:
-    return NightSummary(
-        schema=1,
-        night="n",
-        suite="smoke",
-        cluster="embedded",
-        seed=3,
-        verdict=RunVerdict.PASS,
-        runs=rows,
-        compared_with=None,
-        changes=[],
-    )
+    return made(NightSummary, suite="smoke", cluster="embedded", runs=rows)
 
 
 def removed(night: Path) -> list[str]:

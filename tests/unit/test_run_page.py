@@ -10,9 +10,11 @@ from pages_of import (
     ALL,
     PERMITTED,
     changed,
+    everything,
     expected,
     finding,
     result,
+    resumed,
     run_folder,
     sent,
     unexpected,
@@ -26,7 +28,6 @@ from analysis.report.page import Pictures, page, write_report
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, standing_of
 from analysis.report.stories import FOLDED_MAX, FindingView, findings_of
-from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence, RunFolder
 from contract.tables import TABLES
 from contract.verdicts import (
@@ -34,12 +35,10 @@ from contract.verdicts import (
     FaultResult,
     FindingVerdict,
     Note,
-    Resumption,
-    RuleRow,
     RunVerdict,
-    StyleRow,
     Verdict,
 )
+from tests import golden
 
 EVIL = "<script>alert(1)</script>"
 FAULT: dict[str, Any] = {"fault": "kill", **ALL, "landed": True, "evidence": "{}"}
@@ -51,13 +50,6 @@ def folder(tmp_path: Path) -> RunFolder:
     fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000}
     rows = {name: [] for name in TABLES} | {"sends": [sent(0, 9)], "faults": [fault]}
     return with_tables(run_folder(tmp_path), **rows)
-
-
-def text_of(html: str) -> str:
-    """What a reader sees, in one line."""
-    body = re.sub(r"<(script|style|title)>.*?</\1>", "", html, flags=re.DOTALL)
-    words = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
-    return re.sub(r" (?=[,:;])", "", words)
 
 
 def text_of_story(one: FindingView) -> str:
@@ -73,61 +65,12 @@ def failing() -> Verdict:
     )
 
 
-def test_the_answer_and_what_is_unexpected_come_first(folder: RunFolder) -> None:
-    html = page(RunFacts(folder), failing(), Pictures())
-    text = text_of(html)
-    places = [
-        text.index(words)
-        for words in (
-            "Is it so?",
-            "It is so.",
-            "expected: none",
-            "unexpected: 1",
-            "1 finding is a violation that the scenario does not expect.",
-            "lost_record: 2 records were truncated",
-            "t-0, offsets 2 to 3",
-            "Findings",
-            "What holds",
-            "Not evaluable",
-            "How it was run",
-        )
-    ]
-    assert places == sorted(places)
-    assert '<a href="#finding-lost_record-1">' in html
-    assert html.count('id="finding-lost_record-1"') == 1
-
-
-def test_other_findings_make_another_first_screen(folder: RunFolder) -> None:
-    other = finding("reset", cause="the client was reset", offset_last=2)
-    other_run = changed(
-        failing(),
-        answer="It is not.",
-        unexpected=[unexpected(other, findings=12, number=40)],
-        checks={"reset": result(other, findings=50)},
-    )
-    html = page(RunFacts(folder), other_run, Pictures())
-    text = text_of(html)
-    assert "It is not." in text
-    assert "unexpected: 12" in text
-    assert "12 findings are violations that the scenario does not expect." in text
-    assert "reset, 12 findings, the first of them: the client was reset t-0, offset 2" in text
-    assert "lost_record" not in text
-    assert 'id="finding-reset-40"' in html, "the first unexpected one may be behind the examples"
-
-
-def test_what_is_expected_is_named_so(folder: RunFolder) -> None:
-    seen = expected("lost_record", findings=3, groups=["a", "b"], seen=["a", "b"])
-    rare = expected("reset", is_optional=True, findings=0, is_met=False)
-    verdict = verdict_of({"lost_record": result(finding(group="a"))}, expectations=[seen, rare])
-    html = page(RunFacts(folder), verdict, Pictures())
-    assert "expected: 1 of 1 seen, 0 of 1 optional ones" in text_of(html)
-    assert "the violations of lost_record are expected" in text_of(html)
-    assert "each of 2 groups 3 yes" in text_of(html)
-    before, _, after = html.partition('<h3 id="expected">')
-    assert "finding-lost_record-1" not in before
-    assert 'id="finding-lost_record-1"' in after
-    body = after.partition("<h2>")[0]
-    assert not re.search(r'class="[^"]*\b(unexpected|violat|fail|bad)', body), "no red"
+def test_golden_run(folder: RunFolder) -> None:
+    text = page(RunFacts(folder), everything(), Pictures())
+    assert golden.is_golden("run.txt", golden.outline(text, folder.path))
+    quiet = page(RunFacts(folder), verdict_of({}), Pictures())
+    for part in ("follows", "rules", "notes", "groups", "log", "timeline"):
+        assert f'id="{part}"' not in quiet
 
 
 @pytest.mark.parametrize(
@@ -153,16 +96,6 @@ def test_a_finding_stands_where_the_plan_puts_it(
     one: Any, fields: dict[str, Any], standing: Standing
 ) -> None:
     assert standing_of(one, verdict_of({}, **fields)) is standing
-
-
-def test_the_first_screen_ends_with_what_follows(folder: RunFolder) -> None:
-    follows = Consequence(sentence=f"Commit epochs. {EVIL}", document="KIP-320")
-    html = page(RunFacts(folder), changed(failing(), follows=follows), Pictures())
-    assert EVIL not in html
-    header = html.partition("</header>")[0]
-    assert text_of(header).endswith("alert(1)&lt;/script&gt; KIP-320 ")
-    assert "What follows: Commit epochs." in text_of(header)
-    assert 'id="follows"' not in page(RunFacts(folder), failing(), Pictures())
 
 
 def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> None:
@@ -245,17 +178,6 @@ def test_checks_that_are_undecided_for_one_reason_stand_together(tmp_path: Path)
     assert only.text == "Undecided: check_0, check_1, check_2 and 67 other checks (a gap)."
 
 
-def test_a_story_counts_from_the_first_fault(folder: RunFolder) -> None:
-    view = findings_of(RunFacts(folder), failing())
-    assert view.origin == "the injection of the first fault"
-    (check,) = view.checks[Standing.UNEXPECTED]
-    (one,) = check.findings
-    assert "+0.200  fault  kill all proved" in text_of_story(one)
-    assert "> " + "   +0.500  p      receives the last response to 2 values" in text_of_story(one)
-    assert (one.seconds, one.subjects) == ("1.000", "partition t-0")
-    assert one.explain.endswith(f"fencepost explain {folder.path} lost_record:1")
-
-
 def test_without_a_fault_a_story_counts_from_the_start_of_the_run(tmp_path: Path) -> None:
     view = findings_of(RunFacts(run_folder(tmp_path)), failing())
     assert view.origin == "the start of the run"
@@ -291,31 +213,17 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
         for name in (f"check_{number}" for number in range(70))
     }
     shown = [unexpected(finding(name), findings=22_610) for name in checks]
-    resumed = [
-        Resumption(
-            group=f"g{number}",
-            client="java",
-            commit_epoch="record",
-            reset="none",
-            committed_offset=1,
-            committed_epoch=1,
-            resumed_at=1,
-            redelivered=0,
-            never_delivered=0,
-            exception=None,
-        )
-        for number in range(1_000)
-    ]
+    groups = [resumed(f"g{number}") for number in range(1_000)]
     faults = [FaultResult(fault="kill", target="x", landed=True, evidence={})] * 1_000
     verdict = changed(
-        verdict_of(checks, faults=faults, resumption=resumed, must_judge=["resumption"]),
+        verdict_of(checks, faults=faults, resumption=groups, must_judge=["resumption"]),
         unexpected=shown,
         verdict=RunVerdict.FAIL,
     )
     html = page(RunFacts(folder), verdict, Pictures())
     assert len(html) < BYTES_MAX
     assert len(re.findall(r"<[a-z]", html)) < ELEMENTS_MAX
-    text = text_of(html)
+    text = golden.outline(html)
     assert "22,610 violations, 22,607 of them only in report/findings.parquet" in text
     assert "65 more checks and groups with unexpected findings: report/findings.parquet" in text
     assert "900 more rows: report/verdict.json" in text
@@ -335,72 +243,12 @@ def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
         unexpected=[unexpected(one)],
         expectations=[expected(EVIL, groups=[EVIL])],
         notes=[Note(text=EVIL, at_micros=1)],
+        follows=Consequence(sentence=EVIL, document=EVIL),
     )
     html = page(RunFacts(folder), verdict, Pictures())
     assert EVIL not in html
     assert "&lt;script&gt;alert(1)" in html
     assert "http" not in html
-
-
-def test_a_note_of_the_scenario_has_its_time(folder: RunFolder) -> None:
-    said = verdict_of({}, notes=[Note(text="the cache is cold", at_micros=1_750_000)])
-    assert "+1.250 s the cache is cold" in text_of(page(RunFacts(folder), said, Pictures()))
-    assert "Notes" not in page(RunFacts(folder), verdict_of({}), Pictures())
-
-
-def test_checks_that_hold_are_folded_and_counted(folder: RunFolder) -> None:
-    held = verdict_of({"reset": result(evaluated=12_000, exercised=7), "poll_skip": result()})
-    assert "2 checks hold" in text_of(page(RunFacts(folder), held, Pictures()))
-    assert "reset 12,000 7 yes" in text_of(page(RunFacts(folder), held, Pictures()))
-
-
-def test_idle_checks_stand_by_their_reason(folder: RunFolder) -> None:
-    idle = result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no transactions")
-    html = page(
-        RunFacts(folder), verdict_of({"aborted_read": idle, "write_cycle": idle}), Pictures()
-    )
-    assert "aborted_read, write_cycle: no transactions." in text_of(html)
-
-
-def test_commit_styles_are_a_small_table_on_the_first_screen(folder: RunFolder) -> None:
-    def row(style: str, label: str, **fields: Any) -> StyleRow:
-        values: dict[str, Any] = {
-            "committed_offset": 200,
-            "committed_epoch": 1,
-            "resets": ["none"],
-            "groups": 1,
-            "of": 1,
-            "resumed_at": 100,
-            "redelivered": 0,
-            "never_delivered": 0,
-            "exception": None,
-        }
-        return StyleRow(style=style, labels={"log_end": label}, **values | fields)
-
-    styles = [
-        row(CommitEpoch.RECORD, "above", groups=2, of=3),
-        row(CommitEpoch.RECORD, "above", of=3, resumed_at=None, exception="OffsetError (x)"),
-        row(CommitEpoch.RECORD, "below", redelivered=1),
-        row(CommitEpoch.FORCED, "above", committed_epoch=3, resumed_at=1200, never_delivered=100),
-        row(CommitEpoch.NONE, "below", committed_epoch=-1, resumed_at=None),
-    ]
-    text = text_of(page(RunFacts(folder), verdict_of({}, styles=styles), Pictures()))
-    assert "log_end above" in text
-    assert "2 of 3 resumed at 100; 1 of 3 raised OffsetError" in text
-    assert "1 of 1 resumed at 100, read 1 record again" in text
-    assert "3 1 of 1 resumed at 1,200, skipped 100 records" in text
-    assert "none none 1 of 1 did not resume" in text
-    assert text.index("log_end above") < text.index("Findings")
-
-
-def test_rules_of_the_protocol_come_before_the_timeline(folder: RunFolder) -> None:
-    rule = RuleRow(
-        rule="older epoch", api="FETCH", versions="9-18", responses=1234, verdict="violated"
-    )
-    whole = page(RunFacts(folder), verdict_of({}, rules=[rule]), Pictures())
-    assert "older epoch FETCH 9-18 1,234 violated" in text_of(whole)
-    assert whole.index('href="#rules"') < whole.index('id="rules"') < whole.index('id="findings"')
-    assert 'id="rules"' not in page(RunFacts(folder), verdict_of({}), Pictures())
 
 
 def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pages_of import (
     PERMITTED,
     changed,
+    everything,
     expected,
     finding,
     result,
@@ -27,6 +28,7 @@ from contract.verdicts import (
     UnexpectedFindings,
     Verdict,
 )
+from tests import golden
 
 EVIL = "<script>alert(1)</script>"
 DUCKTAPE = "<html>\n  <body>\n    <div></div>\n  </body></html>"
@@ -51,32 +53,14 @@ def written(path: Path, *verdicts: Verdict | None) -> str:
     return (path / "report" / "index.html").read_text()
 
 
-def test_what_is_unexpected_comes_first_with_a_link_to_its_story(tmp_path: Path) -> None:
-    html = written(tmp_path, verdict_of({}, scenario="calm"), failed())
-    assert "2 runs: 1 pass, 1 fail; 3 unexpected findings." in html
-    link = 'href="../1/report/index.html#finding-lost_record-2"'
-    assert link in html
-    assert html.index(link) < html.index('id="matrix"') < html.index('id="runs"')
-    assert "(3 findings), group java.g: 2 records were truncated" in html
-    assert (tmp_path / "1" / "report").is_dir()
-
-
-def test_a_run_that_was_not_judged_is_undecided_and_says_why(tmp_path: Path) -> None:
-    html = written(tmp_path, verdict_of({}), None)
-    assert "2 runs: 1 pass, 1 undecided; 0 unexpected findings." in html
-    assert html.index("the table is damaged") < html.index('id="matrix"')
+def test_golden_session(tmp_path: Path) -> None:
+    calm = verdict_of({"reset": result(finding("reset", verdict=PERMITTED), findings=1_200)})
+    text = written(tmp_path, calm, failed(), everything(), None)
+    assert golden.is_golden("session.txt", golden.outline(text, tmp_path, Path(tmp_path.name)))
     summary = msgspec.json.decode((tmp_path / "report" / "summary.json").read_bytes())
-    assert [run["verdict"] for run in summary["runs"]] == ["pass", "undecided"]
-
-
-def test_each_run_has_its_answer_duration_and_command(tmp_path: Path) -> None:
-    permitted = result(finding("reset", verdict=PERMITTED), findings=1_200)
-    html = written(tmp_path, verdict_of({"reset": permitted}, parameters={"recipe": "pause"}))
-    for words in ("micro, recipe pause", "It is so.", "0:00:30", "run micro --seed 1"):
-        assert words in html
-    assert "reset: 1,200" in html
-    summary = msgspec.json.decode((tmp_path / "report" / "summary.json").read_bytes())
+    assert [run["verdict"] for run in summary["runs"]] == ["pass", "fail", "fail", "undecided"]
     assert summary["runs"][0]["answer"] == "It is so."
+    assert (tmp_path / "1" / "report").is_dir()
 
 
 def test_all_that_runs_say_is_escaped(tmp_path: Path) -> None:

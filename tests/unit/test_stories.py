@@ -20,13 +20,13 @@ from micro import (
     survived,
     truncated,
 )
+from pages_of import finding
 
 from analysis.report.run_facts import RunFacts
 from analysis.report.story import Kind, Story, story
 from contract.events import make_value
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
-from contract.verdicts import Finding, FindingVerdict
 
 Tell = Callable[..., Story]
 OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
@@ -41,21 +41,8 @@ def tell(make_trace: TraceMaker, tmp_path: Path) -> Tell:
     ) -> Story:
         left = {table: some for table, some in rows.items() if table not in missing}
         trace = make_trace(left, missing=tuple(missing))
-        values: dict[str, Any] = {
-            "kind": "one",
-            "verdict": FindingVerdict.VIOLATION,
-            "topic": "t",
-            "partition": 0,
-            "offset_first": 2,
-            "offset_last": 3,
-            "group": "g",
-            "client": None,
-            "at": None,
-            "cause": "a cause",
-            "evidence": {},
-        }
-        finding = Finding(check=check, **values | fields)
-        return story(RunFacts(RunFolder(tmp_path), trace), finding)
+        asked = finding(check, **{"group": "g", "at": None, "evidence": {}} | fields)
+        return story(RunFacts(RunFolder(tmp_path), trace), asked)
 
     return reported
 

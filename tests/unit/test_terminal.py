@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from pages_of import expected, finding, result, run_folder, unexpected, verdict_of
+from pages_of import everything, expected, finding, result, run_folder, unexpected, verdict_of
 from rich.console import Console
 
 from analysis.report.first_screen import reasons
@@ -14,7 +14,7 @@ from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
 from analysis.results import show_runs_of
 from contract.nights import NightRow, NightSummary, Outcome
-from contract.run_folder import Consequence, RunDescription
+from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
@@ -23,6 +23,7 @@ from contract.verdicts import (
     Timing,
     Verdict,
 )
+from tests import golden
 from tests.made import made
 
 LOST = finding(cause="2 records [red]were truncated")
@@ -51,24 +52,13 @@ def printed(
     return out.getvalue()
 
 
-def test_the_answer_and_what_is_unexpected_are_printed() -> None:
-    verdict, answer, expectations, found, *rest = printed(FAILED).splitlines()
-    assert verdict == "fail micro, recipe pause, seed 1, Kafka 4.4.0, embedded"
-    assert answer == "It is so."
-    assert "1 of 2" in expectations
-    assert found == (
-        "unexpected: lost_record:3 (the first of 12): 2 records [red]were truncated "
-        "[t-0, offsets 2 to 3]"
-    )
-    assert rest == ["starting 9.4 s, story 7.1 s, collecting 3.4 s, judging 2.5 s (DuckDB)"]
-
-
-def test_all_checks_are_printed_only_if_asked() -> None:
-    brief, whole = printed(FAILED), printed(FAILED, is_verbose=True)
-    for reported in ("Checks", "holds"):
-        assert reported not in brief
-        assert reported in whole
+@pytest.mark.parametrize("verdict", [everything(), FAILED, verdict_of({"reset": HOLDS})])
+def test_golden_terminal(tmp_path: Path, verdict: Verdict) -> None:
+    run = run_folder(tmp_path).run()
+    brief, whole = printed(verdict, run), printed(verdict, run, is_verbose=True)
     assert whole.endswith(brief)
+    name = f"terminal-{verdict.verdict}-{len(verdict.checks)}.txt"
+    assert golden.is_golden(name, golden.plain(whole, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -86,23 +76,6 @@ def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckRe
     assert [line for line in lines if line.startswith("undecided: ")] == reported
     assert any(result.reason in line for line in reported)
     assert lines[-1] == "error of the scenario: NodeError: node [b]1"
-
-
-def test_a_pass_is_three_lines() -> None:
-    assert len(printed(verdict_of({"reset": HOLDS})).splitlines()) == 3
-
-
-def test_what_follows_is_one_line_with_its_document() -> None:
-    follows = Consequence(sentence="Commit [red]epochs.", document="KIP-320")
-    lines = printed(msgspec.structs.replace(FAILED, follows=follows)).splitlines()
-    assert lines[-2] == "What follows: Commit [red]epochs. (KIP-320)"
-
-
-def test_a_pass_says_that_its_violations_are_expected() -> None:
-    verdict = verdict_of({"lost_record": result(LOST)}, expectations=[expected("lost_record")])
-    last = printed(verdict).splitlines()[-1]
-    assert "1 of 1 seen" in last
-    assert "the violations of lost_record are expected" in last
 
 
 def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Features and expected cells: their files, and what a job makes of the cells that came out."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import fromstring
@@ -28,6 +27,7 @@ from extras.conform.job import Work
 from extras.conform.page import badge, junit, write_job
 from extras.conform.stories import Told, is_of_the_story, keep_told, read_told
 from extras.conform.vocabulary import CONTROL, MEETS, Cell, Hazard, Kind, Reader
+from tests import golden
 
 FEATURES = """
 client: franz-go
@@ -331,13 +331,10 @@ def test_the_badge_counts_and_does_not_rank(job: Job) -> None:
     assert shown["color"] == "informational"
 
 
-def test_the_page_and_the_files_for_machines_are_written(job: Job, tmp_path: Path) -> None:
+def test_golden_conform(job: Job, tmp_path: Path) -> None:
     write_job(tmp_path, job)
-    page = (tmp_path / "index.html").read_text()
-    assert "2 of 3 cells kept" in page
-    assert re.search(r"<strong>unexpected</strong>", page)
-    run = "&#39;a run/report/index.html&#39;"
-    assert f"<code>fencepost explain {run}</code>" in page
+    texts = [(tmp_path / file).read_text() for file in ("conform.md", "index.html")]
+    assert golden.is_golden("conform.txt", texts[0] + golden.outline(texts[1]))
     assert json.loads((tmp_path / "badge.json").read_text())["label"] == "keeps its place"
     assert msgspec.json.decode(msgspec.json.encode(job), type=Job) == job
 

@@ -1,17 +1,30 @@
-"""A partition's log as a tree of leader epochs, the commits of groups on it, and both in words.
+"""The log of a partition as a tree of leader epochs, with the commits of groups on it.
 
-Which branches a log has, and who led, are the facts `branches_of_logs` and `leaders_of_log`.
+Which branches a log has, and who led, are the facts `branches_of_logs` and `leaders_of_log`. The
+script of the page draws the tree, where the words are as they are here.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any, NamedTuple
 
-from analysis.report.timeline.source import Partition, Source
+from markupsafe import Markup
+
+from analysis.report.pictures import as_data
+from analysis.report.pictures.source import Partition, Source
+from analysis.report.run_facts import RunFacts
+from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row
 from contract.checks import Check
-from contract.verdicts import Resumption
+from contract.verdicts import Resumption, Verdict
 
+EPOCH_CHECKS = frozenset(check for check, known in CHECKS.items() if known.header.has_tree)
+"""Checks whose findings the epochs of the log explain."""
+TREES_MAX = 3
+COMMITS_MAX = 6
+BRANCHES_MAX = 4
+_CHANGED = "select topic, partition from truncations union select topic, partition from cut_batches"
 LEADERS_MAX = 12
 _NO_EPOCH = -1
 _LOGS = "select * from drawn_logs"
@@ -28,21 +41,18 @@ from (
 where nth = 1 and coalesce(marker, '') != 'abort'"""
 
 
-@dataclass(frozen=True)
-class Segment:
-    """The records of one leader epoch: from an offset (inclusive) to another one (exclusive).
+class Segment(NamedTuple):
+    """The records of one leader epoch.
 
     Attributes:
-        epoch: the first one.
-        begin: its start offset.
+        epoch: that they have.
+        begin: their first offset.
         end: exclusive; None: not known.
-        last_epoch: equal to `epoch`, unless the segment stands for several.
     """
 
     epoch: int
     begin: int
     end: int | None
-    last_epoch: int
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ class Branch:
     """
 
     segments: tuple[Segment, ...]
-    brokers: tuple[int, ...]
+    brokers: list[int]
     is_truncated: bool
     at_seconds: float | None = None
 
@@ -73,15 +83,6 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Leadership:
-    """Who led an epoch (-1: no broker), and whether the judge found its election unclean."""
-
-    epoch: int
-    leader: int
-    is_unclean: bool
-
-
-@dataclass(frozen=True)
 class Tree:
     """The log of a partition.
 
@@ -92,7 +93,7 @@ class Tree:
         log_start: its first offset.
         log_end: exclusive.
         branches: what it does not have, by fork.
-        leaderships: by epoch.
+        leaders: rows of `leaders_of_log`, by epoch.
     """
 
     where: Partition
@@ -100,25 +101,18 @@ class Tree:
     main: tuple[Segment, ...]
     log_start: int
     log_end: int
-    branches: tuple[Branch, ...]
-    leaderships: tuple[Leadership, ...]
+    branches: list[Branch]
+    leaders: list[Row]
 
     def with_branches(self, branches_max: int) -> "Tree":
         """The tree with its largest branches only."""
         largest = sorted(self.branches, key=lambda one: -one.length)[:branches_max]
-        return replace(self, branches=tuple(one for one in self.branches if one in largest))
+        return replace(self, branches=[one for one in self.branches if one in largest])
 
     def end_of(self, epoch: int) -> int:
         """Where an epoch ends in the surviving log: the start of the next larger one."""
         later = [one.begin for one in self.main if one.epoch > epoch]
         return min(later, default=self.log_end)
-
-    def epoch_at(self, offset: int) -> int | None:
-        """The epoch of a record of the surviving log."""
-        for one in self.main:
-            if one.begin <= offset < (self.log_end if one.end is None else one.end):
-                return one.epoch
-        return None
 
 
 def tree_of(source: Source, where: Partition) -> Tree | None:
@@ -133,17 +127,14 @@ def tree_of(source: Source, where: Partition) -> Tree | None:
             main=_segments(own),
             log_start=log["log_start"],
             log_end=log["log_end"],
-            branches=tuple(_branches(source, where)),
-            leaderships=tuple(
-                Leadership(row["epoch"], row["leader"], row["is_unclean"])
-                for row in source.of_partition(_LEADERS, where)
-            ),
+            branches=_branches(source, where),
+            leaders=source.of_partition(_LEADERS, where),
         )
     return None
 
 
 def _segments(rows: list[Row]) -> tuple[Segment, ...]:
-    return tuple(Segment(row["epoch"], row["begins"], row["ends"], row["epoch"]) for row in rows)
+    return tuple(Segment(row["epoch"], row["begins"], row["ends"]) for row in rows)
 
 
 def _branches(source: Source, where: Partition) -> list[Branch]:
@@ -155,7 +146,7 @@ def _branches(source: Source, where: Partition) -> list[Branch]:
         found.setdefault((parts[0]["is_truncated"], _segments(parts)), []).append(parts[0])
     branches = []
     for (is_truncated, segments), held in found.items():
-        brokers = tuple(sorted({row["broker"] for row in held}))
+        brokers = sorted({row["broker"] for row in held})
         times = [source.seconds(row["at_micros"]) for row in held if row["at_micros"] is not None]
         branches.append(Branch(segments, brokers, is_truncated, min(times, default=None)))
     return sorted(branches, key=lambda one: (one.fork, not one.is_truncated))
@@ -169,28 +160,27 @@ class Commit:
     """The last commit of some groups, and where they continued.
 
     Attributes:
-        offset: the committed position.
-        epoch: None where the commit has none.
-        groups: with this commit and this continuation.
+        first: of the groups; the others have the same offsets, epochs and exception.
+        groups: their names.
         styles: the clients of these groups, and how they choose the epoch.
-        resumed_at: the first position afterwards; None where the group did not continue.
-        exception: that the client raised instead.
-        never_delivered: records of the surviving log below that position; 0 where none are known.
-        redelivered: records that were delivered more than once.
-        record_epoch: of the last record that was polled before the commit; None if not known.
         skipped: the offsets (inclusive) that were never delivered; None where not known.
     """
 
-    offset: int
-    epoch: int | None
-    groups: tuple[str, ...]
-    styles: tuple[tuple[str, str], ...]
-    resumed_at: int | None
-    exception: str | None
-    never_delivered: int
-    redelivered: int
-    record_epoch: int | None
+    first: Resumption
+    groups: list[str]
+    styles: list[tuple[str, str]]
     skipped: tuple[int, int] | None
+
+    @property
+    def offset(self) -> int:
+        """The committed position."""
+        return self.first.committed_offset or 0
+
+    @property
+    def epoch(self) -> int | None:
+        """None where the commit has none."""
+        epoch = self.first.committed_epoch
+        return None if epoch == _NO_EPOCH else epoch
 
     @property
     def names(self) -> str:
@@ -224,7 +214,13 @@ def commits_of(source: Source, tree: Tree) -> list[Commit]:
         equal.setdefault(key, []).append(row)
     found = [_commit(some, skipped) for some in equal.values()]
     return sorted(
-        found, key=lambda one: (-one.never_delivered, -len(one.groups), one.offset, one.groups)
+        found,
+        key=lambda one: (
+            -(one.first.never_delivered or 0),
+            -len(one.groups),
+            one.offset,
+            one.groups,
+        ),
     )
 
 
@@ -268,39 +264,16 @@ def _skipped(source: Source, tree: Tree) -> dict[str, tuple[int, int]]:
 
 
 def _commit(rows: list[Resumption], skipped: dict[str, tuple[int, int]]) -> Commit:
-    first = rows[0]
     spans = [skipped[row.group] for row in rows if row.group in skipped]
-    never = first.never_delivered or 0
     return Commit(
-        offset=first.committed_offset or 0,
-        epoch=None if first.committed_epoch in (None, _NO_EPOCH) else first.committed_epoch,
-        groups=tuple(sorted(row.group for row in rows)),
-        styles=tuple(sorted({(row.client, row.commit_epoch) for row in rows})),
-        resumed_at=first.resumed_at,
-        exception=first.exception,
-        never_delivered=never,
-        redelivered=first.redelivered or 0,
-        record_epoch=first.record_epoch,
-        skipped=spans[0] if spans and never else None,
+        first=rows[0],
+        groups=sorted(row.group for row in rows),
+        styles=sorted({(row.client, row.commit_epoch) for row in rows}),
+        skipped=spans[0] if spans and rows[0].never_delivered else None,
     )
 
 
 # Words.
-
-
-def epoch_name(segment: Segment) -> str:
-    """E.g. `epoch 3`, or `epochs 3 to 7`."""
-    if segment.last_epoch == segment.epoch:
-        return f"epoch {segment.epoch}"
-    return f"epochs {segment.epoch} to {segment.last_epoch}"
-
-
-def brokers_in_words(brokers: tuple[int, ...]) -> str:
-    """E.g. `broker 1`, or `brokers 1 and 2`."""
-    if len(brokers) == 1:
-        return f"broker {brokers[0]}"
-    listed = ", ".join(str(broker) for broker in brokers[:-1])
-    return f"brokers {listed} and {brokers[-1]}"
 
 
 def branch_in_words(branch: Branch) -> str:
@@ -309,8 +282,9 @@ def branch_in_words(branch: Branch) -> str:
     A branch is known from a copy before the truncation: the broker may have appended since.
     """
     last = branch.segments[-1]
-    names = ", ".join(epoch_name(one) for one in branch.segments)
-    who = brokers_in_words(branch.brokers)
+    names = ", ".join(f"epoch {one.epoch}" for one in branch.segments)
+    *others, broker = map(str, branch.brokers)
+    who = f"brokers {', '.join(others)} and {broker}" if others else f"broker {broker}"
     if last.end is None:
         reported = f"truncated from offset {branch.fork} on by {who}"
         return reported + _at(branch) + "; what was removed is not known"
@@ -326,17 +300,18 @@ def _at(branch: Branch) -> str:
 
 def commit_in_words(commit: Commit) -> str:
     """The commit, and where its groups continued."""
+    first = commit.first
     epoch = "no epoch" if commit.epoch is None else f"epoch {commit.epoch}"
     reported = f"{commit.names}: commit ({commit.offset}, {epoch})"
-    if commit.exception is not None:
-        return f"{reported}, then {commit.exception}"
-    if commit.resumed_at is None:
+    if first.exception is not None:
+        return f"{reported}, then {first.exception}"
+    if first.resumed_at is None:
         return reported
-    reported += f", resumes at {commit.resumed_at}"
-    if commit.never_delivered:
-        reported += f": {commit.never_delivered:,} records are never delivered"
-    if commit.redelivered:
-        reported += f", {commit.redelivered:,} redelivered"
+    reported += f", resumes at {first.resumed_at}"
+    if first.never_delivered:
+        reported += f": {first.never_delivered:,} records are never delivered"
+    if first.redelivered:
+        reported += f", {first.redelivered:,} redelivered"
     return reported
 
 
@@ -349,7 +324,7 @@ def why(commit: Commit, tree: Tree) -> str:
         )
     if commit.epoch is None:
         return "A commit without an epoch cannot be compared with the log."
-    if commit.epoch > tree.main[-1].last_epoch:
+    if commit.epoch > tree.main[-1].epoch:
         return f"The surviving log has no epoch as high as {commit.epoch}."
     end = tree.end_of(commit.epoch)
     if commit.offset > end:
@@ -360,27 +335,28 @@ def why(commit: Commit, tree: Tree) -> str:
     reported = (
         f"Epoch {commit.epoch} reaches to {end} in the surviving log: the commit is within it."
     )
-    if commit.record_epoch is not None and 0 <= commit.record_epoch < commit.epoch:
-        reported += f" The last record that was polled has epoch {commit.record_epoch}."
+    polled = commit.first.record_epoch
+    if polled is not None and 0 <= polled < commit.epoch:
+        reported += f" The last record that was polled has epoch {polled}."
     return reported
 
 
 def leaders_in_words(tree: Tree) -> str:
     """Who led each epoch."""
-    shown = tree.leaderships[-LEADERS_MAX:]
-    left = len(tree.leaderships) - len(shown)
+    shown = tree.leaders[-LEADERS_MAX:]
+    left = len(tree.leaders) - len(shown)
     reported = [
-        f"{one.epoch} "
-        + ("none" if one.leader < 0 else f"broker {one.leader}")
-        + (" (unclean election)" if one.is_unclean else "")
-        for one in shown
+        f"{row['epoch']} "
+        + ("none" if row["leader"] < 0 else f"broker {row['leader']}")
+        + (" (unclean election)" if row["is_unclean"] else "")
+        for row in shown
     ]
     return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(reported)
 
 
 def described(tree: Tree, commits: list[Commit]) -> list[str]:
     """The whole picture in sentences, for those who do not see it, or not all of it."""
-    main = ", ".join(f"{epoch_name(one)} from offset {one.begin}" for one in tree.main)
+    main = ", ".join(f"epoch {one.epoch} from offset {one.begin}" for one in tree.main)
     return [
         (
             f"The surviving log, on broker {tree.broker}, has offsets {tree.log_start} to "
@@ -390,3 +366,88 @@ def described(tree: Tree, commits: list[Commit]) -> list[str]:
         *(f"{commit_in_words(one)}. {why(one, tree)}" for one in commits),
         f"{leaders_in_words(tree)}.",
     ]
+
+
+# The pictures of a run.
+
+
+class LogTree(NamedTuple):
+    """The picture of one partition.
+
+    Attributes:
+        where: the partition.
+        data: what the page's script draws.
+        sentences: what it shows.
+    """
+
+    where: str
+    data: Markup
+    sentences: list[str]
+
+
+def log_trees(facts: RunFacts, verdict: Verdict) -> tuple[list[LogTree], int]:
+    """The partitions whose log branched or whose findings need its epochs, and how many are left.
+
+    At most `TREES_MAX` of them, those with branches first.
+    """
+    source = Source(facts, verdict)
+    trees = sorted(_concerned(source), key=lambda tree: not tree.branches)
+    return [_picture(source, one) for one in trees[:TREES_MAX]], max(0, len(trees) - TREES_MAX)
+
+
+def _concerned(source: Source) -> Iterator[Tree]:
+    """Those with a branch, or a finding of `EPOCH_CHECKS` and several epochs or a moved start."""
+    found = {
+        Partition.of(one.finding) for one in source.findings if one.finding.check in EPOCH_CHECKS
+    }
+    changed = {Partition(row["topic"], row["partition"]) for row in source.rows(_CHANGED)}
+    for where in source.partitions:
+        tree = tree_of(source, where) if where in changed | found else None
+        if tree is not None and (
+            tree.branches or (where in found and (len(tree.main) > 1 or tree.log_start))
+        ):
+            yield tree
+
+
+def _picture(source: Source, tree: Tree) -> LogTree:
+    commits = commits_of(source, tree)
+    notes = [
+        f"{left} other {what} are not drawn."
+        for what, left in (
+            ("kinds of commits", len(commits) - COMMITS_MAX),
+            ("branches", len(tree.branches) - BRANCHES_MAX),
+        )
+        if left > 0
+    ]
+    commits, drawn = commits[:COMMITS_MAX], tree.with_branches(BRANCHES_MAX)
+    sentences = [*described(drawn, commits), *notes]
+    content: dict[str, Any] = {
+        "where": str(tree.where),
+        "broker": tree.broker,
+        "start": tree.log_start,
+        "end": tree.log_end,
+        "main": drawn.main,
+        "led": {row["epoch"]: row["leader"] for row in tree.leaders},
+        "branches": [
+            {"segments": one.segments, "gone": one.is_truncated, "words": branch_in_words(one)}
+            for one in drawn.branches
+        ],
+        "commits": [_drawn(one, tree) for one in commits],
+        "notes": [leaders_in_words(tree), *notes],
+        "said": " ".join(sentences),
+    }
+    return LogTree(str(tree.where), as_data(content), sentences)
+
+
+def _drawn(commit: Commit, tree: Tree) -> dict[str, Any]:
+    return {
+        "offset": commit.offset,
+        "epoch": commit.epoch,
+        "groups": ", ".join(commit.groups),
+        "words": commit_in_words(commit),
+        "why": why(commit, tree),
+        "bad": bool(commit.first.never_delivered),
+        "skipped": commit.skipped,
+        "resumed": commit.first.resumed_at,
+        "raises": commit.first.exception is not None,
+    }

@@ -1,4 +1,4 @@
-"""What a timeline and the trees of logs read of a run: facts, and the subjects of the findings."""
+"""What pictures of a run read: facts, and the subjects of its findings."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from contract.verdicts import FINDINGS_FILE, Finding, FindingVerdict, Verdict
 
 SUBJECTS_MAX = 60
 """Of the partitions, and of the groups, that have lanes."""
-READ = """
+_READ = """
 select distinct group, topic, partition from deliveries
 union
 select distinct group, topic, partition from committed_offsets"""
@@ -148,18 +148,24 @@ class Source:
         """Those of the plan and of findings; those of grave findings first."""
         return _by_weight((group.group for group in self.plan.groups), self._groups_found)
 
-    @cached_property
-    def lines(self) -> str:
-        """A statement: the points of lines, of the topics of all that may have lanes.
+    def read_by(self, group: str) -> list[Partition]:
+        """The partitions that a group read or committed."""
+        return [Partition(row["topic"], row["partition"]) for row in self.of(_READ, group=group)]
 
-        With their names in it, it reads the rows of these topics only.
-        """
+    @cached_property
+    def _topics(self) -> str:
         groups = set(self.groups[:SUBJECTS_MAX])
         topics = {one.topic for one in self.partitions[:SUBJECTS_MAX]}
-        topics |= {row["topic"] for row in self.rows(READ) if row["group"] in groups}
-        named = ", ".join(map(literal, sorted(topics)))
-        shown = f"select * from drawn_lines where topic in ({named})"  # noqa: S608 - SQL's texts
-        return f"{shown} order by at_micros, offset"
+        topics |= {row["topic"] for row in self.rows(_READ) if row["group"] in groups}
+        return ", ".join(map(literal, ["", *sorted(topics)]))
+
+    def marks(self, text: str) -> str:
+        """A statement about marks, in their order, of what may have lanes.
+
+        With the names of their topics in it, it reads the rows of these topics only.
+        """
+        shown = f"topic is null or topic in ({self._topics})"
+        return f"{text} where {shown} order by place, nth, at_micros, value"
 
     @property
     def partitions_found(self) -> int:

@@ -1,0 +1,785 @@
+"""The timeline and the trees of logs are computed from tables, and drawn by a script of a page."""
+
+import re
+from collections.abc import Iterator
+from math import sin
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from browser import look, needs_chromium
+from pages_of import (
+    PERMITTED,
+    changed,
+    finding,
+    phase,
+    result,
+    resumed,
+    run_folder,
+    sent,
+    verdict_of,
+    with_tables,
+)
+
+from analysis.report.page import write_report
+from analysis.report.pictures.source import SUBJECTS_MAX, Partition, Source
+from analysis.report.pictures.timeline import POINTS_MAX, select, timeline
+from analysis.report.pictures.tree import (
+    COMMITS_MAX,
+    TREES_MAX,
+    Tree,
+    branch_in_words,
+    commit_in_words,
+    commits_of,
+    log_trees,
+    tree_of,
+    why,
+)
+from analysis.report.plotly_script import shared_script
+from analysis.report.run_facts import RunFacts
+from contract.run_folder import RunFolder, TopicPlan
+from contract.tables import TABLES as CONTRACT
+from contract.verdicts import FINDINGS, Finding, Resumption, Verdict
+from tests import golden
+
+SECOND = 1_000_000
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+HERE: Row = {"topic": "t", "partition": 0}
+T0 = Partition("t", 0)
+
+
+def lead(leader: int, epoch: int, at: int, isr: list[int], elr: list[int] | None = None) -> Row:
+    replicas = {"replicas": [1, 2], "isr": isr, "elr": elr or []}
+    times = {"metadata_offset": at, "at_micros": at * SECOND}
+    return {**HERE, "leader": leader, "leader_epoch": epoch, **replicas, **times}
+
+
+def fault(*seconds: int | None, name: str = "kill") -> Row:
+    times = ("injected", "proved", "heal_began", "healed")
+    micros = [None if one is None else one * SECOND for one in seconds]
+    named = dict(zip((f"{one}_micros" for one in times), micros, strict=True))
+    target = {"target_kind": "leader", "topic": "orders", "partition": 0, "brokers": [1]}
+    target["transactional_ids"] = []
+    return {"fault": name, **target, "landed": True, "evidence": "{}", **named}
+
+
+def poll(first: int, last: int, at: int, group: str = "java.g", **fields: Any) -> Row:
+    span = {"first_offset": first, "last_offset": last, "polled_micros": at * SECOND}
+    return {**HERE, "group": group, "member": f"{group}#1", "seq": at, **span, **fields}
+
+
+def stored(offset: int, epoch: int, at: int, group: str = "java.g") -> Row:
+    place = {"offsets_offset": at, "committed_micros": at * SECOND, "is_tombstone": False}
+    return {**HERE, "group": group, "offset": offset, "committed_epoch": epoch, **place}
+
+
+def event(change: str, at: int, **fields: Any) -> Row:
+    row = {"group": "java.g", "member": "java.g#1", "change": change, "topic": "", "partition": -1}
+    return {**row, "generation": 1, "seq": at, "at_micros": at * SECOND, **fields}
+
+
+def sample(end: int, at: int, broker: int = 1, start: int = 0) -> Row:
+    offsets = {"log_start_offset": start, "log_end_offset": end, "at_micros": at * SECOND}
+    return {**HERE, "broker": broker, "leader": broker, "leader_epoch": 0, "isr": [1], **offsets}
+
+
+def state(at: int, *, fenced: bool) -> Row:
+    place = {"metadata_offset": at, "at_micros": at * SECOND}
+    return {"broker": 1, "is_fenced": fenced, "in_controlled_shutdown": False, **place}
+
+
+def elected(leader: int, epoch: int, at: int) -> Row:
+    return {"server": 1, "leader": leader, "metadata_epoch": epoch, "at_micros": at * SECOND}
+
+
+TABLES: Rows = {
+    "phases": [phase("writes", SECOND, 30 * SECOND)],
+    "faults": [fault(10, 12, 18, 20)],
+    "leaderships": [lead(1, 0, 1, [1, 2]), lead(2, 1, 11, [2], [1])],
+    "sends": [sent(0, 9), sent(10, 19, answered_micros=13 * SECOND)],
+    "polls": [poll(0, 9, 3), poll(10, 19, 14)],
+    "committed_offsets": [stored(10, 0, 4), stored(20, 1, 15)],
+    "group_events": [
+        event("opened", 2),
+        event("assigned", 3, **HERE),
+        event("revoked", 16, **HERE),
+        event("closed", 17),
+    ],
+    "samples": [sample(10, 5), sample(20, 14, broker=2)],
+}
+# All that has a lane: a member resets its position and fails, another group reads three partitions.
+WHOLE: Rows = {
+    **TABLES,
+    "notes": [{"text": "the cache is cold", "at_micros": 12 * SECOND}],
+    "faults": [fault(10, 12, 18, 20), fault(21, None, None, None, name="pause")],
+    "sends": [
+        *TABLES["sends"],
+        sent(20, 24, outcome="failed", error="NotLeader", answered_micros=15 * SECOND),
+        sent(25, 25, outcome="unknown", intended_micros=15 * SECOND, answered_micros=None),
+        sent(26, 26, acks="1", intended_micros=15 * SECOND, answered_micros=15 * SECOND + 70_000),
+    ],
+    "metadata_batches": [elected(1, 1, 1), elected(3, 2, 12)],
+    "broker_states": [
+        state(1, fenced=True),
+        state(2, fenced=False),
+        state(13, fenced=True),
+        state(16, fenced=False),
+    ],
+    "truncations": [{**HERE, "broker": 2, "to_offset": 7, "at_micros": 15 * SECOND}],
+    "samples": [sample(10, 5), sample(20, 14, broker=2, start=4)],
+    "resets": [
+        {
+            **HERE,
+            "group": "java.g",
+            "member": "java.g#1",
+            "cause": "truncation",
+            "policy": "none",
+            "from_offset": 20,
+            "to_offset": 7,
+            "at_micros": 16 * SECOND,
+        }
+    ],
+    "polls": [
+        *TABLES["polls"],
+        *(poll(0, 4, 15, group="librdkafka.g") | {"partition": number} for number in range(3)),
+    ],
+    "group_events": [
+        *TABLES["group_events"],
+        event("failed", 17, **HERE, exception="LogTruncationException", message="at 7"),
+    ],
+}
+
+
+def made(path: Path, tables: Rows = TABLES, **more: list[Row]) -> RunFolder:
+    others: Rows = {name: [] for name in CONTRACT}
+    return with_tables(run_folder(path), **others | tables | more)
+
+
+def verdict(*findings: Finding, resumption: tuple[Resumption, ...] = ()) -> Verdict:
+    checks = {one.check: result(one) for one in findings}
+    return changed(verdict_of(checks), resumption=list(resumption))
+
+
+def data(folder: RunFolder, *findings: Finding) -> Any:
+    html = timeline(RunFacts(folder), verdict(*findings))
+    found = re.search(r'class="fp-data">(.*?)</script>', html, re.DOTALL)
+    assert found is not None
+    return msgspec.json.decode(found[1])
+
+
+def lanes(folder: RunFolder, *findings: Finding) -> dict[str, Row]:
+    return {lane["title"]: lane for lane in data(folder, *findings)["lanes"]}
+
+
+def mark(lane: Row, **wanted: Any) -> Row:
+    (only,) = [one for one in lane["marks"] if wanted.items() <= one.items()]
+    return dict(only)
+
+
+def outline(content: Any) -> Iterator[str]:
+    """The data of a timeline, a line for each mark; of a line of 120 bins only where it changes."""
+    yield from (f"{name}: {content[name]}" for name in content if name != "lanes")
+    for lane in content["lanes"]:
+        yield f"{lane['title']}, of {lane['subject'] or 'the run'}: {lane['rows']} {lane['keys']}"
+        for one in lane["marks"]:
+            yield f"  {one['kind']} {one['name']}, {one['color']}"
+            before = None
+            for at, (x, y) in enumerate(zip(one["x"], one["y"], strict=True)):
+                rest = [one[name][at] for name in ("end", "hover", "label", "link") if name in one]
+                if rest or y != before:
+                    yield f"    {x} {y} {rest or ''}".rstrip()
+                before = y
+
+
+def test_golden_lanes(tmp_path: Path) -> None:
+    found = [
+        finding(at=13 * SECOND),
+        finding("reset", verdict=PERMITTED, at=99 * SECOND, cause="behind the end"),
+        finding("skipped_record", group="java.g", at=None, offset_first=9, offset_last=9),
+    ]
+    text = "\n".join(outline(data(made(tmp_path, WHOLE), *found)))
+    assert golden.is_golden("timeline.txt", text)
+
+
+@pytest.mark.parametrize("missing", sorted({*WHOLE} - {"notes"}))
+def test_a_missing_table_takes_only_its_marks(tmp_path: Path, missing: str) -> None:
+    folder = made(tmp_path, WHOLE)
+
+    def shown() -> set[tuple[str, str]]:
+        return {
+            (name.partition(": ")[2] or name, one["name"])
+            for name, lane in lanes(folder).items()
+            for one in lane["marks"]
+        }
+
+    whole = shown()
+    (folder.tables / f"{missing}.parquet").write_bytes(b"no Parquet")
+    gone = {
+        "broker_states": {("brokers out of service", "fenced")},
+        "committed_offsets": {("position", "commit (offset, epoch)")},
+        "metadata_batches": {("active controller", "")},
+        "truncations": {("leader and replicas", "truncates"), ("offsets", "truncated to")},
+    }
+    assert shown() < whole
+    assert whole - shown() == gone.get(missing, whole - shown())
+
+
+def test_a_run_without_tables_has_no_timeline(tmp_path: Path) -> None:
+    assert timeline(RunFacts(run_folder(tmp_path)), verdict()) == ""
+    folder = with_tables(run_folder(tmp_path), phases=TABLES["phases"])
+    assert list(lanes(folder)) == ["phases"]
+
+
+@pytest.mark.parametrize(
+    ("times", "whole", "proved"),
+    [
+        ((1, 3, 5, 6), [(0, 5)], [(2, 4)]),
+        ((1, None, 5, 6), [(0, 5)], []),
+        ((1, 3, None, None), [(0, 29)], [(2, 29)]),
+        ((1, 3, None, 6), [(0, 5)], [(2, 5)]),
+    ],
+)
+def test_a_fault_is_shown_from_its_injection_and_its_effect_from_the_proof(
+    tmp_path: Path, times: tuple[int | None, ...], whole: list[Any], proved: list[Any]
+) -> None:
+    lane = lanes(made(tmp_path, faults=[fault(*times)]))["faults"]
+    spans = {
+        one["kind"]: list(zip(one["x"], one.get("end", []), strict=False)) for one in lane["marks"]
+    }
+    assert (spans["bar"], spans.get("thin", [])) == (whole, proved)
+    assert ("diamond" in spans) is bool(proved)
+
+
+def test_times_count_from_the_first_fault_and_else_from_the_start(tmp_path: Path) -> None:
+    with_fault = data(made(tmp_path / "a", faults=[fault(14, 15, 16, 17), fault(10, 12, 18, 20)]))
+    without = data(made(tmp_path / "b", faults=[]))
+    assert (with_fault["zero_ms"], without["zero_ms"]) == (10_000, 0)
+    assert without["axis"] == "seconds since the start of the run"
+    assert (with_fault["bands"], without["bands"]) == ([[2, 8]], [])
+
+
+def test_commits_are_thinned_but_the_ends_of_each_epoch_stay(tmp_path: Path) -> None:
+    commits = [stored(place, place // 700, place) for place in range(1_000)]
+    lane = lanes(made(tmp_path, committed_offsets=commits))["java.g on t-0: position"]
+    shown = mark(lane, kind="diamond")
+    assert len(shown["x"]) <= 100
+    assert {0, 699, 700, 999} <= set(shown["y"])
+    assert "one of 1000 commits" in shown["hover"][0]
+
+
+def test_a_lag_is_that_of_what_was_delivered_though_more_was_committed(tmp_path: Path) -> None:
+    def each(row: Row, partitions: int) -> list[Row]:
+        return [row | {"partition": number} for number in range(partitions)]
+
+    commits = [stored(5, 0, 16 + number) | {"partition": number} for number in range(3)]
+    folder = made(
+        tmp_path,
+        polls=each(poll(0, 4, 15), 2),
+        committed_offsets=commits,
+        samples=each(sample(20, 14), 3),
+        sends=[],
+    )
+    lane = lanes(folder)["java.g: lag in records over 3 partitions"]
+    assert mark(lane, name="lag")["y"][-1] == 2 * 15
+
+
+def test_a_member_owns_nothing_after_it_was_revoked_though_its_clock_steps_back(
+    tmp_path: Path,
+) -> None:
+    events = [
+        event("opened", 2),
+        event("assigned", 3, **HERE, at_micros=18 * SECOND),
+        event("revoked", 4, **HERE, at_micros=16 * SECOND),
+        event("closed", 17),
+    ]
+    lane = lanes(made(tmp_path, group_events=events))["java.g: members"]
+    assert [one["kind"] for one in lane["marks"]] == ["bar"]
+
+
+@pytest.mark.parametrize(
+    ("polls", "at"),
+    [
+        ([poll(0, 1, 11), poll(4, 9, 13), poll(10, 12, 15)], 13),
+        ([poll(0, 9, 11), poll(0, 9, 14), poll(10, 12, 15)], 14),
+    ],
+    ids=["skipped", "delivered twice"],
+)
+def test_a_finding_without_a_time_stands_at_a_delivery(
+    tmp_path: Path, polls: list[Row], at: int
+) -> None:
+    folder = made(tmp_path, polls=polls)
+    lane = lanes(folder, finding("skipped_record", group="java.g", at=None))["findings"]
+    assert lane["marks"][0]["x"] == [at - 10]
+
+
+def test_a_long_line_keeps_what_it_looks_like(tmp_path: Path) -> None:
+    ends = [1_000 + round(500 * sin(at / 200)) for at in range(4_000)]
+    ends[1_721], ends[2_800] = 9_000, 1
+    rows = [{**sample(end, 0), "at_micros": at * 7_000} for at, end in enumerate(ends)]
+    lane = lanes(made(tmp_path, samples=rows))["t-0: offsets"]
+    line = mark(lane, name="high watermark of broker 1")
+    assert len(line["x"]) <= 64
+    assert (line["x"][0], line["x"][-1]) == (-10, 17.993)
+    assert {9_000, 1} <= set(line["y"])
+    assert line["x"] == sorted(line["x"])
+
+
+def test_a_step_line_needs_only_its_changes_and_its_end(tmp_path: Path) -> None:
+    rows = [sample(end, at) for at, end in enumerate((1, 1, 1, 5, 5, 5))]
+    line = mark(
+        lanes(made(tmp_path, samples=rows))["t-0: offsets"], name="high watermark of broker 1"
+    )
+    assert (line["x"], line["y"]) == ([-10, -7, -5], [1, 5, 5])
+
+
+# What is shown at first, and how much.
+
+
+def chosen_of(folder: RunFolder, *findings: Finding) -> Any:
+    return select(Source(RunFacts(folder), verdict(*findings)))
+
+
+def test_partitions_and_groups_of_findings_are_shown_and_others_by_a_click(tmp_path: Path) -> None:
+    other = [lead(1, 0, 1, [1, 2]) | {"topic": "other"}]
+    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
+    folder = made(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
+    found = finding(topic="other", partition=0, group="librdkafka.g")
+    assert chosen_of(folder, found).choices == {
+        "partitions": [("other-0", "partition other-0", True), ("t-0", "partition t-0", False)],
+        "groups": [
+            ("librdkafka.g", "group librdkafka.g", True),
+            ("java.g", "group java.g", False),
+        ],
+    }
+
+
+def with_partitions(path: Path, partitions: int, tables: Rows) -> RunFolder:
+    topic = TopicPlan(
+        topic="t", partitions=partitions, replication=2, min_insync=1, unclean_election=False
+    )
+    folder = run_folder(path)
+    folder.write_plan(msgspec.structs.replace(folder.plan(), topics=[topic]))
+    each = {
+        name: [row | {"partition": number} for row in rows for number in range(partitions)]
+        for name, rows in tables.items()
+    }
+    return with_tables(folder, **{name: [] for name in CONTRACT} | each)
+
+
+def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None:
+    steps = range(100)
+    tables = {
+        "leaderships": [lead(1 + step % 2, step, step, [1, 2]) for step in steps],
+        "sends": [sent(step, step, answered_micros=step * SECOND) for step in steps],
+        "polls": [poll(step, step, step) for step in steps],
+        "committed_offsets": [stored(step, step, step) for step in steps],
+    }
+    folder = with_partitions(tmp_path, 80, tables)
+    chosen = chosen_of(folder, finding(partition=79))
+    assert chosen.drawn <= POINTS_MAX
+    assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
+    assert chosen.choices["partitions"][0] == ("t-79", "partition t-79", True)
+    assert chosen.notes == ["The timeline has 60 of 80 partitions, those of findings first."]
+    assert len(timeline(RunFacts(folder), verdict(finding(partition=79)))) < 1_000_000
+
+
+BUSY: Rows = {
+    "sends": [
+        sent(step + second, step + second, acks=acks, answered_micros=step * SECOND)
+        for step in range(0, 140, 2)
+        for second, acks in enumerate(("all", "1"))
+    ],
+    "samples": [
+        sample(step + 1, step, broker=broker, start=step)
+        for step in range(0, 140, 2)
+        for broker in (1, 2)
+    ],
+    "polls": [poll(step, step, step) for step in range(0, 140, 2)],
+}
+
+
+def test_lines_of_many_busy_partitions_leave_points_for_all_of_them_and_for_groups(
+    tmp_path: Path,
+) -> None:
+    chosen = chosen_of(with_partitions(tmp_path, SUBJECTS_MAX, BUSY), finding(group="java.g"))
+    offsets = [lane for lane in chosen.lanes if lane.title.endswith(": offsets")]
+    assert {len(lane.marks) for lane in offsets} == {5}
+    assert len(chosen.choices["partitions"]) == SUBJECTS_MAX
+    assert chosen.choices["groups"] == [("java.g", "group java.g", True)]
+    assert chosen.notes == []
+
+
+def test_what_has_no_points_left_is_counted_and_leaves_those_of_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points_max = 15_000
+    monkeypatch.setattr("analysis.report.pictures.timeline.POINTS_MAX", points_max)
+    more = {
+        "truncations": [{**HERE, "broker": 1, "to_offset": 7, "at_micros": SECOND}] * 64,
+        "leaderships": [lead(1 + step % 2, step, step, [1, 2]) for step in range(100)],
+    }
+    folder = with_partitions(tmp_path, SUBJECTS_MAX, BUSY | more)
+    found = [finding(partition=number) for number in range(20)]
+    chosen = chosen_of(folder, *found, finding(group="java.g"))
+    drawn = len(chosen.choices["partitions"])
+    assert 4 < drawn < SUBJECTS_MAX
+    assert f"The timeline has {drawn} of 60 partitions, those of findings first." in chosen.notes
+    assert chosen.choices["groups"] == [("java.g", "group java.g", True)]
+    assert chosen.drawn <= points_max
+
+
+def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
+    many = [finding(f"check_{number}", verdict=PERMITTED, at=SECOND) for number in range(1_100)]
+    lane = next(iter(lanes(made(tmp_path), *many, finding("lost_record", at=SECOND)).values()))
+    assert lane["title"] == "findings (101 more are not shown)"
+    assert lane["rows"] == ["lost_record", "permitted"]
+
+
+# The log as a tree. Broker 1 leads epoch 1 and is truncated to 100, where epoch 3 of 2 begins.
+
+
+def starts(broker: int, **epochs: int) -> list[Row]:
+    """E.g. `starts(1, e0=0, e3=100)`."""
+    return [
+        {**HERE, "broker": broker, "leader_epoch": int(name[1:]), "start_offset": start}
+        for name, start in epochs.items()
+    ]
+
+
+def bounds(broker: int, start: int, end: int) -> Row:
+    return {**HERE, "broker": broker, "log_start_offset": start, "log_end_offset": end}
+
+
+def batch(broker: int, first: int, last: int, epoch: int) -> Row:
+    span = {"base_offset": first, "last_offset": last, "leader_epoch": epoch}
+    return {**HERE, "broker": broker, **span}
+
+
+LOGS: Rows = {
+    "leaderships": [
+        lead(2, 0, 1, [2, 1]),
+        lead(1, 1, 2, [1]),
+        lead(-1, 2, 3, []),
+        lead(2, 3, 4, [2]),
+    ],
+    "epoch_checkpoints": [*starts(1, e0=0, e1=50, e3=100), *starts(2, e0=0, e1=50, e3=100)],
+    "log_starts": [bounds(1, 0, 350), bounds(2, 0, 350)],
+    "truncations": [{**HERE, "broker": 1, "to_offset": 100, "at_micros": 8 * SECOND}],
+    "cut_batches": [batch(1, 100, 149, 1), batch(1, 150, 199, 1)],
+}
+
+
+def tree(folder: RunFolder) -> Tree:
+    found = tree_of(Source(RunFacts(folder), verdict()), T0)
+    assert found is not None
+    return found
+
+
+def drawn_of(folder: RunFolder, *rows: Resumption) -> Any:
+    ((one,), _) = log_trees(RunFacts(folder), verdict(resumption=rows))
+    return msgspec.json.decode(one.data)
+
+
+def test_golden_tree(tmp_path: Path) -> None:
+    rows = [
+        resumed("a"),
+        resumed("b", commit_epoch="max"),
+        resumed("c", resumed_at=200, never_delivered=100),
+        resumed("d", committed_epoch=3, record_epoch=1, redelivered=2),
+        resumed("e", committed_epoch=-1, exception="LogTruncationException"),
+    ]
+    drawn = drawn_of(made(tmp_path, LOGS), *rows)
+    text = msgspec.json.format(msgspec.json.encode(drawn), indent=1).decode()
+    assert golden.is_golden("tree.json", text)
+
+
+@pytest.mark.parametrize(("missing", "broker"), [("faults", 2), ("leaderships", 1)])
+def test_a_tree_does_without_the_tables_of_elections(
+    tmp_path: Path, missing: str, broker: int
+) -> None:
+    folder = made(tmp_path, LOGS)
+    (folder.tables / f"{missing}.parquet").unlink()
+    found = tree(folder)
+    assert (found.broker, found.log_end) == (broker, 350)
+    assert [row["epoch"] for row in found.leaders] == ([] if broker == 1 else [0, 1, 2, 3])
+
+
+def behind(end: int) -> Rows:
+    """Broker 1 has no epoch 3."""
+    epochs = [*starts(1, e0=0, e1=50), *starts(2, e0=0, e1=50, e3=100)]
+    ends = [bounds(1, 0, end), bounds(2, 0, 350)]
+    return {"epoch_checkpoints": epochs, "log_starts": ends, "truncations": [], "cut_batches": []}
+
+
+@pytest.mark.parametrize(
+    ("tables", "reported"),
+    [
+        ({"cut_batches": []}, ["truncated from offset 100 on by broker 1 at +8.000 s; {}"]),
+        (
+            {"cut_batches": [batch(1, 100, 199, 1), batch(3, 100, 199, 1)]},
+            ["epoch 1: offsets 100 to 199 at least, truncated by brokers 1 and 3 at +8.000 s"],
+        ),
+        (behind(170), ["epoch 1: offsets 100 to 169, still on broker 1 at the end"]),
+        (behind(90), []),
+    ],
+    ids=["not kept", "of two replicas", "still there", "only behind"],
+)
+def test_a_branch_is_what_the_surviving_log_lacks(
+    tmp_path: Path, tables: Rows, reported: list[str]
+) -> None:
+    found = [branch_in_words(one) for one in tree(made(tmp_path, LOGS, **tables)).branches]
+    assert found == [one.format("what was removed is not known") for one in reported]
+
+
+def test_a_partition_without_epochs_has_no_tree(tmp_path: Path) -> None:
+    folder = made(tmp_path, LOGS, epoch_checkpoints=[])
+    assert tree_of(Source(RunFacts(folder), verdict()), T0) is None
+
+
+def test_an_election_is_unclean_as_the_fact_of_elections_has_it(tmp_path: Path) -> None:
+    """A reassignment may elect a leader from outside of the ISR."""
+    states = [*LOGS["leaderships"][:3], {**lead(2, 3, 4, [2]), "replicas": [2]}]
+    moved = tree(made(tmp_path, LOGS, leaderships=states))
+    assert not any(row["is_unclean"] for row in moved.leaders)
+
+
+def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:
+    ids = [lead(1, 0, 1, [1]) | {"topic_id": "a"}, lead(2, 0, 2, [2]) | {"topic_id": "b"}]
+    (only,) = tree(made(tmp_path, LOGS, leaderships=ids)).leaders
+    assert (only["leader"], only["is_unclean"]) == (2, False)
+
+
+def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> None:
+    folder = made(tmp_path, LOGS, committed_offsets=[stored(40, 0, 40), stored(30, 0, 30)])
+    (only,) = commits_of(Source(RunFacts(folder), verdict()), tree(folder))
+    assert commit_in_words(only) == "group java.g: commit (40, epoch 0)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reported"),
+    [
+        ({"committed_epoch": 7}, "The surviving log has no epoch as high as 7."),
+        (
+            {"committed_offset": 20},
+            "The log starts at 60: offsets 20 to 59 are deleted.",
+        ),
+    ],
+)
+def test_each_row_says_what_the_epoch_of_the_commit_shows(
+    tmp_path: Path, fields: Row, reported: str
+) -> None:
+    above = {"epoch_checkpoints": starts(2, e1=60, e3=100), "log_starts": [bounds(2, 60, 350)]}
+    folder = made(tmp_path, LOGS, **above)
+    source = Source(RunFacts(folder), verdict(resumption=(resumed(**fields),)))
+    (only,) = commits_of(source, tree(folder))
+    assert why(only, tree(folder)) == reported
+
+
+def test_skipped_offsets_come_from_every_finding_not_from_the_examples(tmp_path: Path) -> None:
+    folder = made(tmp_path, LOGS)
+    skip = finding("skipped_record", group="java.g", offset_first=100, offset_last=199)
+    row = {**msgspec.to_builtins(skip), "number": 11, "evidence": "{}"}
+    pq.write_table(pa.Table.from_pylist([row], schema=FINDINGS), folder.report / "findings.parquet")
+    (commit,) = drawn_of(folder, resumed(resumed_at=200, never_delivered=100))["commits"]
+    assert commit["skipped"] == [100, 199]
+
+
+def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -> None:
+    def trees(tables: Rows, *findings: Finding) -> int:
+        folder = made(tmp_path, LOGS, truncations=[], cut_batches=[], **tables)
+        return len(log_trees(RunFacts(folder), verdict(*findings))[0])
+
+    assert trees({}) == 0
+    assert trees({}, finding()) == 1
+    assert trees({}, finding("duplicate_delivery")) == 0
+    assert trees({"epoch_checkpoints": starts(2, e0=0)}, finding()) == 0
+
+
+def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
+    rows = [resumed(f"g{number}", committed_offset=100 + number) for number in range(9)]
+    drawn = drawn_of(made(tmp_path / "a", LOGS), *rows)
+    assert drawn["notes"][1:] == [f"{9 - COMMITS_MAX} other kinds of commits are not drawn."]
+    folder = with_partitions(tmp_path / "b", 5, LOGS)
+    trees, left = log_trees(RunFacts(folder), verdict())
+    assert (len(trees), left) == (TREES_MAX, 5 - TREES_MAX)
+
+
+# Both.
+
+
+def test_texts_of_a_run_are_escaped(tmp_path: Path) -> None:
+    evil = "</script><img src=x onerror=alert(1)>"
+    folder = made(
+        tmp_path,
+        LOGS,
+        polls=[poll(0, 9, 3, group=evil)],
+        faults=[fault(10, 12, 18, 20, name=evil)],
+        sends=[sent(0, 9, producer=evil)],
+        committed_offsets=[stored(10, 0, 4, group=evil)],
+    )
+    found = verdict(
+        finding(group=evil, cause=evil),
+        resumption=(resumed(evil, exception=evil, resumed_at=None),),
+    )
+    html = timeline(RunFacts(folder), found)
+    ((drawn,), _) = log_trees(RunFacts(folder), found)
+    assert "<img" not in html + drawn.data
+    assert html.count("</script>") == 1
+    titles = [lane["title"] for lane in data(folder, finding(group=evil))["lanes"]]
+    assert any("&lt;/script&gt;" in title for title in titles)
+
+
+@pytest.mark.parametrize("value", [None, -(2**60), 2**60])
+def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -> None:
+    tables = WHOLE | LOGS | {"log_start_changes": [{**HERE, "log_start_offset": 1}]}
+    damaged = {name: [*rows, *_damaged(name, rows[0], value)] for name, rows in tables.items()}
+    facts = RunFacts(made(tmp_path, damaged))
+    found = verdict(finding(group="java.g", at=None))
+    assert facts.trace.unreadable
+    timeline(facts, found)
+    log_trees(facts, found)
+
+
+def _damaged(table: str, row: Row, value: int | None) -> list[Row]:
+    """The row once for each column, with that value in it if it can have it."""
+    fields = [
+        one for one in CONTRACT[table] if value is None or str(one.type) in ("int64", "int32")
+    ]
+    values = {
+        one.name: max(min(value, 2**31 - 1), -(2**31))
+        if value is not None and str(one.type) == "int32"
+        else value
+        for one in fields
+    }
+    return [row | {name: one} for name, one in values.items()]
+
+
+# In a browser.
+
+DRAWN = """
+  const plot = document.querySelector(".fp-plot");
+  while (!plot.calcdata) await pause();
+  const titles = () => plot.layout.annotations.map((one) => one.text.match(/<b>(.*?)<\\/b>/)[1]);
+  const before = titles();
+  const box = document.querySelector('input[value="group java.g"]');
+  box.click();
+  await pause();
+  const link = document.querySelector(".fp-plot .scatterlayer .point");
+  const at = link.getBoundingClientRect();
+  const found = plot.data.findIndex((one) => one.customdata && one.customdata[0]);
+  plot.emit("plotly_click", { points: [{ customdata: plot.data[found].customdata[0] }] });
+  const hash = location.hash, after = titles();
+  box.click();
+  document.querySelector("[data-timeline-at]").click();
+  await pause();
+  const focused = { titles: titles(), range: plot.layout.xaxis.range };
+  return { before, after, is_drawn: at.width > 0, hash, focused };
+"""
+KEYS = """
+  const plot = document.querySelector(".fp-plot"), at = document.querySelector(".fp-at");
+  while (!plot.calcdata) await pause();
+  plot.focus();
+  const press = async (key) => {
+    plot.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    await pause();
+    return at.textContent;
+  };
+  const is_focused = document.activeElement === plot;
+  const range = () => plot.layout.xaxis.range[1] - plot.layout.xaxis.range[0];
+  const first = await press("ArrowRight"), again = await press("Home");
+  await press("Enter");
+  const hash = location.hash, whole = range();
+  const below = await press("ArrowDown"), last = await press("End"), up = await press("ArrowUp");
+  const hovered = document.querySelectorAll(".hoverlayer text").length;
+  await press("+");
+  const zoomed = range();
+  await press("Escape");
+  const shares = [zoomed / whole, range() / whole];
+  return { is_focused, first, again, hash, below, last, up, hovered, shares };
+"""
+REPORTED = """
+  const plot = document.querySelector(".fp-plot");
+  while (!plot.textContent) await pause();
+  return plot.textContent;
+"""
+TREE = """
+  const svg = document.querySelector(".fp-log svg");
+  const named = svg.getAttribute("aria-labelledby").split(" ");
+  const texts = [...svg.querySelectorAll("text")];
+  const edge = ({ x, width }) => (x < 0 ? x : x + width);
+  const beyond = texts.filter((one) => edge(one.getBBox()) < 0 || edge(one.getBBox()) > 961);
+  return {
+    named: named.map((id) => document.getElementById(id).textContent.slice(0, 40)),
+    texts: texts.map((one) => one.textContent), beyond: beyond.map((one) => one.textContent),
+    titles: [...svg.querySelectorAll("g title")].map((one) => one.textContent),
+    boxes: [...svg.querySelectorAll(".fp-box rect")].map((one) => one.width.baseVal.value),
+  };
+"""
+
+
+def written(folder: RunFolder, *findings: Finding, resumption: tuple[Resumption, ...] = ()) -> Path:
+    write_report(RunFacts(folder), verdict(*findings, resumption=resumption))
+    return folder.report / "index.html"
+
+
+@needs_chromium
+@pytest.mark.extended
+def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> None:
+    both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
+    lost = finding("lost_record", group="librdkafka.g", at=13 * SECOND)
+    seen = look(written(made(tmp_path, polls=both), lost), DRAWN, width=390)
+    assert seen.console == []
+    assert "error" not in seen.result
+    added = [one for one in seen.result["after"] if one not in seen.result["before"]]
+    assert [one.split(":")[0] for one in added] == ["java.g on t-0", "java.g"]
+    assert seen.result["is_drawn"]
+    assert seen.result["hash"] == "#finding-lost_record-1"
+    focused = seen.result["focused"]
+    assert sum(focused["range"]) / 2 == pytest.approx(3)
+    assert focused["range"][1] - focused["range"][0] < 10
+
+
+@needs_chromium
+@pytest.mark.extended
+def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
+    seen = look(written(made(tmp_path), finding("lost_record", at=13 * SECOND)), KEYS)
+    assert seen.console == []
+    keys = seen.result
+    assert "error" not in keys, keys
+    assert keys["is_focused"]
+    assert keys["first"] == keys["again"]
+    assert "Enter opens the events behind it" in keys["first"]
+    assert keys["hash"] == "#finding-lost_record-1"
+    assert len({keys["first"], keys["below"], keys["last"], keys["up"]}) == 4
+    assert keys["hovered"]
+    assert keys["shares"] == [pytest.approx(0.5), pytest.approx(1)]
+
+
+@needs_chromium
+@pytest.mark.extended
+def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
+    folder = made(tmp_path)
+    page = written(folder)
+    shared_script(folder).unlink()
+    assert "fencepost open --standalone" in look(page, REPORTED).result
+
+
+@needs_chromium
+@pytest.mark.extended
+def test_the_tree_is_drawn_with_its_words(tmp_path: Path) -> None:
+    epochs = {"e0": 0, "e1": 50, **{f"e{3 + number}": 100 + 10 * number for number in range(25)}}
+    folder = made(tmp_path, LOGS, epoch_checkpoints=starts(2, **epochs))
+    lost = resumed(resumed_at=200, never_delivered=100)
+    seen = look(written(folder, resumption=(lost, resumed("b", committed_offset=340))), TREE)
+    assert seen.console == []
+    drawn = seen.result
+    assert drawn["named"][0] == "The log of t-0 as a tree of epochs"
+    assert drawn["beyond"] == []
+    assert {"t-0", "0", "100", "200", "350", "epoch 1", "broker 1 led"} <= set(drawn["texts"])
+    assert any(re.match(r"epochs \d+ to \d+", one) for one in drawn["titles"]), "joined"
+    assert len(drawn["boxes"]) < 20
+    assert min(drawn["boxes"]) > 10
