@@ -10,6 +10,7 @@ import msgspec
 from contract.builds import with_note
 from contract.conformance import Cell
 from contract.consequence import Consequence
+from contract.outcomes import CommitEpoch
 
 EXAMPLES_MAX = 10
 
@@ -143,7 +144,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
 
     group: str
     client: str
-    commit_epoch: str
+    commit_epoch: CommitEpoch
     reset: str
     committed_offset: int | None
     committed_epoch: int | None
@@ -162,7 +163,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
 class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of one commit style with the same commits and the same resumption.
 
-    style: `CommitEpoch`.
+    commit_epoch: in `verdict.json` it is called `style`.
     labels: by which the scenario distinguishes its groups.
     resets: the reset policies of these groups.
     groups: their number; each partition counts separately.
@@ -171,7 +172,7 @@ class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
     The other columns are those of `Resumption`.
     """
 
-    style: str
+    commit_epoch: CommitEpoch = msgspec.field(name="style")
     labels: dict[str, str]
     committed_offset: int | None
     committed_epoch: int | None
@@ -269,7 +270,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
         all was.
     judging: how; None in verdicts of earlier releases.
     notes: of the scenario, in order.
-    cells: what each group of a story of `conformance` did (docs/conformance.md).
+    cells: what each group did after the hazard of the parameters (docs/conformance.md).
     """
 
     schema: int

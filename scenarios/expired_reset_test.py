@@ -18,8 +18,7 @@ from contract.clients import INSTALLED
 from contract.consequence import Consequence
 from contract.run_folder import TopicPlan
 from contract.stages import Stage
-from harness.faults.delete import DeleteBefore
-from harness.faults.hold import Hold
+from harness.faults import DeleteBefore, Hold
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -29,7 +29,7 @@ from contract.commit_rules import OFFSET_FETCH
 from contract.consequence import Consequence
 from contract.run_folder import Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.hold import Hold, Refuse
+from harness.faults import Hold, Refuse
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

@@ -18,8 +18,7 @@ from contract.clients import Client
 from contract.consequence import Consequence
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import GroupPlan, TransactionPlan
-from harness.faults.kill import Kill
-from harness.faults.targets import LeaderOf
+from harness.faults import Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import writer

@@ -27,10 +27,7 @@ from contract.checks import Check
 from contract.consequence import Consequence
 from contract.run_folder import Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.kill import Kill
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Elect, Kill, Stop
 from harness.story.scenario import Scenario
 from harness.story.workload import reader, writer
 

@@ -24,10 +24,7 @@ from contract.checks import Check
 from contract.consequence import Consequence
 from contract.run_folder import Expectation
 from contract.stages import Stage
-from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut import Cut, Links
-from harness.faults.pause import Pause
-from harness.faults.targets import LeaderOf
+from harness.faults import BrokerFault, Cut, LeaderOf, Links, Pause
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader, writer

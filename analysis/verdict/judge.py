@@ -7,7 +7,8 @@ import msgspec
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row, Trace
-from analysis.verdict import conformance, resumption
+from analysis.verdict import resumption
+from analysis.verdict.cells import cells_of
 from analysis.verdict.decision import (
     Found,
     collect,
@@ -106,7 +107,7 @@ def judge(
         expectations=expectations,
         unexpected=uncovered,
         notes=_notes(trace),
-        cells=conformance.cells(trace),
+        cells=cells_of(trace),
     )
 
 

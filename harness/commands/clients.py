@@ -39,7 +39,7 @@ def fetch(
 
 @app.command()
 def lock(
-    client: Annotated[str, typer.Argument(help="librdkafka or kafka-python.")],
+    client: Annotated[str, typer.Argument(help=f"{' or '.join(versions.PACKAGES)}.")],
     version: Annotated[str, typer.Argument(help="A release; librdkafka's is confluent-kafka's.")],
     *,
     is_update: Annotated[

@@ -1,5 +1,6 @@
 """Cells of the scenario conformance: a micro-history for each outcome; the noise of a control."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 from conftest import TraceMaker
 from micro import Row, changed, committed, epochs, led, log_bounds, polled, sent, survived
 
+from analysis.verdict.cells import cells_of
 from contract.conformance import (
     Cell,
     GroupOutcome,
@@ -77,6 +79,21 @@ def test_new_records_that_took_the_place_of_lost_ones_are_no_repeats(
 ) -> None:
     one = found(make_trace, [REOPENED, ENDED], read_again(2, 3, 4, 5))
     assert (kind_of(one), one.skipped, one.repeated) == ((Kind.KEEPS, ""), 0, 0)
+
+
+def test_a_story_has_cells_by_its_labels_whatever_its_scenario_is_called(
+    make_trace: TraceMaker,
+) -> None:
+    events = [*PREPARED, REOPENED, ENDED]
+    polls = [*READ_FIRST, *read_again(2, 3, 4, 5)]
+    tables = {"committed_offsets": COMMITTED, "group_events": events, "polls": polls}
+    trace = make_trace({**TRUNCATED, **tables})
+    assert cells_of(trace) == []
+    labels = {"meets": "restart", "commit": "explicit"}
+    groups = [msgspec.structs.replace(one, labels=labels) for one in trace.plan.groups]
+    plan = msgspec.structs.replace(trace.plan, groups=groups, parameters={"hazard": "expired"})
+    (cell,) = cells_of(replace(trace, plan=plan))
+    assert (cell.hazard, cell.meets, cell.kind) == (Hazard.EXPIRED, "restart", Kind.KEEPS)
 
 
 def test_new_records_below_the_position_are_skipped(make_trace: TraceMaker) -> None:

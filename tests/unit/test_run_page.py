@@ -376,7 +376,9 @@ def test_commit_styles_are_a_small_table_on_the_first_screen(folder: RunFolder) 
             "never_delivered": 0,
             "exception": None,
         }
-        return StyleRow(style=style, labels={"log_end": label}, **values | fields)
+        return StyleRow(
+            commit_epoch=CommitEpoch(style), labels={"log_end": label}, **values | fields
+        )
 
     styles = [
         row(CommitEpoch.RECORD, "above", groups=2, of=3),
