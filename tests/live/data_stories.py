@@ -7,22 +7,8 @@ of an unclean election is a scenario of its own, `unclean_election`.
 from collections.abc import Callable
 from pathlib import Path
 
-from effects import (
-    await_changes,
-    changes_of,
-    leader_of,
-    replica,
-    segments,
-    topic_ids_on_disk,
-)
-from ineffective import (
-    Ineffective,
-    Story,
-    meanwhile,
-    segments_not_written,
-    short_waits,
-    unsent,
-)
+from effects import await_changes, changes_of, leader_of, replica, segments, topic_ids_on_disk
+from ineffective import Ineffective, Story, meanwhile, segments_not_written, short_waits, unsent
 from msgspec.structs import replace
 from stage import BROKERS, GROUP, GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 

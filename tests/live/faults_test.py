@@ -17,18 +17,9 @@ from typing import ClassVar, TypedDict
 
 import data_stories
 import server_stories
-from stage import (
-    BROKERS,
-    GROUPS,
-    LOAD,
-    ORDERS,
-    SHARED,
-    told,
-)
+from stage import BROKERS, GROUPS, LOAD, ORDERS, SHARED, told
 
-from cluster.kafka.topology import (
-    Topology,
-)
+from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
 from contract.clients import Client
 from harness.story.run import Run

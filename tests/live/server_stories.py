@@ -40,11 +40,7 @@ from ineffective import (
 )
 from stage import BROKERS, FIRST, GROUP, LOAD, ORDERS, PLAIN, SECONDS, SHARED, SIGTERM_STATUS
 
-from cluster.kafka.topology import (
-    CLIENT_PORT,
-    CONTROLLER_PORT,
-    REPLICATION_PORT,
-)
+from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
 from cluster.nodes.traffic import Direction
 from contract.waiting import wait_until
 from harness.clients.member import LogEnd
