@@ -48,7 +48,8 @@ lint: $(READY) ## Style and types
 	@# Its workers end while they hold a lock of tqdm, of which Python warns.
 	PYTHONWARNINGS=ignore::UserWarning:multiprocessing.resource_tracker .venv/bin/python -m analysis.linting lint --processes 2 --disable-progress-bar analysis/checks analysis/facts analysis/trends $(wildcard extras/*/*.sql)
 
-format: $(READY) ## Fix what ruff can fix
+format: $(READY) ## Fix what ruff can fix, and make harness/faults/__init__.py
+	.venv/bin/python -m lab.faults
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 

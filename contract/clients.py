@@ -3,9 +3,46 @@
 import enum
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from contract.errors import lacking
-from contract.outcomes import Isolation
+from contract.outcomes import Isolation, Manner
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """All that is to be known of a client outside of its modules.
+
+    Attributes:
+        is_java: whether it is of the class path under test, in the worker of Java.
+        is_classic: whether its groups have the classic protocol, which every Kafka has.
+        package: its package of Python, of which a plan can name a version; empty: it has none.
+        request_timeout: a consumer's setting of how long it waits for the response to one request,
+            and the milliseconds without it; None: a plan does not have it.
+        isolation: its own `isolation.level`.
+        manners: in which it commits, besides those of any client.
+        commits_epochs: whether its plain commits have the leader epoch of the last record.
+        has_producer, transacts: whether it is a producer's client, also of transactions.
+        message_timeouts: a producer's settings after which a value fails: no request waits longer.
+        has_types: whether its settings have types, so that no text is false.
+        reserved: settings that the harness sets, with what there is instead.
+    """
+
+    is_java: bool = False
+    is_classic: bool = True
+    package: str = ""
+    request_timeout: tuple[str, int] | None = None
+    isolation: Isolation = Isolation.READ_UNCOMMITTED
+    manners: tuple[Manner, ...] = ()
+    commits_epochs: bool = True
+    has_producer: bool = False
+    transacts: bool = False
+    message_timeouts: tuple[str, ...] = ()
+    has_types: bool = False
+    reserved: Mapping[str, str] = field(default_factory=dict)
+
+
+BY_THE_HARNESS = "the harness sets it"
 
 
 class Client(enum.StrEnum):
@@ -27,13 +64,57 @@ class Client(enum.StrEnum):
     GUEST = "guest"
 
     @property
+    def about(self) -> About:
+        """What is known of it."""
+        return _ABOUT[self]
+
+    @property
     def module(self) -> str:
         """The name that its modules have: `harness.clients.<module>_consumer` and its log's reader.
 
         `kafka_python` for `kafka-python`; both Java clients have the same.
         """
-        shared = Client.JAVA if self is Client.JAVA_CONSUMER else self
-        return shared.replace("-", "_")
+        return "java" if self.about.is_java else self.replace("-", "_")
+
+
+JAVA_REQUEST_TIMEOUT = ("request.timeout.ms", 10_000)
+"""As the harness sets it; of other clients as they document it."""
+_OF_JAVA = tuple(one for one in Manner if one not in (Manner.MESSAGE, Manner.STORED))
+_ABOUT = {
+    Client.JAVA: About(
+        is_java=True,
+        request_timeout=JAVA_REQUEST_TIMEOUT,
+        manners=_OF_JAVA,
+        has_producer=True,
+        transacts=True,
+    ),
+    Client.JAVA_CONSUMER: About(
+        is_java=True, is_classic=False, request_timeout=JAVA_REQUEST_TIMEOUT, manners=_OF_JAVA
+    ),
+    Client.LIBRDKAFKA: About(
+        package="confluent-kafka",
+        request_timeout=("socket.timeout.ms", 60_000),  # CONFIGURATION.md, as isolation.level
+        isolation=Isolation.READ_COMMITTED,
+        manners=(Manner.MESSAGE, Manner.STORED),
+        has_producer=True,
+        transacts=True,
+        # An alias, which replaces what the harness sets.
+        message_timeouts=("delivery.timeout.ms", "message.timeout.ms"),
+        reserved={
+            "debug": f"{BY_THE_HARNESS}, and reads that log",
+            "enable.partition.eof": BY_THE_HARNESS,
+            "metadata.broker.list": BY_THE_HARNESS,
+        },
+    ),
+    Client.KAFKA_PYTHON: About(
+        package="kafka-python",
+        request_timeout=("request_timeout_ms", 30_000),  # KafkaConsumer, as isolation_level
+        commits_epochs=False,
+        has_producer=True,
+        has_types=True,
+    ),
+    Client.GUEST: About(),
+}
 
 
 class Level(enum.StrEnum):
@@ -51,22 +132,14 @@ class Level(enum.StrEnum):
 
 INSTALLED = tuple(client for client in Client if client is not Client.GUEST)
 """The clients that come with this project."""
+CLASSIC = tuple(client for client in INSTALLED if client.about.is_classic)
+"""One of each language, with the classic group protocol."""
+WITHOUT_EPOCHS = tuple(client for client in CLASSIC if not client.about.commits_epochs)
 _CONSUMER_PROTOCOL_SINCE = 4
-REQUEST_TIMEOUTS = {
-    Client.JAVA: ("request.timeout.ms", 10_000),
-    Client.JAVA_CONSUMER: ("request.timeout.ms", 10_000),
-    Client.LIBRDKAFKA: ("socket.timeout.ms", 60_000),
-    Client.KAFKA_PYTHON: ("request_timeout_ms", 30_000),
-}
-"""A consumer's setting of how long it waits for the response to one request, and the milliseconds
-without it: of Java's as the harness sets it, of the others as they document it (librdkafka's
-CONFIGURATION.md; kafka-python's `KafkaConsumer`)."""
 PRODUCER_REQUEST_MS = 10_000
 DELIVERY_MS, PATIENT_DELIVERY_MS = 20_000, 30_000
 """As the harness sets them: until a producer's request, and its value, without a response ends with
 an error. A producer whose caller waits for the end is patient."""
-_MESSAGE_TIMEOUTS = ("delivery.timeout.ms", "message.timeout.ms")
-"""librdkafka's setting and its alias, which replaces what the harness sets."""
 _GUEST_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,99}")
 
 
@@ -105,14 +178,10 @@ def is_guest_name(name: str) -> bool:
     return _GUEST_NAME.fullmatch(name) is not None
 
 
-def default_isolation(client: str) -> Isolation:
-    """A client's own `isolation.level`, by its documentation.
-
-    librdkafka's CONFIGURATION.md: read_committed; Java's `ConsumerConfig` and kafka-python's
-    `KafkaConsumer`: read_uncommitted.
-    """
-    is_committed = without_version(client) == Client.LIBRDKAFKA
-    return Isolation.READ_COMMITTED if is_committed else Isolation.READ_UNCOMMITTED
+def about(named: str) -> About:
+    """What is known of a client as a plan names it; of an unknown one as of a guest."""
+    name = without_version(named)
+    return Client(name).about if name in set(Client) else Client.GUEST.about
 
 
 def request_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | None:
@@ -120,10 +189,8 @@ def request_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | 
 
     None if that is not known: of a client that is none of ours, or if the plan has no number.
     """
-    if (name := without_version(client)) not in INSTALLED:
-        return None
-    setting, otherwise = REQUEST_TIMEOUTS[Client(name)]
-    return _milliseconds(settings.get(setting, otherwise))
+    timeout = about(client).request_timeout
+    return None if timeout is None else _milliseconds(settings.get(*timeout))
 
 
 def produce_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | None:
@@ -132,12 +199,12 @@ def produce_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | 
     librdkafka waits until the first value of the request times out, but no longer than for any
     request (`rd_kafka_ProduceRequest`); 0: a value does not time out.
     """
-    if (name := without_version(client)) not in INSTALLED:
+    known = about(client)
+    if known.request_timeout is None:
         return None
-    if name != Client.LIBRDKAFKA:
-        setting, _ = REQUEST_TIMEOUTS[Client(name)]
-        return _milliseconds(settings.get(setting, PRODUCER_REQUEST_MS))
-    given = (settings[one] for one in _MESSAGE_TIMEOUTS if one in settings)
+    if not known.message_timeouts:
+        return _milliseconds(settings.get(known.request_timeout[0], PRODUCER_REQUEST_MS))
+    given = (settings[one] for one in known.message_timeouts if one in settings)
     value_ms = _milliseconds(next(given, PATIENT_DELIVERY_MS))
     request_ms = request_timeout_ms(client, settings)
     if value_ms is None or request_ms is None:
@@ -163,5 +230,5 @@ def clients_of(kafka: str, *, java: str | None = None) -> list[Client]:
     return [
         client
         for client in INSTALLED
-        if client is not Client.JAVA_CONSUMER or major >= _CONSUMER_PROTOCOL_SINCE
+        if client.about.is_classic or major >= _CONSUMER_PROTOCOL_SINCE
     ]

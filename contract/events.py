@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from contract.faults import FaultTarget, Verb
+from contract.faults import FaultTarget
 from contract.outcomes import (
     CommitEpoch,
     GroupChange,
@@ -347,7 +347,7 @@ class FaultChanged(Event, frozen=True, kw_only=True):
     """
 
     number: Int32
-    fault: Verb
+    fault: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z ]*$")]
     target: FaultTarget
     change: Literal["injected", "proved", "heal_began", "healed"]
     landed: bool = False

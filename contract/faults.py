@@ -9,52 +9,6 @@ import msgspec
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
-class Verb(enum.StrEnum):
-    """What a fault does: docs/faults.md.
-
-    `cut` is of a client; the other cuts, and those that begin with `divide`, say which traffic of
-    the target's servers is dropped.
-    """
-
-    BOUNCE = "bounce"
-    CUT = "cut"
-    CUT_BOTH = "cut both"
-    CUT_IN = "cut in"
-    CUT_OUT = "cut out"
-    CUT_CONTROLLERS = "cut controllers"
-    CUT_REPLICATION = "cut replication"
-    CUT_CLIENTS = "cut clients"
-    CUT_BRIDGE = "cut bridge"
-    CUT_TAILS = "cut tails"
-    DELETE_RECORDS = "delete records"
-    DIVIDE_BOTH = "divide both"
-    DIVIDE_IN = "divide in"
-    DIVIDE_OUT = "divide out"
-    DIVIDE_BOTH_REQUESTS = "divide both requests"
-    DIVIDE_IN_REQUESTS = "divide in requests"
-    DIVIDE_OUT_REQUESTS = "divide out requests"
-    ELECT_PREFERRED = "elect preferred"
-    ELECT_UNCLEAN = "elect unclean"
-    EXPIRE_BY_TIME = "expire by time"
-    EXPIRE_BY_SIZE = "expire by size"
-    EXPIRE_BY_ORDER = "expire by order"
-    EXPIRE_TRANSACTION = "expire transaction"
-    FENCE = "fence"
-    FILL = "fill"
-    HOLD = "hold"
-    KILL = "kill"
-    PAUSE = "pause"
-    REASSIGN = "reassign"
-    REBALANCE = "rebalance"
-    RECREATE = "recreate"
-    REFUSE = "refuse"
-    STOP = "stop"
-    TAKE_OVER = "take over"
-    UPGRADE = "upgrade"
-    WIPE = "wipe"
-    WIPE_VOTER = "wipe voter"
-
-
 class TargetKind(enum.StrEnum):
     """How a fault names what it acts on.
 

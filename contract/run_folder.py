@@ -12,7 +12,7 @@ from contract.builds import Build, with_note
 from contract.clients import (
     Client,
     Level,
-    default_isolation,
+    about,
     is_guest,
     longest_ms,
     produce_timeout_ms,
@@ -131,7 +131,7 @@ class MemberPlan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     client: str
-    commit_epoch: str | None = None
+    commit_epoch: CommitEpoch | None = None
     manner: str | None = None
     settings: dict[str, str | int] = {}
 
@@ -151,7 +151,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     group: str
     client: str
     topic: str
-    commit_epoch: str
+    commit_epoch: CommitEpoch
     reset: str
     labels: dict[str, str] = {}
     isolation: str | None = None
@@ -165,7 +165,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def isolation_level(self) -> str:
         """The `isolation.level` of its client, which is its default unless the plan has another."""
-        return self.isolation or default_isolation(self.client)
+        return self.isolation or about(self.client).isolation
 
     @property
     def clients(self) -> list[str]:
@@ -196,7 +196,6 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     def unknown(self) -> str:
         """What of it no release has, in words; empty if nothing. It would be judged as another."""
         for value, known in (
-            (self.commit_epoch, CommitEpoch),
             (self.isolation_level, Isolation),
             (self.manner, Manner),
             (self.level, Level),

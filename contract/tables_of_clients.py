@@ -122,11 +122,7 @@ TABLES_OF_CLIENTS = {
         *PARTITION,
         int64("offset", "the position; null without a valid position", null=True),
         int32("committed_epoch", "in the commit request", least=-1),
-        string(
-            "commit_epoch",
-            "the commit style: record, application, position, metadata, max, forced, none, stale",
-            values=CommitEpoch,
-        ),
+        string("commit_epoch", "the commit style", values=CommitEpoch),
         int32("record_epoch", "of the last record polled before the commit", least=-1),
         int32(
             "position_epoch",

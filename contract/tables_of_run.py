@@ -1,6 +1,6 @@
 """The trace tables of the run: its faults and phases, and what was observed and collected."""
 
-from contract.faults import TargetKind, Verb
+from contract.faults import TargetKind
 from contract.stages import Stage
 from contract.table_columns import (
     PARTITION,
@@ -31,8 +31,8 @@ TABLES_OF_RUN = {
         "One row per injected fault. Source: the driver's history. Effects may show from"
         " `injected_micros` on, before the proof, and may last until `healed_micros`, after the"
         " heal began.",
-        string("fault", "its verb", values=Verb),
-        string("target_kind", "what it acts on: docs/faults.md", values=TargetKind),
+        string("fault", "its verb: docs/faults.md"),
+        string("target_kind", "what it acts on", values=TargetKind),
         int32s("brokers", "ids of the servers that it named; empty: it names none"),
         *nullable(string("topic", "that the target names, as the next four"), int32("partition")),
         string("group", null=True),

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from contract.builds import with_note
 from contract.errors import RunFolderError
 from contract.files import open_regular
+from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence, RunFolder
 
 EXAMPLES_MAX = 10
@@ -146,7 +147,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
 
     group: str
     client: str
-    commit_epoch: str
+    commit_epoch: CommitEpoch
     reset: str
     committed_offset: int | None
     committed_epoch: int | None
@@ -165,7 +166,7 @@ class Resumption(msgspec.Struct, frozen=True, kw_only=True):
 class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
     """Groups of one commit style with the same commits and the same resumption.
 
-    style: `CommitEpoch`.
+    commit_epoch: in `verdict.json` it is called `style`.
     labels: by which the scenario distinguishes its groups.
     resets: the reset policies of these groups.
     groups: their number; each partition counts separately.
@@ -174,7 +175,7 @@ class StyleRow(msgspec.Struct, frozen=True, kw_only=True):
     The other columns are those of `Resumption`.
     """
 
-    style: str
+    commit_epoch: CommitEpoch = msgspec.field(name="style")
     labels: dict[str, str]
     committed_offset: int | None
     committed_epoch: int | None

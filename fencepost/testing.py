@@ -19,11 +19,13 @@ from threading import Event, Timer
 import msgspec
 
 from cluster.kafka import distribution
+from cluster.nodes.node import Capability
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.checks import Check
 from contract.errors import NodeError, NotLandedError, UsageError, lacking
 from contract.locks import is_held
+from contract.outcomes import CommitEpoch
 from contract.python import environment
 from contract.run_folder import GroupPlan, ProducerPlan, find_runs
 from contract.verdicts import CheckVerdict, Verdict
@@ -216,8 +218,8 @@ class Cluster:
             NotLandedError: its effect was not seen; it is healed.
         """
         verb, _, target = fault.partition(" ")
-        parse_fault(verb, target.strip())
-        if verb.startswith("cut") and self._found.cluster == PoolKind.LOOPBACK:
+        needs = parse_fault(verb, target.strip()).needs
+        if needs is Capability.CUT and self._found.cluster == PoolKind.LOOPBACK:
             raise UsageError(
                 f"{verb} needs nodes with a network of their own, which pool='loopback' has not: "
                 "take embedded or docker"
@@ -312,7 +314,7 @@ class Cluster:
             group=group,
             topic=topic,
             client=client,
-            commit_epoch="record",
+            commit_epoch=CommitEpoch.RECORD,
             reset=reset,
             members=members,
             manner=manner,

@@ -24,7 +24,7 @@ from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.clients.process import WorkerService
-from harness.faults.client import KillClient
+from harness.faults import KillClient
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario

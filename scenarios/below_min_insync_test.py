@@ -16,8 +16,7 @@ from contract.checks import Check
 from contract.errors import FaultError
 from contract.run_folder import Consequence
 from contract.stages import Stage
-from harness.faults.pause import Pause
-from harness.faults.targets import FollowersOf
+from harness.faults import FollowersOf, Pause
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -9,10 +9,10 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from contract.run_folder import Consequence
 from contract.stages import Stage
-from harness.faults.cut_tail import CutTails
+from harness.faults import CutTails
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 
@@ -25,7 +25,7 @@ class HiddenLoss(CutTails):
     A truncation that the history reports is permitted, since Kafka did not cause it.
     """
 
-    verb = Verb.KILL
+    verb = "kill"
 
     def __init__(self, *, records: int) -> None:
         """The target is named as in a kill."""

@@ -24,9 +24,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.reassign import Reassign
-from harness.faults.rebalance import Rebalance
+from harness.faults import Elect, Reassign, Rebalance
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import commits_no_epochs, reader

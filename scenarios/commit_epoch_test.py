@@ -31,10 +31,7 @@ from contract.checks import Check
 from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.kill import Kill
-from harness.faults.reassign import Reassign
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import Elect, FollowerOf, Kill, LeaderOf, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 

@@ -40,15 +40,20 @@ from contract.checks import Check
 from contract.outcomes import CommitEpoch, Isolation
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.bounce import Bounce
-from harness.faults.delete import DeleteBefore
-from harness.faults.elect import Elect
-from harness.faults.expire import EXPIRING_TOPIC, By, Expire
-from harness.faults.fault import HeldFault
-from harness.faults.kill import Kill
-from harness.faults.reassign import Reassign
-from harness.faults.recreate import Recreate
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import (
+    Bounce,
+    By,
+    DeleteBefore,
+    Elect,
+    Expire,
+    FollowerOf,
+    HeldFault,
+    Kill,
+    LeaderOf,
+    Reassign,
+    Recreate,
+)
+from harness.faults.expire import EXPIRING_TOPIC
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.transactions import require

@@ -11,8 +11,7 @@ Source:  KIP-595, KIP-631.
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence
-from harness.faults.kill import Kill
-from harness.faults.targets import ActiveController, LeaderOf
+from harness.faults import ActiveController, Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader, writer

@@ -33,21 +33,25 @@ from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import Ask, WireResult
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.fault import Fault
-from harness.faults.kill import Kill
-from harness.faults.pause import Pause
-from harness.faults.reassign import Reassign
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import (
+    Broker,
+    BrokerFault,
+    Cut,
+    Elect,
+    Fault,
+    Kill,
+    Links,
+    Pause,
+    Reassign,
+    Stop,
+)
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.wire.requests import Offset, list_offsets, offset_commit, offset_fetch
 
 EARLIER, LATER = 50, 100
-ENDS = {"killed": Kill, "stopped": Stop, "paused": Pause}
+ENDS: dict[str, type[BrokerFault]] = {"killed": Kill, "stopped": Stop, "paused": Pause}
 HOW = ("killed", "stopped", "paused", "moved")
 STORIES = (
     "read",

@@ -33,12 +33,7 @@ from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.fault import Fault
-from harness.faults.kill import Kill
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Cut, Elect, Fault, Kill, Links, Stop
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario

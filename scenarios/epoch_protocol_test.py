@@ -35,8 +35,7 @@ from contract.protocol import (
 )
 from contract.run_folder import Consequence
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.reassign import Reassign
+from harness.faults import Elect, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

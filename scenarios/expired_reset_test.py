@@ -17,8 +17,7 @@ from contract.checks import Check
 from contract.clients import INSTALLED
 from contract.run_folder import Consequence, TopicPlan
 from contract.stages import Stage
-from harness.faults.delete import DeleteBefore
-from harness.faults.hold import Hold
+from harness.faults import DeleteBefore, Hold
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -25,10 +25,7 @@ from contract.clients import Client
 from contract.run_folder import Consequence, GroupPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
-from harness.faults.cut import Cut, Links
-from harness.faults.kill import Kill
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Cut, Kill, Links, Stop
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -19,11 +19,7 @@ from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import Consequence
 from contract.stages import Stage
-from harness.faults.broker_fault import BrokerFault
-from harness.faults.kill import Kill
-from harness.faults.rebalance import Rebalance
-from harness.faults.stop import Stop
-from harness.faults.targets import LeaderOf
+from harness.faults import BrokerFault, Kill, LeaderOf, Rebalance, Stop
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader, writer

@@ -7,19 +7,12 @@ from dataclasses import dataclass
 from itertools import count
 from random import Random
 
-from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.stages import Stage
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.clients.views import PartitionState
-from harness.faults.client import KillClient, PauseClient
-from harness.faults.elect import Elect
-from harness.faults.fault import HeldFault
-from harness.faults.kill import Kill
-from harness.faults.rebalance import Rebalance
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Elect, HeldFault, Kill, KillClient, PauseClient, Rebalance, Stop
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.workload import writer
@@ -299,10 +292,10 @@ class Hunt:
         for number in numbers:
             incarnation = self._incarnations[number]
             self._run.open(self._groups, incarnation=incarnation, number=number)
-            for style in dict.fromkeys(group.commit_epoch for group in self._groups):
+            for epoch in dict.fromkeys(group.commit_epoch for group in self._groups):
                 members = self._of_number(number).items()
-                own = [name for name, group in members if group.commit_epoch == style]
-                self._run.workload.start_reading(own, commit_epoch=CommitEpoch(style))
+                own = [name for name, group in members if group.commit_epoch == epoch]
+                self._run.workload.start_reading(own, commit_epoch=epoch)
 
     def _leave(self, one: Round) -> None:
         worker = self._run.consumers.workers_of(self._groups[0])[one.worker]

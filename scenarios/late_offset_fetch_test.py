@@ -28,7 +28,7 @@ from contract.clients import INSTALLED, Client
 from contract.protocol import OFFSET_FETCH
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.hold import Hold, Refuse
+from harness.faults import Hold, Refuse
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

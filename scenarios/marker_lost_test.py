@@ -24,9 +24,7 @@ from contract.clients import INSTALLED
 from contract.outcomes import Isolation
 from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.kill import Kill
-from harness.faults.pause import Pause
-from harness.faults.targets import Broker
+from harness.faults import Broker, Kill, Pause
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.transactions import require

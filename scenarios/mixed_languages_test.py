@@ -45,11 +45,7 @@ from contract.clients import Client
 from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, MemberPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.client import KillClient
-from harness.faults.elect import Elect
-from harness.faults.kill import Kill
-from harness.faults.reassign import Reassign
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import Elect, FollowerOf, Kill, KillClient, LeaderOf, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 

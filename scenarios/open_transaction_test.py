@@ -16,7 +16,7 @@ Source:  confluent-kafka-go#1093; KIP-447.
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import CLASSIC, Client
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import Consequence, GroupPlan, MemberPlan
 from contract.stages import Stage
@@ -50,11 +50,7 @@ class OpenTransactionScenario(Scenario):
     orders = durable_topic("orders", partitions=1)
     copies = durable_topic("copies", partitions=1)
     groups = (
-        *(
-            _group(client, before)
-            for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
-            for before in ("committed", "never")
-        ),
+        *(_group(client, before) for client in CLASSIC for before in ("committed", "never")),
         _group(Client.LIBRDKAFKA, "committed", Isolation.READ_UNCOMMITTED),
         _group(Client.KAFKA_PYTHON, "committed", Isolation.READ_COMMITTED),
     )

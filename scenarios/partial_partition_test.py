@@ -22,11 +22,7 @@ from contract.checks import Check
 from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.clients.process import JAVA_WORKER
-from harness.faults.bridge import Bridge
-from harness.faults.client import CutClient
-from harness.faults.cut import Cut, Links
-from harness.faults.fault import Fault
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import Bridge, Cut, CutClient, Fault, FollowerOf, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

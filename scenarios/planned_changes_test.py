@@ -23,12 +23,7 @@ Source:  KAFKA-20554; `ReplicationControlManager.electLeaders`,
 from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence, Expectation
-from harness.faults.bounce import Bounce
-from harness.faults.elect import Elect
-from harness.faults.fault import Fault
-from harness.faults.reassign import Reassign
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Bounce, Broker, Elect, Fault, Reassign, Stop
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

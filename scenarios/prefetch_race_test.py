@@ -24,8 +24,7 @@ from contract.checks import Check
 from contract.clients import Client
 from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.cut import Cut, Links
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import Cut, FollowerOf, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader, writer

@@ -17,8 +17,7 @@ from contract.checks import Check
 from contract.clients import Client
 from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import Consequence, GroupPlan, TransactionPlan
-from harness.faults.kill import Kill
-from harness.faults.targets import LeaderOf
+from harness.faults import Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import writer

@@ -35,12 +35,7 @@ from contract.checks import Check
 from contract.protocol import FIRST_WITH_QUORUM
 from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.cut import Links
-from harness.faults.divide import Divide
-from harness.faults.kill import Kill
-from harness.faults.pause import Pause
-from harness.faults.targets import OtherVoters, Voter
-from harness.faults.wipe_voter import WipeVoter
+from harness.faults import Divide, Kill, Links, OtherVoters, Pause, Voter, WipeVoter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.wire.requests import (

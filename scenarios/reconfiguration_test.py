@@ -22,10 +22,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence
 from contract.stages import Stage
-from harness.faults.bounce import Bounce
-from harness.faults.reassign import Reassign
-from harness.faults.recreate import Recreate
-from harness.faults.targets import Broker
+from harness.faults import Bounce, Broker, Reassign, Recreate
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -24,9 +24,8 @@ from contract.checks import Check
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
-from harness.faults.expire import EXPIRING_TOPIC, By, Expire
-from harness.faults.kill import Kill
-from harness.faults.targets import LeaderOf
+from harness.faults import By, Expire, Kill, LeaderOf
+from harness.faults.expire import EXPIRING_TOPIC
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader, writer

@@ -30,11 +30,7 @@ from contract.run_folder import Consequence, Expectation, GroupPlan
 from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
 from harness.clients.observer_worker import Ask
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.reassign import Reassign
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Cut, Elect, Links, Reassign, Stop
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

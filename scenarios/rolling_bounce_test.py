@@ -11,10 +11,9 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import CLASSIC, WITHOUT_EPOCHS
 from contract.run_folder import Consequence
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Stop
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import commits_no_epochs, reader, writer
@@ -29,11 +28,8 @@ class RollingBounceScenario(Scenario):
     topology = Topology(brokers=3, controllers=1)
     orders = durable_topic("orders", partitions=12)
     producers = (writer("writer", "orders"),)
-    groups = tuple(
-        reader(f"readers.{client}", "orders", client=client)
-        for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
-    )
-    expects = (commits_no_epochs([f"readers.{Client.KAFKA_PYTHON}"]),)
+    groups = tuple(reader(f"readers.{client}", "orders", client=client) for client in CLASSIC)
+    expects = (commits_no_epochs([f"readers.{client}" for client in WITHOUT_EPOCHS]),)
     must_judge = (
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,

@@ -21,12 +21,11 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.builds import ClassPath
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import CLASSIC, WITHOUT_EPOCHS
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Consequence, TransactionPlan
 from contract.stages import Stage
-from harness.faults.targets import Broker
-from harness.faults.upgrade import Upgrade
+from harness.faults import Broker, Upgrade
 from harness.story.features import HowFar
 from harness.story.run import Run
 from harness.story.scenario import Scenario
@@ -51,11 +50,8 @@ class RollingUpgradeScenario(Scenario):
         writer("writer", "orders"),
         writer("exact", "orders", transactions=TransactionPlan(records=50, aborted=0.2)),
     )
-    groups = tuple(
-        reader(f"readers.{client}", "orders", client=client)
-        for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
-    )
-    expects = (commits_no_epochs([f"readers.{Client.KAFKA_PYTHON}"]),)
+    groups = tuple(reader(f"readers.{client}", "orders", client=client) for client in CLASSIC)
+    expects = (commits_no_epochs([f"readers.{client}" for client in WITHOUT_EPOCHS]),)
     must_judge = (
         Check.LOST_RECORD,
         Check.SKIPPED_RECORD,

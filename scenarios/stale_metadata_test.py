@@ -27,8 +27,7 @@ from contract.clients import INSTALLED, Client
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
-from harness.faults.cut import Cut, Links
-from harness.faults.targets import LeaderOf
+from harness.faults import Cut, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

@@ -24,8 +24,7 @@ from contract.clients import INSTALLED, Client
 from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.kill import Kill
-from harness.faults.targets import FollowerOf, LeaderOf
+from harness.faults import FollowerOf, Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

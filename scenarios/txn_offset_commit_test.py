@@ -43,13 +43,7 @@ from contract.protocol import (
 )
 from contract.run_folder import Consequence, Expectation, GroupPlan
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.fence import TakeOver
-from harness.faults.kill import Kill
-from harness.faults.reassign import Reassign
-from harness.faults.recreate import Recreate
-from harness.faults.targets import Broker, CoordinatorOf
-from harness.faults.upgrade import Upgrade
+from harness.faults import Broker, CoordinatorOf, Elect, Kill, Reassign, Recreate, TakeOver, Upgrade
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

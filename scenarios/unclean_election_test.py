@@ -26,10 +26,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence, Expectation, TopicPlan
 from contract.stages import Stage
-from harness.faults.elect import Elect
-from harness.faults.kill import Kill
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker
+from harness.faults import Broker, Elect, Kill, Stop
 from harness.story.scenario import Scenario
 from harness.story.workload import reader, writer
 

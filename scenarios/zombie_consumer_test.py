@@ -23,7 +23,7 @@ from contract.clients import Client
 from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
 from harness.clients.process import JAVA_WORKER
-from harness.faults.client import PauseClient
+from harness.faults import PauseClient
 from harness.story.consumers import members_of
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -27,14 +27,19 @@ from contract.protocol import VALIDATED
 from contract.run_folder import Consequence
 from contract.stages import Stage
 from harness.clients.views import PartitionState
-from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.fill import Fill
-from harness.faults.pause import Pause
-from harness.faults.stop import Stop
-from harness.faults.targets import Broker, FollowerOf, LeaderOf
-from harness.faults.wipe import Wipe
+from harness.faults import (
+    Broker,
+    BrokerFault,
+    Cut,
+    Elect,
+    Fill,
+    FollowerOf,
+    LeaderOf,
+    Links,
+    Pause,
+    Stop,
+    Wipe,
+)
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -23,10 +23,7 @@ from cluster.kafka.topology import Topology
 from contract.checks import Check
 from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
-from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut import Cut, Links
-from harness.faults.pause import Pause
-from harness.faults.targets import LeaderOf
+from harness.faults import BrokerFault, Cut, LeaderOf, Links, Pause
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader, writer

@@ -29,10 +29,7 @@ from contract.checks import Check
 from contract.outcomes import Isolation
 from contract.run_folder import Consequence, Expectation
 from contract.stages import Stage
-from harness.faults.fault import Fault
-from harness.faults.fence import ExpireTransaction, Fence, TakeOver
-from harness.faults.kill import Kill
-from harness.faults.targets import LeaderOf
+from harness.faults import ExpireTransaction, Fault, Fence, Kill, LeaderOf, TakeOver
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

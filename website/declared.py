@@ -1,5 +1,6 @@
-"""What the site shows of declarations: facts, tables, checks, rules of the protocol, scenarios."""
+"""What the site shows of declarations: facts, tables, checks, rules, scenarios, faults."""
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import prod
@@ -21,6 +22,8 @@ from contract.table_columns import YEAR_10000_MICROS, Column
 from contract.tables import DECLARED
 from contract.verdicts import FindingVerdict
 from harness.commands.requirements import DEFAULT_KAFKA
+from harness.faults import Fault
+from harness.faults.language import FAULTS
 from harness.nightly.suite import Entry, find_suite
 from harness.session.catalog import ScenarioFile, scenarios
 
@@ -181,3 +184,18 @@ def _type_and_bounds(column: Column) -> str:
     elif column.least:
         words.append(f"from {column.least}")
     return ", ".join([*words, *(["may be null"] if column.null else [])])
+
+
+def of_faults() -> dict[str, Any]:
+    """Every fault, as its class and methods describe it."""
+    return {"faults": [_fault(one) for one in FAULTS if not inspect.isabstract(one)]}
+
+
+def _fault(one: type[Fault]) -> Row:
+    prove, heal = getattr(one, "prove_broker", one.prove), getattr(one, "heal_broker", one.heal)
+    what, proved, healed = (
+        (inspect.getdoc(of) or "").split("\n\n")[0] for of in (one, prove, heal)
+    )
+    verbs = ", ".join(form.verb for form in vars(one).get("by_hand", ()))
+    landed = proved.removeprefix("Landed when ")
+    return f"`{one.__name__}`", verbs, one.on or "servers", what, landed, healed

@@ -17,6 +17,7 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "checks": declared.of_checks,
     "protocol": declared.of_protocol,
     "scenarios": declared.of_scenarios,
+    "faults": declared.of_faults,
 }
 _MEASURED = {
     "benchmarks": "lab/analysis_speed.py",

@@ -31,7 +31,6 @@ from contract.answers import (
     parts,
 )
 from contract.errors import FencepostError, TableError
-from contract.faults import Verb
 from contract.files import open_regular
 from contract.run_folder import Consequence
 from contract.table_columns import Column
@@ -227,12 +226,9 @@ class Figures:
         return _compared(condition, f"case `group` {of_group} end")
 
     def _during(self, names: tuple[str, ...], source: _Source) -> str:
-        chosen = [
-            _spans(row, source, "began_micros", "ended_micros")
-            for row in self._rows("phases")
-            if {row["stage"], row["doing"]} & set(names)
-        ]
-        if set(names) & set(Verb):
+        phases = [one for one in self._rows("phases") if {one["stage"], one["doing"]} & set(names)]
+        chosen = [_spans(one, source, "began_micros", "ended_micros") for one in phases]
+        if set(names) - {name for one in phases for name in (one["stage"], one["doing"])}:
             chosen += [text for verb, text in self._held(source) if verb in names]
         if not chosen:
             raise KeyError(DURING)

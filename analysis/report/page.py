@@ -20,7 +20,6 @@ from analysis.report.words import times_of, with_noun
 from analysis.verdict.resumption import IN_WORDS, said_epochs
 from contract.checks import Check
 from contract.files import replace_text
-from contract.outcomes import CommitEpoch
 from contract.run_folder import STACKS_FOLDER, RunDescription
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
@@ -237,14 +236,14 @@ def lines(rows: list[StyleRow]) -> list[StyleLine]:
     """A line for each style, in the order of the rows."""
     labels = columns(rows)
     made = []
-    for style in dict.fromkeys(row.style for row in rows):
-        own = [row for row in rows if row.style == style]
+    for epoch in dict.fromkeys(row.commit_epoch for row in rows):
+        own = [row for row in rows if row.commit_epoch == epoch]
         known = {row.committed_epoch for row in own if row.committed_epoch is not None}
         epochs = sorted(known)
         made.append(
             StyleLine(
-                style=style,
-                commits=IN_WORDS.get(CommitEpoch(style), "") if style in set(CommitEpoch) else "",
+                style=epoch,
+                commits=IN_WORDS[epoch],
                 epochs=", ".join("none" if epoch < 0 else str(epoch) for epoch in epochs),
                 cells=[_cell([row for row in own if _label(row) == label]) for label in labels],
             )

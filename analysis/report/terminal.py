@@ -219,7 +219,7 @@ def _styles(rows: list[StyleRow]) -> Table:
     for row in rows:
         table.add_row(
             *(escape(row.labels.get(name, "")) for name in labels),
-            escape(row.style),
+            escape(row.commit_epoch),
             f"({_reported(row.committed_offset)}, {_reported(row.committed_epoch)})",
             f"{row.groups} of {row.of}",
             "raises" if row.exception else _reported(row.resumed_at),

@@ -54,7 +54,7 @@ def _exception(row: dict[str, Any]) -> str | None:
     return f"{name} (divergent offset {row['divergent_offset']})"
 
 
-_PLACES = {str(style): place for place, style in enumerate(CommitEpoch)}
+_PLACES = {style: place for place, style in enumerate(CommitEpoch)}
 
 IN_WORDS = {
     CommitEpoch.RECORD: "the last record's, by plain commitSync()",
@@ -94,7 +94,7 @@ def style_rows(resumed: Sequence[Resumption], groups: Iterable[GroupPlan]) -> li
         alike.setdefault((kind, *_went_on(row)), []).append(row)
     rows = [
         StyleRow(
-            style=first.commit_epoch,
+            commit_epoch=first.commit_epoch,
             labels=labels.get(first.group, {}),
             committed_offset=first.committed_offset,
             committed_epoch=first.committed_epoch,
@@ -148,4 +148,4 @@ def _went_on(row: Resumption) -> tuple[object, ...]:
 
 def _order(row: StyleRow) -> tuple[object, ...]:
     labels = tuple(sorted(row.labels.items()))
-    return labels, _PLACES.get(row.style, len(_PLACES)), row.committed_epoch or 0, -row.groups
+    return labels, _PLACES[row.commit_epoch], row.committed_epoch or 0, -row.groups

@@ -28,7 +28,7 @@ from contract.files import cache_folder
 from contract.python import environment, python
 
 LOCKS = Path(__file__).resolve().parent / "locks"
-PACKAGES = {Client.LIBRDKAFKA: "confluent-kafka", Client.KAFKA_PYTHON: "kafka-python"}
+PACKAGES = {client: client.about.package for client in Client if client.about.package}
 _VERSION = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4}){1,3}((a|b|rc)[0-9]{1,4})?")
 _SAID_CHARACTERS = 2000
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -54,9 +54,9 @@ def require_form(named: str) -> None:
     """
     if not is_version(named):
         raise UsageError(
-            f"{named[:100]!r} names no version of a client: it has to be like "
-            f"{Client.KAFKA_PYTHON}@3.0.8 or {Client.LIBRDKAFKA}@2.16.0 (the version of "
-            f"{PACKAGES[Client.LIBRDKAFKA]}); Java's has an option of its own, --client-version"
+            f"{named[:100]!r} names no version of a client: it has to be "
+            f"{' or '.join(f'{one}@VERSION' for one in PACKAGES)}, the version of its package "
+            f"({' or '.join(PACKAGES.values())}); Java's has an option of its own, --client-version"
         )
 
 

@@ -19,7 +19,7 @@ from cluster.kafka.config import (
     setting_ms,
 )
 from cluster.kafka.topology import CLIENT_PORT, Topology
-from cluster.nodes.node import Node, NodeProcess
+from cluster.nodes.node import Node, NodeProcess, NodeState
 from contract.builds import ClassPath
 from contract.errors import NodeError
 
@@ -196,7 +196,7 @@ class KafkaService(Service):  # type: ignore[misc]
         return [
             i
             for i in self.topology.broker_ids
-            if not self._hosts[i].is_paused and self.is_running(i)
+            if self._hosts[i].state is not NodeState.SUSPENDED and self.is_running(i)
         ]
 
     def require_running(self, server_id: int) -> None:

@@ -188,7 +188,7 @@ class DockerProcess(NodeProcess):
 
     def status(self) -> int | None:
         """Its exit status, None while it runs or its node is paused."""
-        if self._node.is_paused:
+        if self._node.is_frozen:
             return None
         status: int | None = self._node.ask(agent.AskStatus(pid=self._pid))
         return status
@@ -201,6 +201,8 @@ class DockerProcess(NodeProcess):
 
 class DockerNode(Node):
     """A container of the pool; it keeps names only, so that a fork can use it."""
+
+    is_frozen = False
 
     def __init__(
         self, name: str, container: str, address: str, *, jars_mounted: Path | None
@@ -334,13 +336,13 @@ class DockerNode(Node):
     def pause(self) -> None:
         """Freeze the container's control group: none of its processes runs, including its agent."""
         self._container().pause()
-        self.is_paused = True
+        self.is_frozen = True
 
     def resume(self) -> None:
         """Thaw the container."""
-        if self.is_paused:
+        if self.is_frozen:
             self._container().unpause()
-            self.is_paused = False
+            self.is_frozen = False
 
     def is_suspended(self) -> bool:
         """Whether the daemon reports that the container is frozen."""

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 import psutil
 
 from cluster.nodes.docker_client import docker_problem
+from cluster.nodes.node import Capability
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
 from cluster.toolchains import TOOLS, javac_command, problem_of, version_of
 from contract.errors import PrerequisiteError
 from contract.processes import java_command
-
-CUTS = "cuts (nftables)"
-FILE_LIMITS = "file limits (prlimit)"
 
 _GIB = 1 << 30
 _MEMORY_GIB_MIN = 3
@@ -107,7 +105,7 @@ def _cuts() -> Finding:
     if problem is None:
         problem = cut_problem()
     return Finding(
-        CUTS,
+        Capability.CUT.value,
         is_good=problem is None,
         detail="by peer, direction and port" if problem is None else "no packets can be dropped",
         fix=problem or "",
@@ -117,7 +115,7 @@ def _cuts() -> Finding:
 def _limits() -> Finding:
     is_there = hasattr(resource, "prlimit")
     return Finding(
-        FILE_LIMITS,
+        Capability.FILE_LIMITS.value,
         is_good=is_there,
         detail="of running processes" if is_there else "only of one's own process",
         fix="the fault fill needs Linux",

@@ -115,12 +115,10 @@ class LocalNode(Node):
     def pause(self) -> None:
         """SIGSTOP everything on the node."""
         self._host.signal_all(signal.SIGSTOP)
-        self.is_paused = True
 
     def resume(self) -> None:
         """SIGCONT everything on the node."""
         self._host.signal_all(signal.SIGCONT)
-        self.is_paused = False
 
     def is_suspended(self) -> bool:
         """Return whether SIGSTOP holds each process, and each that it started."""

@@ -18,9 +18,22 @@ _OUTPUT_SHOWN = 2000
 
 
 class Capability(enum.Enum):
-    """A feature of a pool's nodes in addition to processes."""
+    """What a fault needs of nodes, or of the machine, in addition to processes."""
 
-    CUT = "cut"
+    CUT = "cuts (nftables)"
+    FILE_LIMITS = "file limits (prlimit)"
+
+
+class NodeState(enum.StrEnum):
+    """Whether what is on a node runs, as the fault that holds there says.
+
+    slow: some of the time, so it responds late: it is asked and awaited as one that runs.
+    suspended: not at all, so the harness asks it nothing.
+    """
+
+    RUNNING = "running"
+    SLOW = "slow"
+    SUSPENDED = "paused"
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Node(ABC):
         python: the interpreter for workers on the node; it imports `harness` and JPype.
         java: the `java` command on the node.
         capabilities: the faults that it supports.
-        is_paused: whether `pause` holds it.
+        state: that faults set, and their heals set back.
     """
 
     name: str
@@ -83,7 +96,7 @@ class Node(ABC):
     python: str
     java: str
     capabilities: frozenset[Capability]
-    is_paused: bool = False
+    state: NodeState = NodeState.RUNNING
 
     @abstractmethod
     def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
@@ -197,7 +210,7 @@ class Node(ABC):
 
     @abstractmethod
     def pause(self) -> None:
-        """Suspend everything that runs on the node, at once."""
+        """Suspend everything that runs on the node, at once; its `state` stays."""
 
     @abstractmethod
     def resume(self) -> None:

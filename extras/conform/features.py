@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from contract.clients import Level, default_isolation
+from contract.clients import Level, about
 from contract.errors import lacking
 from contract.outcomes import Isolation, ResetPolicy
 from extras.conform.located import Located
@@ -74,7 +74,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """
         first = 1 if is_plainest else None
         level = "" if self.level == Level.POSITIONS else self.level
-        own = default_isolation(client)
+        own = about(client).isolation
         isolation = "" if own in self.isolations[:1] else "".join(self.isolations[:1])
         return [
             Reader(client=client, commit=commit, reset=reset, isolation=isolation, level=level)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from contract.clients import Client
+from contract.clients import Client, about
 from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.randomness import generator
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
@@ -19,26 +19,21 @@ from extras.plans.plan import (
     When,
     is_over,
 )
+from harness.faults.broker_fault import EndServer
+from harness.faults.language import drawn_forms
 from harness.story.workload import reader, writer
 
-_ELECT, _REBALANCE, _CLIENTS, _REPLICATION = "elect", "rebalance", "cut-clients", "cut-replication"
+_ELECT, _REBALANCE, _CLIENTS = "elect", "rebalance", "cut-clients"
 _TRANSACTIONS, _ONE, _UNCLEAN, _REOPEN = "transactions", "acks=1", "unclean", "reopen"
 _AWAY, _SLOW = "away", "slow"
+_FORMS = {form.by_hand.verb: form for form in drawn_forms()}
+_SERVERS = [verb for verb, (fault, _) in _FORMS.items() if fault.on is None]
+_OTHERS = [verb for verb in _FORMS if verb not in _SERVERS]
 WEIGHTS = {
-    "kill": 4,
-    "stop": 4,
-    "pause": 4,
-    "cut": 4,
-    "cut-in": 4,
-    "cut-out": 4,
-    "cut-controllers": 4,
-    _REPLICATION: 4,
-    _CLIENTS: 4,
-    "bounce": 4,
+    **{verb: _FORMS[verb].by_hand.weight for verb in _SERVERS},
     **dict.fromkeys(HOLDS, 3),
     EXPIRE: 3,
-    _ELECT: 3,
-    _REBALANCE: 3,
+    **{verb: _FORMS[verb].by_hand.weight for verb in _OTHERS},
     _REOPEN: 3,
     _AWAY: 6,
     _SLOW: 12,
@@ -54,22 +49,18 @@ one between records of older epochs. Each
 seed leaves out every kind with probability 1/2, so that the others meet more often (swarm
 testing)."""
 _OF = 12
-_FENCING = ("kill", "stop", "pause", "cut", "cut-in", "cut-out", "cut-controllers")
-"""Their broker is fenced: leaders and coordinators move."""
-_NOTICED = ("kill", "stop", "pause")
+_FENCING = [verb for verb, form in _FORMS.items() if form.by_hand.fences]
+_STALLING = {verb for verb, form in _FORMS.items() if form.by_hand.stalls}
+_NOTICED = [verb for verb in _FENCING if _FORMS[verb].fault.silences]
 """Their broker responds to no request, so that no view is that of a deposed leader."""
-_ENDING = ("kill", "stop")
+_ENDING = [verb for verb in _NOTICED if issubclass(_FORMS[verb].fault, EndServer)]
 """They are proved without any other broker."""
-_BEHIND = {**dict.fromkeys(_FENCING, 1), "bounce": 1, _REPLICATION: BROKERS}
-"""The number of replicas of a partition that may be out of sync after a fault of these verbs."""
-_SERVERS = (*_FENCING, _REPLICATION, _CLIENTS, "bounce")
-_VERBS = (*_SERVERS, *HOLDS, EXPIRE, _ELECT, _REBALANCE)
+_VERBS = (*_SERVERS, *HOLDS, EXPIRE, *_OTHERS)
 _VERBS_MIN = 3
 _FAULTS = range(2, 5)
 _HELD_MAX = 2
 _VALUES = range(200, 1501, 100)
 _STYLES = (CommitEpoch.RECORD, CommitEpoch.NONE, CommitEpoch.APPLICATION)
-_JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
 _GROUPS = 4
 _RECORDS = 100
 """Of a transaction."""
@@ -135,7 +126,7 @@ class _Draw:
 
     def _group(self, number: int) -> GroupPlan:
         client = self._random.choice(self._clients)
-        is_java = client in _JAVA
+        is_java = client.about.is_java
         group = reader(
             f"{client}-{number}",
             TOPIC,
@@ -239,7 +230,7 @@ class _Draw:
         return [verb for verb in _VERBS if verb in found & self._kinds]
 
     def _of_java(self) -> list[str]:
-        of_java = {group.group for group in self._groups if group.client in _JAVA}
+        of_java = {group.group for group in self._groups if about(group.client).is_java}
         return [group for group in self._open() if group in of_java]
 
     def _inject(self, verbs: Sequence[str]) -> Step:
@@ -271,7 +262,7 @@ class _Draw:
         """
         held = self._verbs_held()
         is_able = self._behind <= BROKERS - self._topic.min_insync
-        if {*held} & {_REPLICATION, _CLIENTS} or ({*held} & {*_FENCING} and not is_able):
+        if {*held} & _STALLING or ({*held} & {*_FENCING} and not is_able):
             return [When.PROVED]
         states = [When.PROVED, When.ACKNOWLEDGED, When.ACKNOWLEDGED]
         if not held:
@@ -304,7 +295,8 @@ class _Draw:
         elif when is When.ISR:
             partition = self._random.randrange(self._topic.partitions)
         self._behind = 0 if when is When.IN_SYNC else self._behind
-        self._behind += _BEHIND.get(_verb(fault), 0)
+        if (form := _FORMS.get(_verb(fault))) is not None:
+            self._behind += form.by_hand.behind
         return Step(
             when=when,
             values=self._random.choice(_VALUES) if when is When.ACKNOWLEDGED else 0,

@@ -16,9 +16,7 @@ from msgspec.structs import replace
 from contract.checks import Check
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
-from harness.faults.expire import By, Expire
-from harness.faults.fault import Fault
-from harness.faults.hold import Hold
+from harness.faults import By, Expire, Fault, Hold
 from harness.faults.language import is_instant, parse_fault
 
 PLAN_FILE = "random.json"

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from contract.errors import FaultError
-from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
 from contract.stages import Stage
 from extras.plans.plan import TOPIC, Do, RandomPlan, Step, When, fault_of, is_over
@@ -76,7 +75,7 @@ class Story:
             members = list(members_of([group], incarnation=incarnation, number=number))
             self._run.workload.start_reading(
                 members,
-                commit_epoch=CommitEpoch(group.member(number).commit_epoch),
+                commit_epoch=group.member(number).commit_epoch,
                 processing_ms=self._plan.processing_ms,
             )
             if is_rolling:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import jpype
 
-from contract.clients import REQUEST_TIMEOUTS, Client
+from contract.clients import JAVA_REQUEST_TIMEOUT, Client
 from contract.events import NO_EPOCH
-from contract.outcomes import DEFINITE_COMMIT_FAILURES, CommitEpoch, GroupChange, Manner, Outcome
+from contract.outcomes import DEFINITE_COMMIT_FAILURES, GroupChange, Manner, Outcome
 from harness.clients.history import HistoryWriter
 from harness.clients.java_producer import transactional
 from harness.clients.member import (
@@ -42,7 +42,7 @@ _CONSUMER_PROTOCOL = {"group.protocol": "consumer"}
 _COOPERATIVE = "CooperativeStickyAssignor"
 _LISTENER = "org.apache.kafka.clients.consumer.ConsumerRebalanceListener"
 _CALLBACK = "org.apache.kafka.clients.consumer.OffsetCommitCallback"
-_REQUEST_TIMEOUT, _REQUEST_TIMEOUT_MS = REQUEST_TIMEOUTS[Client.JAVA]
+_REQUEST_TIMEOUT, _REQUEST_TIMEOUT_MS = JAVA_REQUEST_TIMEOUT
 _NOT_CALLED_BACK = "NotCalledBack"
 """The error of a commitAsync without a response yet: commitSync awaits only what was sent, and a
 commit waits unsent while no coordinator is known (`ConsumerCoordinator.invokePendingAsyncCommits`
@@ -496,8 +496,7 @@ def _millis(millis: int) -> Any:
 
 
 def _chosen(known: Mapping[Partition, Any], order: MemberCommit) -> dict[Partition, OffsetAndEpoch]:
-    style = CommitEpoch(order.commit_epoch)
-    wanted = {tp: chosen(style, one) for tp, one in known.items()}
+    wanted = {tp: chosen(order.commit_epoch, one) for tp, one in known.items()}
     return {tp: at for tp, at in wanted.items() if at is not None}
 
 

@@ -229,7 +229,7 @@ class GroupMember(ABC):
         self,
         stop: threading.Event,
         *,
-        style: CommitEpoch,
+        commit_epoch: CommitEpoch,
         commit_interval_seconds: float,
         processing_seconds: float = 0,
         is_persistent: bool = False,
@@ -240,7 +240,7 @@ class GroupMember(ABC):
         `is_persistent` polls on after an exception.
         """
         self._enter()
-        order = MemberCommit(member=self.member.member, commit_epoch=style)
+        order = MemberCommit(member=self.member.member, commit_epoch=commit_epoch)
         due = time.monotonic() + commit_interval_seconds
         while not stop.is_set():
             try:
@@ -257,16 +257,16 @@ class GroupMember(ABC):
                 if not is_persistent:
                     return
 
-    def require(self, style: CommitEpoch) -> None:
+    def require(self, commit_epoch: CommitEpoch) -> None:
         """Refuse a style that this client can't commit.
 
         Raises:
             WorkerError: it can't.
         """
-        if style in OF_THE_CLIENTS_STATE and not self.tells_its_state:
+        if commit_epoch in OF_THE_CLIENTS_STATE and not self.tells_its_state:
             raise WorkerError(
                 f"{self.member.client} does not let an application read the leader epochs of its "
-                f"position and its metadata, so style {style} can't be committed"
+                f"position and its metadata, so style {commit_epoch} can't be committed"
             )
 
     def commit(self, order: MemberCommit) -> str:
@@ -283,14 +283,13 @@ class GroupMember(ABC):
         if self._is_by_itself:
             return Outcome.OK
         self._enter()
-        style = CommitEpoch(order.commit_epoch)
-        self.require(style)
+        self.require(order.commit_epoch)
         partitions = sorted(self._last_assignment)
         known = self._known(partitions, order)
-        wanted = {tp: chosen(style, one) for tp, one in known.items()}
+        wanted = {tp: chosen(order.commit_epoch, one) for tp, one in known.items()}
         self._last_generation = self._generation()
         began_micros = time.time_ns() // 1000
-        is_plain = style is CommitEpoch.RECORD
+        is_plain = order.commit_epoch is CommitEpoch.RECORD
         errors = self._commit(
             {tp: at for tp, at in wanted.items() if at is not None}, is_plain=is_plain
         )
@@ -321,7 +320,7 @@ class GroupMember(ABC):
                 partition=tp[1],
                 offset=None if at is None else at.offset,
                 epoch=NO_EPOCH if at is None else at.epoch,
-                commit_epoch=style,
+                commit_epoch=order.commit_epoch,
                 record_epoch=known[tp].record_epoch,
                 position_epoch=state.leader_epoch,
                 metadata_epoch=state.metadata_epoch,
@@ -570,7 +569,7 @@ class GroupMember(ABC):
         )
 
 
-def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
+def chosen(commit_epoch: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
     """Return the offset and epoch that a style commits; None if there is nothing to commit.
 
     Styles that only choose the epoch use the processed offset where the client has no valid
@@ -578,9 +577,9 @@ def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
     """
     state = known.state
     at = state.position
-    if style is CommitEpoch.APPLICATION:
+    if commit_epoch is CommitEpoch.APPLICATION:
         return known.processed
-    if style in (CommitEpoch.FORCED, CommitEpoch.NONE, CommitEpoch.STALE):
+    if commit_epoch in (CommitEpoch.FORCED, CommitEpoch.NONE, CommitEpoch.STALE):
         at = at or known.processed
     if at is None:
         return None
@@ -592,7 +591,7 @@ def chosen(style: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
         CommitEpoch.FORCED: known.cluster_epoch,
         CommitEpoch.NONE: NO_EPOCH,
         CommitEpoch.STALE: max(known.record_epoch - 1, NO_EPOCH),
-    }[style]
+    }[commit_epoch]
     return OffsetAndEpoch(at.offset, epoch)
 
 

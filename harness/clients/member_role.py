@@ -44,7 +44,7 @@ class _Reader:
         self,
         member: CallingMember,
         *,
-        style: CommitEpoch,
+        commit_epoch: CommitEpoch,
         commit_interval_ms: int,
         processing_ms: int,
         is_persistent: bool,
@@ -55,19 +55,19 @@ class _Reader:
             WorkerError: the commit needs an epoch that only the driver knows, or that the client
                 does not expose.
         """
-        if style is CommitEpoch.FORCED:
+        if commit_epoch is CommitEpoch.FORCED:
             raise WorkerError(
                 "a member that polls continuously can't commit style forced: it does not query "
                 "the cluster"
             )
-        member.require(style)
+        member.require(commit_epoch)
         self._stop = threading.Event()
         self._error: Exception | None = None
         self._name = member.member.member
         read_on = partial(
             member.read_on,
             self._stop,
-            style=style,
+            commit_epoch=commit_epoch,
             commit_interval_seconds=commit_interval_ms / 1000,
             processing_seconds=processing_ms / 1000,
             is_persistent=is_persistent,
@@ -176,7 +176,7 @@ class MemberRole(Role):
         for name in members:
             self._readers[name] = _Reader(
                 self._member(name),
-                style=commit_epoch,
+                commit_epoch=commit_epoch,
                 commit_interval_ms=commit_interval_ms,
                 processing_ms=processing_ms,
                 is_persistent=is_persistent,

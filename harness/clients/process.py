@@ -15,7 +15,7 @@ from ducktape.services.service import Service
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
 from contract.builds import ClassPath, Guest
-from contract.clients import Client, client_of, version_of
+from contract.clients import client_of, version_of
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
 from contract.extras import extras
@@ -59,7 +59,7 @@ def worker_of(named: str) -> WorkerKind:
     Java's clients share one; each version of another client has one of its own.
     """
     client = client_of(named)
-    if client.module == Client.JAVA.module:
+    if client.about.is_java:
         return JAVA_WORKER
     ours = f"harness.clients.{client.module}_consumer"
     module = extras("clients").get(client, ours)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from cluster.kafka.service import KafkaService
-from cluster.nodes.node import Node
+from cluster.nodes.node import Node, NodeState
 from contract.clients import Client
 from contract.files import lines_of, printable, read_regular
 from contract.manifest import TABLES_OF_HISTORIES
@@ -163,7 +163,7 @@ def keep_log_directory(kafka: KafkaService, server: int, kept: Path) -> None:
     """
     node, data = kafka.host(server), kafka.data(server)
     target = kept / str(time.time_ns() // 1000) / str(server)
-    if node.is_paused or not kafka.is_running(server):
+    if node.state is NodeState.SUSPENDED or not kafka.is_running(server):
         _copy_folder(node, data, target)
     else:
         # A file that grows while it is archived would damage the archive.

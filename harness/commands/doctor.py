@@ -4,11 +4,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from cluster.nodes.doctor import CUTS, FILE_LIMITS, Finding, diagnose, usable_pools
+from cluster.nodes.doctor import Finding, diagnose, usable_pools
 from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
 from contract.program import Terminal
-from harness.faults.language import VERBS
+from harness.faults.language import FORMS
 
 
 def doctor() -> None:
@@ -33,9 +33,8 @@ def doctor() -> None:
 
 def _faults(findings: list[Finding]) -> list[str]:
     """Return the verbs of `fencepost fault` that this machine supports."""
-    good = {finding.what for finding in findings if finding.is_good}
+    lacking = {finding.what for finding in findings if not finding.is_good}
+    needs = {verb: {form.fault.needs for form in forms} for verb, forms in FORMS.items()}
     return [
-        verb
-        for verb in VERBS
-        if (CUTS in good or not verb.startswith("cut")) and (FILE_LIMITS in good or verb != "fill")
+        verb for verb, all_of in needs.items() if not lacking & {one.value for one in all_of if one}
     ]

@@ -27,7 +27,7 @@ from harness.commands.requirements import (
     require_runs,
 )
 from harness.commands.status import partition_table
-from harness.faults.language import FORMS, VERBS
+from harness.faults.language import TARGETS, VERBS
 from harness.playground.serve import Orders, Views
 from harness.playground.shape import SHAPE, Shape, shape_of
 from harness.playground.state import (
@@ -96,7 +96,7 @@ def playground(  # noqa: PLR0913 - the options of a command
 
 def fault(
     verb: Annotated[str, typer.Argument(help=f"One of: {', '.join(VERBS)}.")],
-    target: Annotated[str, typer.Argument(help=f"{FORMS}.")],
+    target: Annotated[str, typer.Argument(help=f"{TARGETS}.")],
     hold: Annotated[
         str | None, typer.Option("--for", help="Heal after this time, e.g. 20s; else see `heal`.")
     ] = None,

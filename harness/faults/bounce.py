@@ -1,9 +1,8 @@
 """Restart a broker: a controlled shutdown, followed by a start on its own data."""
 
 from cluster.nodes.node import NodeProcess
-from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault
-from harness.faults.fault import Evidence, Field
+from harness.faults.fault import ByHand, Evidence, Field
 from harness.faults.stop import SHUT_DOWN
 from harness.faults.targets import Target
 
@@ -11,7 +10,9 @@ from harness.faults.targets import Target
 class Bounce(BrokerFault):
     """A restart as for a configuration change or an upgrade: one broker after the other."""
 
-    verb = Verb.BOUNCE
+    verb = "bounce"
+    by_hand = (ByHand(verb=verb, place=9, behind=1),)
+    is_instant = True
     may_cut = False
 
     def __init__(self, target: Target) -> None:

@@ -2,23 +2,25 @@
 
 from collections.abc import Sequence
 
+from cluster.nodes.node import Capability
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import TargetError
-from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault
 from harness.faults.cut import await_packets, require_network, traffic_with
-from harness.faults.fault import Evidence, Field
+from harness.faults.fault import ByHand, Evidence, Field
 from harness.faults.rules import lapse_of
 
 
 class Bridge(BrokerFault):
-    """Between the halves, in the order of their ids, all packets are dropped both ways.
+    """Two halves of the other servers, in the order of their ids, lose all packets of each other.
 
     Clients reach every broker, and the bridge reaches every server: no node is isolated, and no
         half reaches the other.
     """
 
-    verb = Verb.CUT_BRIDGE
+    verb = "cut bridge"
+    by_hand = (ByHand(verb="cut-bridge"),)
+    needs = Capability.CUT
 
     def prepare(self, field: Field) -> None:
         """Resolve the target, which must be one broker of three or more servers."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from cluster.nodes.node import NodeState
 from contract.errors import FaultError, WaitTimeoutError
 from harness.faults.fault import Evidence, Fault, Field
 from harness.faults.targets import Target
@@ -94,14 +95,18 @@ class BrokerFault(Fault):
 class EndServer(BrokerFault):
     """The target's server processes end; healed by starting them again."""
 
-    number: signal.Signals
-    """The signal to the process."""
+    @property
+    @abstractmethod
+    def number(self) -> signal.Signals:
+        """The signal to the process."""
 
     statuses: frozenset[int]
     """The expected exit statuses."""
 
     is_silent: bool
     """Whether the others detect it only by a timeout."""
+
+    silences = True
 
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""
@@ -152,7 +157,7 @@ def witnesses(field: Field, among: Sequence[int]) -> list[int]:
         i
         for i in {*voters, *kafka.answering_brokers()}.difference(among)
         if kafka.is_running(i)
-        and not kafka.host(i).is_paused
+        and kafka.host(i).state is not NodeState.SUSPENDED
         and not field.rules.cuts_off(kafka.host(i))
     ]
     if len(set(left).intersection(voters)) <= len(voters) // 2:

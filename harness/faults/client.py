@@ -3,13 +3,14 @@
 import signal
 
 from cluster.kafka.topology import CLIENT_PORT
+from cluster.nodes.node import Capability, NodeState
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import FaultError, TargetError, WaitTimeoutError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.process import WorkerService
 from harness.clients.worker import Role
 from harness.faults.cut import await_packets, require_network, traffic_with
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.fault import ByHand, Evidence, Fault, Field
 from harness.faults.rules import lapse_of
 
 _SILENT_SECONDS = 1
@@ -17,6 +18,8 @@ _SILENT_SECONDS = 1
 
 class ClientFault(Fault):
     """A fault on the node of a worker with clients under test."""
+
+    on = TargetKind.CLIENT
 
     def __init__(self, worker: str) -> None:
         """`worker` as in `harness.clients.process`: clients (Java's), or a client's name."""
@@ -41,11 +44,15 @@ class ClientFault(Fault):
 class PauseClient(ClientFault):
     """Its clients are paused, and resume without detecting it: a stalled consumer."""
 
-    verb = Verb.PAUSE
+    verb = "pause"
+    by_hand = (ByHand(verb=verb),)
+    silences = True
 
     def inject(self, field: Field) -> None:
         """Suspend everything on its node."""
-        self.worker(field).host.pause()
+        host = self.worker(field).host
+        host.pause()
+        host.state = NodeState.SUSPENDED
 
     def prove(self, field: Field) -> Evidence:
         """Landed when the worker does not respond, and its node is suspended.
@@ -73,7 +80,9 @@ class PauseClient(ClientFault):
 
     def heal(self, field: Field) -> None:
         """Resume the node, and wait until the worker responds."""
-        self.worker(field).host.resume()
+        host = self.worker(field).host
+        host.resume()
+        host.state = NodeState.RUNNING
         self.worker(field).call(Role.ping())
 
 
@@ -83,7 +92,8 @@ class KillClient(ClientFault):
     It is not healed: `Consumers.replace` puts another worker in its place.
     """
 
-    verb = Verb.KILL
+    verb = "kill"
+    silences = True
 
     def prepare(self, field: Field) -> None:
         """Find the worker, which must run."""
@@ -107,7 +117,9 @@ class KillClient(ClientFault):
 class CutClient(ClientFault):
     """Packets of its clients to brokers are dropped on its own node, so its clients must send."""
 
-    verb = Verb.CUT
+    verb = "cut"
+    by_hand = (ByHand(verb=verb),)
+    needs = Capability.CUT
 
     def prepare(self, field: Field) -> None:
         """Find the worker, on a node whose packets can be dropped."""

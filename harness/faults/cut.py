@@ -7,14 +7,15 @@ from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_POR
 from cluster.nodes.node import Capability, Node
 from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import FaultError
-from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
-from harness.faults.fault import Evidence, Field
+from harness.faults.fault import ByHand, Evidence, Field
 from harness.faults.rules import counted_packets, lapse_of
 from harness.faults.targets import Target
 
 _DROPPED_SECONDS = 20
 _BOTH_WAYS = (Direction.IN, Direction.OUT)
+_ALL = 1 << 10
+"""More replicas than a partition has."""
 
 
 class Links(enum.StrEnum):
@@ -40,13 +41,31 @@ FENCING = frozenset({Links.BOTH, Links.IN, Links.OUT, Links.CONTROLLERS})
 
 
 class Cut(BrokerFault):
-    """Packets of the target's broker are dropped in its node's own network namespace."""
+    """Packets of the broker are dropped on its node: of other servers, or only some (`Links`)."""
+
+    by_hand = (
+        ByHand(verb="cut", arguments={"links": Links.BOTH}, place=3, fences=True, behind=1),
+        *(
+            ByHand(verb=f"cut-{links}", arguments={"links": links}, place=i, fences=True, behind=1)
+            for i, links in enumerate((Links.IN, Links.OUT, Links.CONTROLLERS), 4)
+        ),
+        ByHand(
+            verb="cut-replication",
+            arguments={"links": Links.REPLICATION},
+            place=7,
+            stalls=True,
+            behind=_ALL,
+        ),
+        ByHand(verb="cut-clients", arguments={"links": Links.CLIENTS}, place=8, stalls=True),
+    )
+    needs = Capability.CUT
 
     def __init__(self, target: Target, links: Links) -> None:
         """The target is resolved just before the fault is injected."""
         super().__init__(target)
         self._links = links
-        self.verb = Verb(f"cut {links}")
+        self._is_fenced = links in FENCING
+        self.verb = f"cut {links}"
 
     def prepare(self, field: Field) -> None:
         """Resolve the target, on nodes whose packets can be dropped."""
@@ -63,7 +82,7 @@ class Cut(BrokerFault):
         """Landed when packets were dropped, none passed, and the broker is fenced if it must be."""
         node, rules = field.kafka.host(broker), self._rules(field, broker)
         facts: dict[str, object] = {"broker": broker, "rules": [rule.name for rule in rules]}
-        if self._links in FENCING and broker in field.kafka.topology.broker_ids:
+        if self._is_fenced and broker in field.kafka.topology.broker_ids:
             facts["fenced_according_to"] = await_fenced(field, broker, among=self.brokers)
         counted = await_packets(
             field, {node: rules}, what=f"packets of broker {broker} to be dropped ({self._links})"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -12,7 +12,7 @@ from harness.faults.fault import Evidence, Fault, Field
 class CutTails(Fault):
     """SIGKILL to all brokers, then truncation of each replica by the same number of records."""
 
-    verb = Verb.CUT_TAILS
+    verb = "cut tails"
 
     def __init__(self, topic: str, partition: int, *, records: int) -> None:
         """The tail must begin at a batch boundary `records` before the end."""

@@ -1,6 +1,6 @@
 """Delete the records of a partition before an offset, by the DeleteRecords request (KIP-107)."""
 
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 
@@ -8,7 +8,8 @@ from harness.faults.fault import Evidence, Fault, Field
 class DeleteBefore(Fault):
     """The log start moves up to an offset within the log; deleted records stay deleted."""
 
-    verb = Verb.DELETE_RECORDS
+    verb = "delete records"
+    is_instant = True
 
     def __init__(self, topic: str, partition: int, *, offset: int) -> None:
         """The offset must not lie beyond the high watermark."""

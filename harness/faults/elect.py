@@ -1,18 +1,25 @@
 """Elect a partition's leader by an administrator's request."""
 
 from contract.events import NO_EPOCH
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.fault import ByHand, Evidence, Fault, Field
 from harness.faults.targets import existing_partition
 
 
 class Elect(Fault):
     """An election of the preferred replica or, unclean, of any live one. It can't be healed."""
 
+    on = TargetKind.PARTITION
+    by_hand = (
+        ByHand(verb="elect", arguments={"unclean": False}, place=10, weight=3),
+        ByHand(verb="elect-unclean", arguments={"unclean": True}),
+    )
+    is_instant = True
+
     def __init__(self, topic: str, partition: int, *, unclean: bool) -> None:
         """`unclean` does not depend on `unclean.leader.election.enable` (KIP-460)."""
-        self.verb = Verb.ELECT_UNCLEAN if unclean else Verb.ELECT_PREFERRED
+        self.verb = "elect unclean" if unclean else "elect preferred"
         self.target = FaultTarget(
             target_kind=TargetKind.PARTITION, topic=topic, partition=partition
         )

@@ -4,7 +4,7 @@ import enum
 from collections.abc import Callable
 
 from contract.errors import FaultError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from contract.run_folder import TopicPlan
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
@@ -55,7 +55,7 @@ class Expire(Fault):
         """
         if by is By.TIME and topic.retention_ms is None:
             raise FaultError(f"the plan of topic {topic.topic} has no retention_ms to expire by")
-        self.verb = Verb(f"expire by {by}")
+        self.verb, self.is_instant = f"expire by {by}", by is By.ORDER
         self.target = FaultTarget(target_kind=TargetKind.TOPIC, topic=topic.topic)
         self._topic, self._by, self._up_to = topic, by, up_to
         self._before: dict[int, PartitionState] = {}

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from cluster.kafka.service import KafkaService
+from cluster.nodes.node import Capability
 from contract.errors import FencepostError, NotLandedError, WaitTimeoutError
 from contract.events import FaultChanged
-from contract.faults import FaultTarget, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService
@@ -68,18 +69,53 @@ class Evidence:
     forced_ms: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ByHand:
+    """A fault as a text names it, such as `cut-in leader:orders-0`.
+
+    Attributes:
+        verb: of the text.
+        arguments: of the fault, besides its target.
+        place: among the verbs that random plans draw of, which decides what a seed draws; None:
+            they don't draw it.
+        weight: in such draws.
+        fences: whether its broker is fenced, so that leaders and coordinators move.
+        stalls: whether it may prevent all acknowledgements while it holds.
+        behind: how many replicas of a partition may be out of sync after it.
+    """
+
+    verb: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    place: int | None = None
+    weight: int = 4
+    fences: bool = False
+    stalls: bool = False
+    behind: int = 0
+
+
 class Fault(ABC):
     """One verb on one target; a new instance for each injection.
 
     Four times of it are recorded. Its effects can occur between `inject` and the end of `heal`.
+    All that is known of a fault stands in its class: language.py finds it there.
 
     Attributes:
-        verb: what it does.
+        verb: what it does, in the history.
         target: what it acts on, with its servers once they are resolved.
+        on: the kind of target that a text names; None: servers.
+        by_hand: how a text names it; empty: only scenarios have it.
+        silences: whether its server, or its worker, does nothing until the heal.
+        is_instant: whether it is over when it is proved, so that its heal undoes nothing.
+        needs: what not every machine or pool has.
     """
 
-    verb: Verb
+    verb: str
     target: FaultTarget
+    on: ClassVar[TargetKind | None] = None
+    by_hand: ClassVar[tuple[ByHand, ...]] = ()
+    silences: ClassVar[bool] = False
+    is_instant: bool = False
+    needs: ClassVar[Capability | None] = None
 
     def prepare(self, field: Field) -> None:  # noqa: B027 - most faults need nothing
         """Resolve the target and wait for what the injection needs, without changing anything."""

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from contract.errors import TargetError, WorkerError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.admin import TransactionState
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.fault import ByHand, Evidence, Fault, Field
 
 _RAISED_SECONDS = 60
 _UNKNOWN = "TransactionalIdNotFoundException"
@@ -19,6 +19,8 @@ _SETTLED = frozenset({"Empty", "CompleteAbort", "CompleteCommit"})
 class EpochRaised(Fault):
     """Producers with an open transaction become zombies."""
 
+    on = TargetKind.TRANSACTIONAL_ID
+    is_instant = True
     is_by_timeout = False
     """Whether the coordinator's timeout is the cause; otherwise it must not have passed yet."""
 
@@ -89,7 +91,8 @@ class EpochRaised(Fault):
 class Fence(EpochRaised):
     """An administrator fences the producers (`Admin.fenceProducers`)."""
 
-    verb = Verb.FENCE
+    verb = "fence"
+    by_hand = (ByHand(verb=verb),)
 
     def inject(self, field: Field) -> None:
         """Fence them."""
@@ -99,7 +102,7 @@ class Fence(EpochRaised):
 class TakeOver(EpochRaised):
     """Other producers initialize the same transactional ids."""
 
-    verb = Verb.TAKE_OVER
+    verb = "take over"
 
     def __init__(self, transactional_ids: Sequence[str], *, by: Callable[[str], object]) -> None:
         """`by` opens another producer of a transactional.id and initializes it."""
@@ -115,7 +118,7 @@ class TakeOver(EpochRaised):
 class ExpireTransaction(EpochRaised):
     """`transaction.timeout.ms` passes, and the coordinator aborts the open transactions."""
 
-    verb = Verb.EXPIRE_TRANSACTION
+    verb = "expire transaction"
     is_by_timeout = True
 
     def __init__(self, transactional_ids: Sequence[str], *, timeout_ms: int) -> None:

@@ -6,10 +6,10 @@ where a full disk gives ENOSPC; to the JVM both are an IOException of the same c
 above the size of its own log file, so that it can log the error.
 """
 
+from cluster.nodes.node import Capability
 from contract.errors import WaitTimeoutError
-from contract.faults import Verb
 from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
-from harness.faults.fault import Evidence, Field
+from harness.faults.fault import ByHand, Evidence, Field
 from harness.faults.targets import Target
 
 _LIMIT = (
@@ -24,12 +24,16 @@ _REFUSED = b"File too large"
 
 
 class Fill(BrokerFault):
-    """The broker's next append to a segment beyond the limit fails, so it must be written to.
+    """The broker's files can't grow, as on a full disk; it must be written to.
 
-    A broker whose only log directory fails takes it offline and ends (KIP-112).
+    Its next append to a segment beyond the limit fails. A broker whose only log directory
+    fails takes it offline and ends (KIP-112).
     """
 
-    verb = Verb.FILL
+    verb = "fill"
+    by_hand = (ByHand(verb=verb),)
+    silences = True
+    needs = Capability.FILE_LIMITS
 
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from contract.errors import FaultError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 from harness.wire.proxy import Message
@@ -79,7 +79,7 @@ class OnMessage(Fault):
 class Hold(OnMessage):
     """The broker's response waits until the heal, which lets it pass."""
 
-    verb = Verb.HOLD
+    verb = "hold"
 
     def prove(self, field: Field) -> Evidence:
         """Landed when the broker has responded, and the client does not get it."""
@@ -110,7 +110,8 @@ class Hold(OnMessage):
 class Refuse(OnMessage):
     """The client gets an error; the broker does not get the request."""
 
-    verb = Verb.REFUSE
+    verb = "refuse"
+    is_instant = True
 
     def __init__(
         self, api: str, group: str, *, error: str, by: Callable[[], object] = lambda: None

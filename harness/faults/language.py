@@ -1,59 +1,64 @@
-"""Faults by name, for those that are injected by hand."""
+"""All faults, and which of them a text names: found among the classes of this folder."""
 
-from collections.abc import Callable
-from functools import partial
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
 
 from contract.errors import UsageError, lacking
-from harness.faults.bounce import Bounce
-from harness.faults.bridge import Bridge
-from harness.faults.client import CutClient, PauseClient
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.fault import Fault
-from harness.faults.fence import Fence
-from harness.faults.fill import Fill
-from harness.faults.kill import Kill
-from harness.faults.pause import Pause
-from harness.faults.rebalance import Rebalance
-from harness.faults.recreate import Recreate
-from harness.faults.stop import Stop
-from harness.faults.targets import TARGET_FORMS, Target, parse_target
-from harness.faults.wipe import Wipe
+from contract.faults import TargetKind
+from harness import faults
+from harness.faults.fault import ByHand, Fault
+from harness.faults.targets import TARGET_FORMS, parse_target
 
-ON_SERVERS: dict[str, Callable[[Target], Fault]] = {
-    "kill": Kill,
-    "stop": Stop,
-    "pause": Pause,
-    "bounce": Bounce,
-    "wipe": Wipe,
-    "fill": Fill,
-    "cut": partial(Cut, links=Links.BOTH),
-    **{f"cut-{links}": partial(Cut, links=links) for links in Links if links is not Links.BOTH},
-    "cut-bridge": Bridge,
-}
-ON_CLIENTS: dict[str, Callable[[str], Fault]] = {"pause": PauseClient, "cut": CutClient}
-ON_PARTITIONS: dict[str, Callable[[str, int], Fault]] = {
-    "elect": partial(Elect, unclean=False),
-    "elect-unclean": partial(Elect, unclean=True),
-}
-ON_NAMES: dict[str, tuple[str, Callable[[str], Fault]]] = {
-    "recreate": ("topic", Recreate),
-    "rebalance": ("group", Rebalance),
-    "fence": ("transactional.id", lambda name: Fence([name])),
-}
-"""By verb: the kind of target, and the function that makes the fault from the target's name."""
 
-VERBS = (*ON_SERVERS, *ON_PARTITIONS, *ON_NAMES)
-FORMS = (
-    f"{TARGET_FORMS}; of {' and '.join(ON_CLIENTS)} also client:WORKER; "
-    f"of {' and '.join(ON_PARTITIONS)} partition:TOPIC-PARTITION; "
-    + ", ".join(f"of {verb} {kind}:NAME" for verb, (kind, _) in ON_NAMES.items())
-)
+class Form(NamedTuple):
+    """A class of faults, and one of the ways in which a text names it."""
+
+    fault: type[Fault]
+    by_hand: ByHand
+
+
+def _every(base: type[Fault] = Fault) -> Iterator[type[Fault]]:
+    for one in base.__subclasses__():
+        if one.__module__.startswith(f"{faults.__name__}."):
+            yield one
+            yield from _every(one)
+
+
+for _module in pkgutil.iter_modules(faults.__path__):
+    importlib.import_module(f"{faults.__name__}.{_module.name}")
+FAULTS = tuple(sorted(_every(), key=lambda one: (one.__module__, one.__name__)))
+"""The classes of faults, and what they inherit from each other."""
+_FORMS = [Form(fault, one) for fault in FAULTS for one in vars(fault).get("by_hand", ())]
+_FORMS.sort(key=lambda form: (form.by_hand.verb, form.fault.on is None))
+FORMS = {verb: list(of) for verb, of in groupby(_FORMS, key=lambda form: form.by_hand.verb)}
+"""By verb; what is on servers comes last."""
+VERBS = tuple(FORMS)
+
+
+def drawn_forms() -> list[Form]:
+    """Return those of random plans, in the order in which seeds draw."""
+    drawn = [(form.by_hand.place, form) for form in _FORMS if form.by_hand.place is not None]
+    return [form for _, form in sorted(drawn, key=lambda one: one[0])]
+
+
+def _of_kind(kind: TargetKind) -> str:
+    """The verbs on targets of a kind, and what such a target is called."""
+    verbs = [form.by_hand.verb for form in _FORMS if form.fault.on is kind]
+    name = {TargetKind.CLIENT: "WORKER", TargetKind.PARTITION: "TOPIC-PARTITION"}.get(kind, "NAME")
+    return f"of {' and '.join(verbs)} {kind}:{name}"
+
+
+_KINDS = sorted({form.fault.on for form in _FORMS if form.fault.on is not None})
+TARGETS = "; ".join([TARGET_FORMS, *map(_of_kind, _KINDS)])
+"""What a text may name."""
 
 
 def is_instant(verb: str) -> bool:
-    """Whether a fault is over when it is proved, so that its heal undoes nothing."""
-    return verb == "bounce" or verb in ON_PARTITIONS or verb in ON_NAMES
+    """Whether the faults of a verb are over when they are proved."""
+    return any(form.fault.is_instant for form in FORMS.get(verb, ()))
 
 
 def parse_fault(verb: str, target: str) -> Fault:
@@ -62,16 +67,23 @@ def parse_fault(verb: str, target: str) -> Fault:
     Raises:
         UsageError: there is no such verb or target; names the nearest verb, or all.
     """
-    kind, _, name = target.partition(":")
-    topic, _, partition = name.rpartition("-")
-    if verb not in VERBS:
+    if verb not in FORMS:
         raise UsageError(lacking("verb", verb, VERBS))
-    if verb in ON_CLIENTS and kind == "client" and name:
-        return ON_CLIENTS[verb](name)
-    if verb in ON_SERVERS:
-        return ON_SERVERS[verb](parse_target(target))
-    if verb in ON_PARTITIONS and kind == "partition" and topic and partition.isdigit():
-        return ON_PARTITIONS[verb](topic, int(partition))
-    if verb in ON_NAMES and kind == ON_NAMES[verb][0] and name:
-        return ON_NAMES[verb][1](name)
-    raise UsageError(f"{target!r} names no target of {verb}: {FORMS}")
+    for fault, how in FORMS[verb]:
+        make: Callable[..., Fault] = fault
+        if (named := _named(fault.on, target)) is not None:
+            return make(*named, **how.arguments)
+    raise UsageError(f"{target!r} names no target of {verb}: {TARGETS}")
+
+
+def _named(kind: TargetKind | None, target: str) -> tuple[Any, ...] | None:
+    """What a fault on targets of a kind is made of; None if a text names none."""
+    if kind is None:
+        return (parse_target(target),)
+    given, _, name = target.partition(":")
+    topic, _, partition = name.rpartition("-")
+    if given != kind or not name:
+        return None
+    if kind is TargetKind.PARTITION:
+        return (topic, int(partition)) if topic and partition.isdigit() else None
+    return ([name],) if kind is TargetKind.TRANSACTIONAL_ID else (name,)

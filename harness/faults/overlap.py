@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 
 from contract.errors import TargetError
-from contract.faults import Verb
 from harness.faults.fault import Fault, HeldFault
-
-_SILENCING = {Verb.KILL, Verb.STOP, Verb.PAUSE, Verb.WIPE, Verb.FILL}
-"""After these a server, or a worker, does nothing until the heal."""
 
 
 def require_compatible(new: Fault, held: Sequence[HeldFault], *, is_alone: bool = False) -> None:
@@ -22,7 +18,7 @@ def require_compatible(new: Fault, held: Sequence[HeldFault], *, is_alone: bool 
     """
     for one in held:
         shared = ", ".join(sorted(_places(new) & _places(one.fault)))
-        if shared and (one.fault.verb in _SILENCING or one.fault.verb == new.verb):
+        if shared and (one.fault.silences or one.fault.verb == new.verb):
             raise TargetError(
                 f"{new.verb} {new.target} can have no effect on {shared} while "
                 f"{described(one)} holds; heal that first: fencepost heal {one.number}"

@@ -1,18 +1,22 @@
 """Pause a broker's whole node, like a long garbage collection or a frozen host."""
 
-from contract.faults import Verb
+from cluster.nodes.node import NodeState
 from harness.faults.broker_fault import BrokerFault, await_fenced, timeouts_of_silence
-from harness.faults.fault import Evidence, Field
+from harness.faults.fault import ByHand, Evidence, Field
 
 
 class Pause(BrokerFault):
     """Everything on the broker's node is suspended; it resumes without detecting it."""
 
-    verb = Verb.PAUSE
+    verb = "pause"
+    by_hand = (ByHand(verb=verb, place=2, fences=True, behind=1),)
+    silences = True
 
     def inject_broker(self, field: Field, broker: int) -> None:
         """Suspend everything on its node."""
-        field.kafka.host(broker).pause()
+        node = field.kafka.host(broker)
+        node.pause()
+        node.state = NodeState.SUSPENDED
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
         """Landed when its node is suspended, it does not respond, and the others see it as fenced.
@@ -42,4 +46,6 @@ class Pause(BrokerFault):
 
     def heal_broker(self, field: Field, broker: int) -> None:
         """Resume the node."""
-        field.kafka.host(broker).resume()
+        node = field.kafka.host(broker)
+        node.resume()
+        node.state = NodeState.RUNNING

@@ -1,6 +1,6 @@
 """Move a partition to other replicas; healed by moving it back."""
 
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field
@@ -11,7 +11,7 @@ _ASSIGNED_SECONDS = 20
 class Reassign(Fault):
     """A partition's replicas are replaced, with the leader if it is not among the new ones."""
 
-    verb = Verb.REASSIGN
+    verb = "reassign"
 
     def __init__(self, topic: str, partition: int, *, replicas: list[int]) -> None:
         """`replicas`: brokers, the preferred leader first."""

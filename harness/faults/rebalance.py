@@ -3,10 +3,10 @@
 import msgspec
 
 from contract.errors import FaultError, TargetError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.admin import JoinedAndLeft
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.fault import ByHand, Evidence, Fault, Field
 
 _STABLE_SECONDS = 30
 _DEAD = "Dead"
@@ -22,7 +22,10 @@ class Rebalance(Fault):
     members resume at their commits. Both group protocols are supported.
     """
 
-    verb = Verb.REBALANCE
+    verb = "rebalance"
+    on = TargetKind.GROUP
+    by_hand = (ByHand(verb=verb, place=11, weight=3),)
+    is_instant = True
 
     def __init__(self, group: str) -> None:
         """The group must be stable when the fault is injected, and its members poll."""

@@ -1,9 +1,9 @@
 """Delete a topic and create another one of the same name; never undone."""
 
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.admin import NewTopic
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults.fault import ByHand, Evidence, Fault, Field
 from harness.faults.targets import existing_topic
 
 _SEEN_SECONDS = 30
@@ -16,7 +16,10 @@ class Recreate(Fault):
     id).
     """
 
-    verb = Verb.RECREATE
+    verb = "recreate"
+    on = TargetKind.TOPIC
+    by_hand = (ByHand(verb=verb),)
+    is_instant = True
 
     def __init__(self, topic: str) -> None:
         """The topic must exist when the fault is injected."""

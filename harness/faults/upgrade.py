@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from contract.builds import ClassPath
-from contract.faults import Verb
 from harness.faults.bounce import Bounce
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target
@@ -12,7 +11,7 @@ from harness.faults.targets import Target
 class Upgrade(Bounce):
     """A restart on another Kafka version, newer or older: one broker after the other."""
 
-    verb = Verb.UPGRADE
+    verb = "upgrade"
 
     def __init__(
         self, target: Target, *, to: ClassPath, api: str, newest: Callable[[int], int]

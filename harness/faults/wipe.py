@@ -1,13 +1,11 @@
 """Remove a broker's disk: it is killed, its log directory is removed, and it starts empty."""
 
-from contract.errors import TargetError
-from contract.faults import Verb
-from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
-from harness.faults.fault import Evidence, Field
-from harness.faults.targets import Target
+from typing import ClassVar
 
-_METADATA_LOG = "__cluster_metadata-0"
-"""Each server has a replica of it, also without replicas of topics."""
+from contract.errors import TargetError
+from harness.faults.broker_fault import BrokerFault, await_noticed, timeouts_of_silence
+from harness.faults.fault import ByHand, Evidence, Field
+from harness.faults.targets import Target
 
 
 class Wipe(BrokerFault):
@@ -17,8 +15,12 @@ class Wipe(BrokerFault):
         (KIP-853).
     """
 
-    verb = Verb.WIPE
+    verb = "wipe"
+    by_hand = (ByHand(verb=verb),)
+    silences = True
     may_cut = False
+    counted: ClassVar[tuple[str, ...]] = ("-not", "-path", "*/__cluster_metadata-0/*")
+    """The segments that are counted: each broker has the metadata log, also without topics."""
 
     def __init__(self, target: Target) -> None:
         """The target is resolved just before the fault is injected."""
@@ -26,8 +28,12 @@ class Wipe(BrokerFault):
         self._segments: dict[int, int] = {}
 
     def prepare(self, field: Field) -> None:
-        """Resolve the target, which must not be a voter."""
+        """Resolve the target."""
         super().prepare(field)
+        self.require(field)
+
+    def require(self, field: Field) -> None:
+        """Check that the target is no voter."""
         if voters := set(self.brokers) & set(field.kafka.topology.controller_ids):
             raise TargetError(
                 f"server {min(voters)} votes in the metadata quorum: wipe another one"
@@ -37,23 +43,26 @@ class Wipe(BrokerFault):
         """Kill the broker and remove its log directory, after copying it."""
         field.kafka.kill_server(broker)
         node, data = field.kafka.host(broker), field.kafka.data(broker)
-        find = ["find", str(data), "-name", "*.log", "-not", "-path", f"*/{_METADATA_LOG}/*"]
-        files = node.run(find, timeout_seconds=10).output
-        self._segments[broker] = len(files.splitlines())
+        find = ["find", str(data), "-name", "*.log", *self.counted]
+        self._segments[broker] = len(node.run(find, timeout_seconds=10).output.splitlines())
         field.keep(broker)
         node.remove(data)
 
     def prove_broker(self, field: Field, broker: int) -> Evidence:
-        """Landed when there were replicas before, and there is no file afterwards."""
+        """Landed when it does not run, there were replicas before, and no file is left."""
         node, data = field.kafka.host(broker), field.kafka.data(broker)
         segments = self._segments[broker]
-        noticed = await_noticed(field, broker, among=self.brokers)
+        noticed = self.noticed(field, broker)
         left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0
         return Evidence(
-            landed=segments > 0 and not left,
+            landed=segments > 0 and not left and not field.kafka.is_running(broker),
             facts={"broker": broker, "segments_removed": segments, **noticed},
             forced_ms=timeouts_of_silence(field, broker),
         )
+
+    def noticed(self, field: Field, broker: int) -> dict[str, object]:
+        """Wait until the others have noticed its end; returns facts for the evidence."""
+        return await_noticed(field, broker, among=self.brokers)
 
     def heal_broker(self, field: Field, broker: int) -> None:
         """Format the log directory and start the broker, which replicates from the others."""

@@ -98,7 +98,7 @@ class LoadOrders:
         number = self._incarnations[group] = self._incarnations.get(group, 0) + 1
         self._reading[group] = self._run.open([plan], incarnation=number)
         self._run.workload.start_reading(
-            self._reading[group], commit_epoch=CommitEpoch(plan.commit_epoch), is_persistent=True
+            self._reading[group], commit_epoch=plan.commit_epoch, is_persistent=True
         )
         return self._reading[group]
 

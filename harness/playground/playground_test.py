@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import CLASSIC
 from contract.run_folder import Plan, RunDescription
 from harness.playground.serve import serve
 from harness.playground.shape import shape_asked
@@ -29,7 +29,7 @@ class PlaygroundScenario(Scenario):
     """Runs until it is stopped."""
 
     topology = _SHAPE.topology
-    spares: ClassVar = {Client.LIBRDKAFKA: 1, Client.KAFKA_PYTHON: 1}
+    spares: ClassVar = {client: 1 for client in CLASSIC if not client.about.is_java}
     must_judge = (Check.LOST_RECORD,)
     answer = (
         "Of {{ sends.records(outcome='ok') | noun('acknowledged record') }}, "

@@ -20,7 +20,7 @@ from contract.events import as_json
 from contract.program import unexpected
 from contract.run_folder import ProducerPlan, TopicPlan
 from harness.clients.command import Line, command, command_named
-from harness.faults.language import is_instant, parse_fault
+from harness.faults.language import parse_fault
 from harness.faults.overlap import described, names_of, require_compatible
 from harness.playground.chronicle import Happening, chronicle
 from harness.playground.load import LoadOrders
@@ -89,7 +89,7 @@ class Orders(LoadOrders):
         held = self._run.inject(
             parse_fault(verb, target), require=lambda new: require_compatible(new, before)
         )
-        if is_instant(verb):
+        if held.fault.is_instant:
             held.heal()
         return Injected(
             fault=held.fault.verb,

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from cluster.kafka.topology import CONTROLLER_PORT
+from cluster.nodes.node import NodeState
 from contract.errors import WaitTimeoutError, WorkerError
 from contract.run_folder import ProducerPlan
 from harness.clients.broker_view import BrokerView, GroupState
@@ -152,11 +153,10 @@ def _newest(groups: list[GroupState]) -> list[GroupState]:
 
 def _server(run: Run, server: int) -> ServerState:
     kafka = run.kafka
-    running = "paused" if kafka.host(server).is_paused else "running"
     return ServerState(
         id=server,
         roles=kafka.topology.roles(server),
-        state=running if kafka.is_running(server) else "down",
+        state=kafka.host(server).state if kafka.is_running(server) else "down",
     )
 
 
@@ -176,7 +176,7 @@ def _active_controller(run: Run) -> int:
     asked = [
         i
         for i in kafka.topology.controller_ids
-        if kafka.is_running(i) and not kafka.host(i).is_paused
+        if kafka.is_running(i) and kafka.host(i).state is not NodeState.SUSPENDED
     ]
     seen = [
         run.observer.worker.call(
@@ -191,7 +191,7 @@ def _active_controller(run: Run) -> int:
 def _told(worker: WorkerService, call: Call[Any], silent: list[str]) -> Any:
     """Return a worker's result; None if it is paused, ended or busy, which is noted."""
     try:
-        if not worker.host.is_paused:
+        if worker.host.state is not NodeState.SUSPENDED:
             return worker.call(call, timeout_seconds=_WORKER_SECONDS)
     except (WaitTimeoutError, WorkerError):
         pass

@@ -24,15 +24,9 @@ _SUFFIX = "_test"
 _FILES = f"*{_SUFFIX}.py"
 _OF_A_TEST = "::"
 _STARTS_ON = "STARTS_ON"
-CUTTING_FAULTS = {
-    "harness.faults.bridge": "Bridge",
-    "harness.faults.client": "CutClient",
-    "harness.faults.cut": "Cut",
-    "harness.faults.divide": "Divide",
-}
-"""The faults that cut connections, by their modules."""
-_OF_USERS = "fencepost.scenario"
-"""The module from which a user's scenario imports them."""
+_FAULTS = Path(__file__).resolve().parents[1] / "faults"
+_OF_FAULTS = ("harness.faults", "fencepost.scenario")
+"""From which a scenario, and a user's, imports faults, or from a module of the first one."""
 
 
 @dataclass(frozen=True)
@@ -289,6 +283,16 @@ def _parameters(
     return tuple(declared) or ({},)
 
 
+@cache
+def cutting() -> frozenset[str]:
+    """Return the classes of faults that drop packets, as they declare or inherit."""
+    every = [one for file in _FAULTS.glob("*.py") for one in ast.parse(file.read_text()).body]
+    classes = [one for one in every if isinstance(one, ast.ClassDef)]
+    found = {one.name for one in classes if "needs = Capability.CUT" in map(ast.unparse, one.body)}
+    heirs = {one.name for one in classes if found & {*map(ast.unparse, one.bases)}}
+    return frozenset(found | heirs)
+
+
 def _cuts(tree: ast.Module) -> frozenset[str] | None:
     """Return the keys whose values cut connections, in dictionaries of recipes.
 
@@ -299,8 +303,7 @@ def _cuts(tree: ast.Module) -> frozenset[str] | None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if alias.name == CUTTING_FAULTS.get(node.module or "")
-        or (node.module == _OF_USERS and alias.name in CUTTING_FAULTS.values())
+        if alias.name in cutting() and (node.module or "").startswith(_OF_FAULTS)
     }
 
     def calls(node: ast.AST) -> list[ast.Call]:

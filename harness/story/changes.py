@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from cluster.kafka.topology import COLLECTORS, Topology
-from contract.clients import Client, client_of
+from contract.clients import client_of
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 
@@ -165,9 +165,9 @@ def _topic_with(plan: TopicPlan, setting: str, change: Change) -> TopicPlan:
 def _with(
     settings: Mapping[str, str | int], setting: str, client: str, change: Change
 ) -> dict[str, Any]:
-    """Return settings with another one; kafka-python's have types, and no text is false."""
+    """Return settings with another one; of some clients no text is false."""
     value: str | int = change.value
-    if client_of(client) is Client.KAFKA_PYTHON:
+    if client_of(client).about.has_types:
         value = _TRUTH.get(change.value, value)
         value = int(change.value) if _NUMBER.fullmatch(change.value) else value
     return {**settings, setting: value}

@@ -23,8 +23,7 @@ import msgspec
 
 from contract.errors import PrerequisiteError, UsageError, lacking
 from contract.python import PACKAGES, environment, python
-from harness.faults.fault import Fault
-from harness.faults.targets import Target
+from harness.faults import Fault, Target
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.wire import Wire

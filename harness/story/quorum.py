@@ -5,6 +5,7 @@ from itertools import count
 from typing import NamedTuple
 
 from cluster.kafka.topology import CONTROLLER_PORT
+from cluster.nodes.node import NodeState
 from contract.errors import WorkerError
 from harness.clients.observer import Observer
 from harness.clients.observer_worker import ObserverRole
@@ -70,7 +71,7 @@ class Quorum:
     def seen_by(self, controller: int) -> QuorumState | None:
         """Return the quorum according to a controller; None if it does not lead or respond."""
         kafka = self._observer.kafka
-        if not kafka.is_running(controller) or kafka.host(controller).is_paused:
+        if not kafka.is_running(controller) or kafka.host(controller).state is NodeState.SUSPENDED:
             return None
         listener = self._observer.listener(controller, CONTROLLER_PORT)
         return self._observer.worker.call(ObserverRole.describe_quorum(controller, listener))

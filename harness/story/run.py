@@ -12,7 +12,7 @@ from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.errors import UsageError, WorkerError
 from contract.events import ClockRead, NoteTaken, WorkerStopped
-from contract.outcomes import CommitEpoch, Outcome
+from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunFolder, TopicPlan
 from contract.stages import Stage
 from harness.clients.history import HistoryWriter
@@ -369,7 +369,7 @@ class Run:
         commits = {
             name: MemberCommit(
                 member=name,
-                commit_epoch=CommitEpoch(group.commit_epoch),
+                commit_epoch=group.commit_epoch,
                 cluster_epochs=epochs[group.topic],
             )
             for name, group in members_of(groups, incarnation=incarnation, number=number).items()

@@ -14,7 +14,7 @@ from cluster.kafka.settings import Of, broken_lines, compaction, unknown_setting
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
 from contract.builds import Build
-from contract.clients import Client, client_of, version_of
+from contract.clients import BY_THE_HARNESS, Client, client_of, version_of
 from contract.errors import WorkerError
 from contract.outcomes import Manner
 from contract.python import environment, python
@@ -23,34 +23,28 @@ from harness.clients.process import worker_of
 from harness.clients.producer_role import ASK_SETTINGS
 from harness.clients.producers import ASK_PRODUCER, ProducerQuestion, opening_of
 
-_BY_THE_HARNESS = "the harness sets it"
 _OF_A_GROUP = {
     "auto.offset.reset": "use reset=",
-    "bootstrap.servers": _BY_THE_HARNESS,
-    "client.id": _BY_THE_HARNESS,
+    "bootstrap.servers": BY_THE_HARNESS,
+    "client.id": BY_THE_HARNESS,
     "enable.auto.commit": f'use manner="{Manner.PERIODIC}" for true, any other manner for false',
     "group.id": "it is the name of the group",
     "group.protocol": f'use client="{Client.JAVA}" or client="{Client.JAVA_CONSUMER}"',
     "isolation.level": "use isolation=",
-    "key.deserializer": _BY_THE_HARNESS,
-    "value.deserializer": _BY_THE_HARNESS,
+    "key.deserializer": BY_THE_HARNESS,
+    "value.deserializer": BY_THE_HARNESS,
 }
 """What a plan has in another place, which a setting would contradict; likewise below."""
-_OF_LIBRDKAFKA = {
-    "debug": f"{_BY_THE_HARNESS}, and reads that log",
-    "enable.partition.eof": _BY_THE_HARNESS,
-    "metadata.broker.list": _BY_THE_HARNESS,
-}
 _OF_A_PRODUCER = {
     "acks": "use acks=",
-    "bootstrap.servers": _BY_THE_HARNESS,
-    "client.id": _BY_THE_HARNESS,
-    "kafka.client": _BY_THE_HARNESS,
-    "key.serializer": _BY_THE_HARNESS,
-    "metadata.broker.list": _BY_THE_HARNESS,
+    "bootstrap.servers": BY_THE_HARNESS,
+    "client.id": BY_THE_HARNESS,
+    "kafka.client": BY_THE_HARNESS,
+    "key.serializer": BY_THE_HARNESS,
+    "metadata.broker.list": BY_THE_HARNESS,
     "request.required.acks": "use acks=",
     "transactional.id": "use transactions=, which have the name of the producer",
-    "value.serializer": _BY_THE_HARNESS,
+    "value.serializer": BY_THE_HARNESS,
 }
 _NOWHERE = "127.0.0.1:9"
 _OF_A_TOPIC = {
@@ -71,13 +65,13 @@ _OF_A_SERVER = {
             "log.dirs",
             "node.id",
         ),
-        _BY_THE_HARNESS,
+        BY_THE_HARNESS,
     ),
     **dict.fromkeys(
         ("log.retention.bytes", "log.retention.hours", "log.retention.minutes", "log.retention.ms"),
         "what a topic may lose is judged by its plan: use retention_ms= of the topic",
     ),
-    "broker.id": _BY_THE_HARNESS,
+    "broker.id": BY_THE_HARNESS,
     "broker.rack": "use has_racks=",
     "process.roles": "use controllers= and combined=",
 }
@@ -97,14 +91,14 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     """
     names = group.settings
     client = client_of(group.client)
-    placed = _OF_A_GROUP | (_OF_LIBRDKAFKA if client is Client.LIBRDKAFKA else {})
+    placed = {**_OF_A_GROUP, **client.about.reserved}
     if found := _misplaced(_in_javas_words(names), placed):
         return found
     if found := broken_lines(names):
         return found
     if client is Client.GUEST:
         return {}
-    if client in (Client.JAVA, Client.JAVA_CONSUMER):
+    if client.about.is_java:
         if is_own:
             return {}
         # `{number}` stands for the number of a member.
@@ -122,7 +116,7 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
     names = producer.settings
     if found := _misplaced(_in_javas_words(names), _OF_A_PRODUCER) or broken_lines(names):
         return found
-    is_java = client_of(producer.client) is Client.JAVA
+    is_java = client_of(producer.client).about.is_java
     if is_java and not build.of_clients.own:
         of = Of.PRODUCER
         if found := unknown_settings(names, of) | wrong_values(names, of):

@@ -22,8 +22,10 @@ from contract.answers import (
 from contract.builds import Build
 from contract.checks import Check
 from contract.clients import (
+    INSTALLED,
     Client,
     Level,
+    about,
     client_of,
     clients_of,
     is_guest,
@@ -47,13 +49,11 @@ from harness.story.settings import (
     topology_problems,
 )
 
-_JAVA = (Client.JAVA, Client.JAVA_CONSUMER)
-_TRANSACTING = (Client.JAVA, Client.LIBRDKAFKA)
-_PRODUCING = (*_TRANSACTING, Client.KAFKA_PYTHON)
+_PRODUCING = [client for client in INSTALLED if client.about.has_producer]
+_TRANSACTING = [client for client in _PRODUCING if client.about.transacts]
 _ALL = "all"
 _ACKS = ("0", "1", _ALL)
 _OF_ANY_CLIENT = (Manner.SYNC, Manner.AUTO, Manner.PERIODIC, Manner.UNAWAITED)
-_OF_LIBRDKAFKA = (Manner.MESSAGE, Manner.STORED)
 _OF_GUESTS = (Manner.SYNC, Manner.AUTO, Manner.PERIODIC)
 _STYLES: dict[str, CommitEpoch] = {
     Manner.AUTO: CommitEpoch.RECORD,
@@ -338,14 +338,14 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
     if is_guest(group.client):
         yield from _in_guest(group)
         return
-    if group.manner in _OF_LIBRDKAFKA and client_of(group.client) is not Client.LIBRDKAFKA:
-        yield group.manner, 0, f"group {group.group}: manner {group.manner} needs librdkafka"
-    if group.client not in _JAVA:
-        if group.manner not in (*_OF_ANY_CLIENT, *_OF_LIBRDKAFKA):
-            yield group.manner, 0, f"group {group.group}: manner {group.manner} needs a Java client"
-        if group.commit_epoch in OF_THE_CLIENTS_STATE:
-            problem = f"style {group.commit_epoch} needs a Java client"
-            yield group.commit_epoch, 0, f"group {group.group}: {problem}"
+    client = about(group.client)
+    able = [one for one in INSTALLED if group.manner in (*_OF_ANY_CLIENT, *one.about.manners)]
+    if group.manner not in (*_OF_ANY_CLIENT, *client.manners):
+        needed = f"manner {group.manner} needs {' or '.join(able)}"
+        yield group.manner, 0, f"group {group.group}: {needed}"
+    if group.commit_epoch in OF_THE_CLIENTS_STATE and not client.is_java:
+        problem = f"style {group.commit_epoch} needs a Java client"
+        yield group.commit_epoch, 0, f"group {group.group}: {problem}"
     style = _STYLES.get(group.manner, group.commit_epoch)
     if style != group.commit_epoch:
         problem = f"in manner {group.manner} it commits style {style}, not {group.commit_epoch}"

@@ -12,18 +12,17 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.checks import Check
-from contract.clients import Client
+from contract.clients import INSTALLED, Client
 from contract.outcomes import CommitEpoch
 from contract.run_folder import MemberPlan, TopicPlan
 from harness.clients.admin import MemberView
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.client import KillClient
+from harness.faults import KillClient
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 
-CLIENTS = (Client.JAVA, Client.JAVA_CONSUMER, Client.LIBRDKAFKA, Client.KAFKA_PYTHON)
 WRITTEN, ALTERED = 100, 30
 MIXED = replace(
     reader("mixed", "shared"),
@@ -50,7 +49,7 @@ class CallsScenario(Scenario):
     shared = TopicPlan(
         topic="shared", partitions=3, replication=1, min_insync=1, unclean_election=False
     )
-    groups = tuple(reader(client, "orders", client=client) for client in CLIENTS)
+    groups = tuple(reader(client, "orders", client=client) for client in INSTALLED)
     spares: ClassVar = {Client.KAFKA_PYTHON: 1}
     must_judge = (Check.HISTORY_COMPLETE,)
 

@@ -1,11 +1,17 @@
 """`fencepost` as a process of its own, and scenarios that are run without being judged."""
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow.parquet as pq
+import pytest
+from stage import TOLD
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
@@ -58,6 +64,15 @@ def ran(
     with node_root(results) as root:
         ended = run_ducktape([scenario], session, results=results, root=root, on_phase=print)
     return ended.folder
+
+
+@contextmanager
+def telling(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a scenario tell the stories whose tests of this file are run, and no other."""
+    items = [item for item in request.session.items if item.path == request.path]
+    stories = [item.callspec.params["story"] for item in items if isinstance(item, pytest.Function)]
+    with patch.dict(os.environ, {TOLD: json.dumps(stories)}):
+        yield
 
 
 def records_in(run: RunFolder) -> dict[str, int]:

@@ -1,37 +1,52 @@
-"""The stories of faults on topics, partitions, groups and producers; faults_test.py tells them.
+"""The stories of faults on topics, partitions, groups and producers, with an effect and in vain.
 
-That of an unclean election is a scenario of its own, `unclean_election`.
+faults_test.py tells the first kind, ineffective_test.py the second. The effect
+of an unclean election is a scenario of its own, `unclean_election`.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 
-from effects import (
-    await_changes,
-    changes_of,
-    leader_of,
-    replica,
-    segments,
-    topic_ids_on_disk,
-)
+from effects import await_changes, changes_of, leader_of, replica, segments, topic_ids_on_disk
+from ineffective import Ineffective, Story, meanwhile, segments_not_written, short_waits, unsent
 from msgspec.structs import replace
-from stage import GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
+from stage import BROKERS, GROUP, GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
 from contract.clients import Client
 from contract.outcomes import Outcome
+from contract.run_folder import TopicPlan
 from contract.waiting import wait_until
+from harness.clients.admin import JoinedAndLeft, NewTopic
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.delete import DeleteBefore
-from harness.faults.expire import EXPIRING_TOPIC, By, Expire
-from harness.faults.fence import ExpireTransaction, Fence, TakeOver
-from harness.faults.reassign import Reassign
-from harness.faults.rebalance import Rebalance
-from harness.faults.recreate import Recreate
+from harness.faults import (
+    By,
+    CutTails,
+    DeleteBefore,
+    Elect,
+    Expire,
+    ExpireTransaction,
+    Fence,
+    Reassign,
+    Rebalance,
+    Recreate,
+    TakeOver,
+)
+from harness.faults.expire import EXPIRING_TOPIC
 from harness.story.run import Run
 from harness.story.transactions import require
 from harness.story.workload import writer
 
 LATE_MS = 2000
+SHORT_MS = 1500
+TAIL = 5
+EMPTY = TopicPlan(
+    topic="empty",
+    partitions=1,
+    replication=4,
+    min_insync=2,
+    unclean_election=False,
+    retention_ms=3000,
+)
 
 
 def reassign(run: Run) -> None:
@@ -167,4 +182,141 @@ STORIES: dict[str, Callable[[Run], None]] = {
     "expire transaction": expire_transaction,
     **{f"expire by {by}": expire(by) for by in By},
     "delete records": delete_before,
+}
+
+
+# The same verbs in vain.
+
+
+def elect(*, unclean: bool) -> Story:
+    return lambda _run: Ineffective(
+        Elect("orders", 0, unclean=unclean), unsent(ObserverRole.elect), sees_nothing=True
+    )
+
+
+def elect_while_the_leader_dies(run: Run) -> Ineffective:
+    """Its successor leads under a newer epoch."""
+    fault = Ineffective(
+        Elect("orders", 0, unclean=False),
+        unsent(ObserverRole.elect),
+        meanwhile(lambda: run.kafka.kill_server(1)),
+    )
+    fault.after(lambda: run.kafka.start_server(1))
+    return fault
+
+
+def recreate_in_vain(run: Run) -> Ineffective:
+    make_scrap(run)
+    return Ineffective(Recreate("scrap"), unsent(ObserverRole.delete_topic), sees_nothing=True)
+
+
+def make_scrap(run: Run) -> None:
+    if SCRAP.topic not in run.observer.topics():
+        run.observer.create_topics([SCRAP])
+        run.produce("scrap", count=1, producer="scrap")
+        run.produce("scrap", count=TAIL, producer="scrap")
+
+
+def cut_tails(run: Run) -> Ineffective:
+    make_scrap(run)
+    return Ineffective(CutTails("scrap", 0, records=TAIL), segments_not_written)
+
+
+def rebalance_in_vain(run: Run) -> Ineffective:
+    """The coordinator knows no extra member."""
+    members = run.open([GROUP], incarnation=2)
+    run.workload.start_reading(members)
+    await_changes(run, GROUP.group, "assigned", ORDERS.partitions)
+
+    def nobody() -> JoinedAndLeft:
+        view = run.observer.worker.call(ObserverRole.describe_group(GROUP.group))
+        assert view is not None
+        return JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
+
+    fault = Ineffective(Rebalance(GROUP.group), unsent(ObserverRole.join_and_leave, instead=nobody))
+    fault.after(lambda: run.close(run.workload.stop_reading()))
+    return fault
+
+
+def fence_in_vain(run: Run) -> Ineffective:
+    """The coordinator aborts by itself what is open for too long."""
+    begin(run, "fenced", timeout_ms=SHORT_MS)
+    return Ineffective(Fence(["fenced"]), unsent(ObserverRole.fence_producers))
+
+
+def take_over_in_vain(run: Run) -> Ineffective:
+    begin(run, "taken", timeout_ms=SHORT_MS)
+    return Ineffective(TakeOver(["taken"], by=lambda _name: None))
+
+
+def expire_transaction_in_vain(run: Run) -> Ineffective:
+    """The timeout is longer than the fault says."""
+    begin(run, "late")
+    return Ineffective(
+        ExpireTransaction(["late"], timeout_ms=SHORT_MS), short_waits, sees_nothing=True
+    )
+
+
+def expire_a_transaction_that_is_fenced(run: Run) -> Ineffective:
+    begin(run, "both")
+    return Ineffective(
+        ExpireTransaction(["both"], timeout_ms=SHORT_MS),
+        meanwhile(lambda: run.observer.fence_producers(["both"])),
+    )
+
+
+def reassign_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(
+        Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ObserverRole.reassign), sees_nothing=True
+    )
+
+
+def reassign_to_the_same(_run: Run) -> Ineffective:
+    return Ineffective(Reassign("orders", 0, replicas=BROKERS))
+
+
+def expire_in_vain(by: By) -> Story:
+    plan = replace(ORDERS, retention_ms=3000)
+    return lambda _run: Ineffective(
+        Expire(plan, by),
+        unsent(ObserverRole.alter_topic, ObserverRole.delete_records),
+        sees_nothing=True,
+    )
+
+
+def expire_what_is_empty(run: Run) -> Ineffective:
+    topic = NewTopic(topic=EMPTY.topic, assignment=[BROKERS], config={})
+    run.observer.create_topics([topic])
+    return Ineffective(Expire(EMPTY, By.TIME))
+
+
+def delete_before_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(
+        DeleteBefore("orders", 0, offset=TAIL),
+        unsent(ObserverRole.delete_records),
+        sees_nothing=True,
+    )
+
+
+def delete_what_is_gone(_run: Run) -> Ineffective:
+    return Ineffective(DeleteBefore("orders", 0, offset=0))
+
+
+IN_VAIN: dict[str, Story] = {
+    "elect": elect(unclean=False),
+    "elect unclean": elect(unclean=True),
+    "elect while the leader dies": elect_while_the_leader_dies,
+    "reassign": reassign_in_vain,
+    "reassign to the same": reassign_to_the_same,
+    "recreate": recreate_in_vain,
+    "rebalance": rebalance_in_vain,
+    "fence": fence_in_vain,
+    "take over": take_over_in_vain,
+    "expire transaction": expire_transaction_in_vain,
+    "expire a transaction that is fenced": expire_a_transaction_that_is_fenced,
+    **{f"expire by {by}": expire_in_vain(by) for by in By},
+    "expire what is empty": expire_what_is_empty,
+    "delete records": delete_before_in_vain,
+    "delete records that are gone": delete_what_is_gone,
+    "cut tails": cut_tails,
 }

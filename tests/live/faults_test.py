@@ -17,17 +17,9 @@ from typing import ClassVar, TypedDict
 
 import data_stories
 import server_stories
-from stage import (
-    BROKERS,
-    GROUPS,
-    LOAD,
-    ORDERS,
-    SHARED,
-)
+from stage import BROKERS, GROUPS, LOAD, ORDERS, SHARED, told
 
-from cluster.kafka.topology import (
-    Topology,
-)
+from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
 from contract.clients import Client
 from harness.story.run import Run
@@ -65,19 +57,13 @@ class FaultsScenario(Scenario):
     must_judge = ()
 
     def test_faults(self) -> None:
-        self.tell_all({name: story for name, story in STORIES.items() if name not in SLOW})
-
-    def test_slow_faults(self) -> None:
-        self.tell_all({name: STORIES[name] for name in SLOW})
-
-    def tell_all(self, stories: dict[str, Callable[[Run], None]]) -> None:
         reported: dict[str, Reported] = {}
         with self.running(topics=[ORDERS], groups=self.groups) as run:
             run.create(assignment=BROKERS, is_spread=True)
             run.start_load(
                 ORDERS, (), records_per_second=1000, producers=[writer(LOAD, "orders", acks="1")]
             )
-            for name, story in stories.items():
+            for name, story in told(STORIES).items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)
                 reported[name] = {"problem": problem, "seconds": time.monotonic() - began}

@@ -18,7 +18,7 @@ from contract.clients import Client
 from contract.errors import NotLandedError
 from contract.run_folder import TopicPlan
 from contract.waiting import wait_until
-from harness.faults.hold import Hold, OnMessage, Refuse
+from harness.faults import Hold, OnMessage, Refuse
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

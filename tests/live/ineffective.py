@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
+from stage import told
+
 from cluster.kafka import service
 from cluster.nodes import firewall
 from cluster.nodes.host import HostProcess
@@ -17,14 +19,15 @@ from contract.waiting import wait_until
 from harness.clients import observer
 from harness.clients.command import Call
 from harness.clients.process import WorkerService
-from harness.faults import broker_fault, fill
-from harness.faults.fault import Evidence, Fault, Field
+from harness.faults import Fault, broker_fault, fill
+from harness.faults.fault import Evidence, Field
 from harness.story.run import Run
 
 T = TypeVar("T")
 
-SECONDS = 3
-"""What has no effect has none later either, so no wait for an effect takes longer."""
+SECONDS = 5
+"""What has no effect has none later either, so no wait for an effect takes longer. A broker that
+was killed for another reason is fenced within `broker.session.timeout.ms`, 3 s."""
 
 ACCEPT = 1
 """The kernel's NF_ACCEPT."""
@@ -36,10 +39,14 @@ class Ineffective(Fault):
     """Another fault, whose means are ineffective from its injection until its heal.
 
     Without means, the fault is whole: what it acts on leaves it without an effect.
+
+    Attributes:
+        sees_nothing: it has to wait in vain; any other one has to see that there is no effect of
+            its own.
     """
 
-    def __init__(self, fault: Fault, *means: Means) -> None:
-        self.fault, self._means = fault, means
+    def __init__(self, fault: Fault, *means: Means, sees_nothing: bool = False) -> None:
+        self.fault, self._means, self.sees_nothing = fault, means, sees_nothing
         self.verb, self.target = fault.verb, fault.target
         self._ineffective = ExitStack()
 
@@ -188,14 +195,18 @@ Story = Callable[[Run], Ineffective]
 def tell(run: Run, stories: dict[str, Story], reported: Path) -> None:
     """Inject each fault and heal it; a file says of each story what failed but its evidence."""
     problems: dict[str, str | None] = {}
-    for name, story in stories.items():
+    for name, story in told(stories).items():
+        problems[name], fault = None, None
         try:
-            run.inject(story(run))
+            fault = story(run)
+            run.inject(fault)
         except WaitTimeoutError:
-            problems[name] = None
+            if fault is None or not fault.sees_nothing:
+                problems[name] = traceback.format_exc()
         except Exception:  # noqa: BLE001 - the other stories are told all the same
             problems[name] = traceback.format_exc()
         else:
-            problems[name] = None
+            if fault.sees_nothing:
+                problems[name] = "it did not wait in vain, as the story declares"
         reported.write_text(json.dumps(problems))
         run.settle()

@@ -1,7 +1,11 @@
-"""The stories of faults on servers and on clients' nodes; faults_test.py tells them."""
+"""The stories of faults on servers and on clients' nodes, with an effect and in vain.
+
+faults_test.py tells the first kind, ineffective_test.py the second.
+"""
 
 import signal
 from collections.abc import Callable
+from functools import partial
 
 import psutil
 from effects import (
@@ -22,36 +26,55 @@ from effects import (
     replica,
     worker_status,
 )
-from stage import BROKERS, FIRST, LOAD, ORDERS, PLAIN, SECONDS, SHARED, SIGTERM_STATUS
-
-from cluster.kafka.topology import (
-    CLIENT_PORT,
-    CONTROLLER_PORT,
-    REPLICATION_PORT,
+from ineffective import (
+    Ineffective,
+    Means,
+    Story,
+    disk_not_limited,
+    first_signal_swallowed,
+    meanwhile,
+    not_removed,
+    rules_not_applied,
+    rules_that_only_count,
+    signals_swallowed,
 )
+from stage import BROKERS, FIRST, GROUP, LOAD, ORDERS, PLAIN, SECONDS, SHARED, SIGTERM_STATUS
+
+from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
+from cluster.nodes.traffic import Direction
 from contract.waiting import wait_until
-from harness.faults.bounce import Bounce
-from harness.faults.bridge import Bridge
-from harness.faults.client import CutClient, KillClient, PauseClient
-from harness.faults.cut import Cut, Links
-from harness.faults.elect import Elect
-from harness.faults.fill import Fill
-from harness.faults.kill import Kill
-from harness.faults.pause import Pause
-from harness.faults.stop import Stop
-from harness.faults.targets import (
+from harness.clients.member import LogEnd
+from harness.clients.member_role import MemberRole
+from harness.faults import (
     ActiveController,
     AllBrokers,
+    Bounce,
+    Bridge,
     Broker,
+    Cut,
+    CutClient,
+    Elect,
+    Fault,
+    Fill,
     FollowerOf,
+    Kill,
+    KillClient,
+    Links,
     Minority,
     Of,
+    Pause,
+    PauseClient,
+    Stop,
     TransactionCoordinatorOf,
+    Wipe,
 )
-from harness.faults.wipe import Wipe
+from harness.faults.cut import FENCING, traffic_with
 from harness.story.consumers import members_of
 from harness.story.run import Run
 from harness.story.workload import writer
+
+BUSY_SECONDS = 4
+UNREACHED = 10**12
 
 
 def pause(run: Run) -> None:
@@ -65,7 +88,9 @@ def pause(run: Run) -> None:
 
 
 def elect(run: Run) -> None:
-    """The fault before has moved the leadership to another broker than the preferred one."""
+    """A fault before has moved the leadership to another broker than the preferred one."""
+    if leader_of(run, "orders") == 1:
+        pause(run)
     assert leader_of(run, "orders") != 1
     run.inject(Elect("orders", 0, unclean=False))
     state = run.observer.await_state(
@@ -291,4 +316,119 @@ STORIES: dict[str, Callable[[Run], None]] = {
     "pause client": pause_client,
     "kill client": kill_client,
     "cut client": cut_client,
+}
+
+
+# The same verbs in vain.
+
+
+def kill_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(Kill(Broker(PLAIN)), first_signal_swallowed)
+
+
+def kill_what_is_dead(run: Run) -> Ineffective:
+    run.kafka.kill_server(PLAIN)
+    return Ineffective(Kill(Broker(PLAIN)))
+
+
+def stop_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(Stop(Broker(PLAIN)), first_signal_swallowed)
+
+
+def bounce_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(Bounce(Broker(PLAIN)), signals_swallowed, sees_nothing=True)
+
+
+def bounce_what_is_dead(run: Run) -> Ineffective:
+    run.kafka.kill_server(PLAIN)
+    return Ineffective(Bounce(Broker(PLAIN)))
+
+
+def wipe_in_vain(run: Run) -> Ineffective:
+    return Ineffective(Wipe(Broker(PLAIN)), not_removed(run.kafka.data(PLAIN)))
+
+
+def fill_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(Fill(Broker(PLAIN)), disk_not_limited)
+
+
+def pause_in_vain(_run: Run) -> Ineffective:
+    return Ineffective(Pause(Broker(PLAIN)), signals_swallowed, sees_nothing=True)
+
+
+def pause_what_is_fenced(run: Run) -> Ineffective:
+    """By rules that no fault set, which go before the heal."""
+    node = run.kafka.host(PLAIN)
+    controllers = [run.kafka.host(i).address for i in run.kafka.topology.controller_ids]
+    rules = traffic_with(controllers, tuple(Direction), CONTROLLER_PORT)
+    for rule in rules:
+        node.block(rule)
+    run.observer.await_that(
+        lambda: PLAIN not in run.observer.brokers_seen_by(1),
+        what=f"broker {PLAIN} to be fenced",
+        timeout_seconds=30,
+    )
+    fault = Ineffective(Pause(Broker(PLAIN)), signals_swallowed)
+    for rule in rules:
+        fault.after(partial(node.unblock, rule))
+    return fault
+
+
+def pause_client_in_vain(run: Run) -> Ineffective:
+    return Ineffective(PauseClient(run.clients.worker), signals_swallowed)
+
+
+def pause_a_busy_client(run: Run) -> Ineffective:
+    members = run.open([GROUP], incarnation=1)
+    ends = [
+        LogEnd(topic=ORDERS.topic, partition=partition, offset=UNREACHED)
+        for partition in range(ORDERS.partitions)
+    ]
+    read = MemberRole.consume(members, ends=ends, timeout_seconds=BUSY_SECONDS)
+    fault = Ineffective(
+        PauseClient(run.clients.worker),
+        signals_swallowed,
+        meanwhile(lambda: run.clients.send(read)),
+    )
+    fault.after(lambda: run.close(members))
+    return fault
+
+
+def cut_in_vain(fault: Fault, means: Means, *, is_fencing: bool = False) -> Story:
+    """A rule that only counts shows packets that pass, unless the broker has to be fenced first."""
+    sees_nothing = is_fencing or means is rules_not_applied
+    return lambda _run: Ineffective(fault, means, sees_nothing=sees_nothing)
+
+
+def cut_client_in_vain(means: Means) -> Story:
+    return lambda run: cut_in_vain(CutClient(run.clients.worker), means)(run)
+
+
+LINKS = {
+    "not applied": rules_not_applied,
+    "only counted": rules_that_only_count,
+}
+IN_VAIN: dict[str, Story] = {
+    "kill": kill_in_vain,
+    "kill what is dead": kill_what_is_dead,
+    "stop": stop_in_vain,
+    "bounce": bounce_in_vain,
+    "bounce what is dead": bounce_what_is_dead,
+    "wipe": wipe_in_vain,
+    "fill": fill_in_vain,
+    "pause": pause_in_vain,
+    "pause what is fenced": pause_what_is_fenced,
+    "pause client": pause_client_in_vain,
+    "pause a busy client": pause_a_busy_client,
+    **{
+        f"cut {links} {name}": cut_in_vain(
+            Cut(Broker(1), links), means, is_fencing=links in FENCING
+        )
+        for links in Links
+        for name, means in LINKS.items()
+    },
+    **{
+        f"cut bridge {name}": cut_in_vain(Bridge(Broker(2)), means) for name, means in LINKS.items()
+    },
+    **{f"cut client {name}": cut_client_in_vain(means) for name, means in LINKS.items()},
 }

@@ -24,8 +24,7 @@ from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.stages import Stage
 from contract.waiting import wait_until
 from harness.clients.observer_worker import ObserverRole
-from harness.faults.pause import Pause
-from harness.faults.targets import Voter
+from harness.faults import Pause, Voter
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.wire.request import Broker

@@ -3,13 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import ineffective_data_test
-import ineffective_servers_test
 import pytest
-from command import ROOT, ran
+from command import ROOT, ran, telling
+from ineffective_test import REPORTED_FILE, STORIES
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
@@ -20,35 +18,27 @@ pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 if sandbox_problem() is not None:
     pytest.skip(str(sandbox_problem()), allow_module_level=True)
 
-SCENARIOS = {
-    "ineffective_servers_test.py": ineffective_servers_test.STORIES,
-    "ineffective_data_test.py": ineffective_data_test.STORIES,
-}
-
-
-Results = Callable[[str], Path]
+SCENARIO = Path(__file__).with_name("ineffective_test.py")
+Told = dict[str, tuple[str | None, bool]]
+"""Of each story: its problem, and whether its fault has landed."""
 
 
 @pytest.fixture(scope="module")
-def results_of(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """The results of each scenario, judged together: Spark starts once."""
-    results = {scenario: tmp_path_factory.mktemp(Path(scenario).stem) for scenario in SCENARIOS}
-    sessions = [
-        ran(read_scenario(Path(__file__).with_name(scenario)), folder, PoolKind.EMBEDDED)
-        for scenario, folder in results.items()
-    ]
-    analysis = [sys.executable, "-m", "analysis", *map(str, sessions)]
-    subprocess.run(analysis, cwd=ROOT, check=False)
-    return results.__getitem__
-
-
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_no_fault_without_an_effect_has_landed(scenario: str, results_of: Results) -> None:
-    (run,) = find_runs(results_of(scenario))
+def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
+    results = tmp_path_factory.mktemp("ineffective")
+    with telling(request):
+        session = ran(read_scenario(SCENARIO), results, PoolKind.EMBEDDED)
+    subprocess.run([sys.executable, "-m", "analysis", str(session)], cwd=ROOT, check=False)
+    (run,) = find_runs(results)
     assert run.run().error is None
-    problems = json.loads((results_of(scenario) / "seen.json").read_text())
-    assert problems == dict.fromkeys(SCENARIOS[scenario])
+    problems = json.loads((results / REPORTED_FILE).read_text())
     verdict = json.loads((run.report / "verdict.json").read_text())
-    landed = [fault["landed"] for fault in verdict["faults"]]
-    assert dict(zip(SCENARIOS[scenario], landed, strict=True)) == dict.fromkeys(problems, False)
     assert verdict["verdict"] == "undecided"
+    landed = [fault["landed"] for fault in verdict["faults"]]
+    return dict(zip(problems, zip(problems.values(), landed, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_no_fault_without_an_effect_has_landed(story: str, told: Told) -> None:
+    """`-k "[kill]"` tells one story only."""
+    assert told[story] == (None, False)

@@ -79,7 +79,7 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
     reported = fencepost("doctor").stdout
     assert "embedded pool" in reported
     assert "usable:" in reported
-    assert "faults: kill, stop, pause" in reported
+    assert "faults: bounce, " in reported
 
 
 def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -104,6 +105,23 @@ def test_a_client_has_a_worker_and_a_reader_of_its_log(client: Client) -> None:
     assert (ROOT / f"{worker.module.replace('.', '/')}.py").is_file()
     assert worker == JAVA_WORKER or worker.worker == client
     assert list(signature(reader_of(client)).parameters) == ["lines"]
+
+
+def test_a_client_is_named_by_its_own_files_alone() -> None:
+    """What else is to be known of it stands in its declaration: `Client.about`."""
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("contract", "cluster", "harness", "analysis", "simulator")
+        for path in (ROOT / folder).rglob("*.py")
+        if re.search(r"\bClient\.(LIBRDKAFKA|KAFKA_PYTHON)\b", path.read_text())
+    }
+    workers = {f"harness/clients/{one}_consumer.py" for one in ("librdkafka", "kafka_python")}
+    assert naming == workers | {
+        "contract/clients.py",
+        "harness/clients/time_lookup.py",  # Two clients look up times, each by its own call.
+        "harness/collection/collect.py",  # Only librdkafka's log has commits that it omits.
+        "harness/commands/conform.py",  # As an example.
+    }
 
 
 @pytest.mark.parametrize("client", INSTALLED)

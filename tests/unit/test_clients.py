@@ -41,7 +41,7 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_reported(tmp_path:
     ended = role.consume(["g#1"], ends=end(3), timeout_seconds=5)
     assert ended == {"g#1": "caught_up"}
     for style, outcome in (("record", "ok"), ("forced", "failed"), ("none", "ok")):
-        order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 7})
+        order = MemberCommit(member="g#1", commit_epoch=CommitEpoch(style), cluster_epochs={0: 7})
         assert role.commit_positions([order]) == {"g#1": outcome}
     role.close_members(["g#1"])
     assert [row["offset"] for row in rows(tmp_path, "polls")] == [0, 1, 2]
@@ -69,7 +69,7 @@ def test_each_style_commits_what_it_is_named_for(
 ) -> None:
     """Position (3, 4) with leader 5, metadata 6 (7 after), the last record 1, the cluster 7."""
     member = reading_member(tmp_path, TellingMember)
-    order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 7})
+    order = MemberCommit(member="g#1", commit_epoch=CommitEpoch(style), cluster_epochs={0: 7})
     member.commit(order)
     (row,) = rows(tmp_path, "commits")
     assert (row["offset"], row["committed_epoch"]) == (offset, epoch)
@@ -98,7 +98,7 @@ def test_a_position_that_awaits_validation_is_left_out(
     """`SubscriptionState.allConsumed` leaves it out; an application that counts does not."""
     member = reading_member(tmp_path, TellingMember)
     member.awaits_validation = True  # type: ignore[attr-defined]
-    order = MemberCommit(member="g#1", commit_epoch=style, cluster_epochs={0: 6})
+    order = MemberCommit(member="g#1", commit_epoch=CommitEpoch(style), cluster_epochs={0: 6})
     assert member.commit(order) == outcome
     (row,) = rows(tmp_path, "commits")
     assert (row["outcome"], row["offset"], row["error"]) == (outcome, offset, None)
@@ -106,14 +106,14 @@ def test_a_position_that_awaits_validation_is_left_out(
 
 def test_a_client_that_hides_its_state_commits_no_epoch_of_it(tmp_path: Path) -> None:
     member = reading_member(tmp_path, ScriptedMember)
-    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD))
     (row,) = rows(tmp_path, "commits")
     assert [row[f"{name}_epoch"] for name in ("committed", "record")] == [1, 1]
     untold = ("position", "metadata", "cluster", "position_epoch_after", "metadata_epoch_after")
     assert {row.get(f"{name}_epoch", row.get(name)) for name in untold} == {-1}
     for style in ("position", "metadata", "max"):
         with pytest.raises(WorkerError, match=f"style {style} can't be committed"):
-            member.commit(MemberCommit(member="g#1", commit_epoch=style))
+            member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch(style)))
 
 
 @pytest.mark.parametrize("style", ["forced", "max"])
@@ -141,7 +141,7 @@ class KeepingMember(TellingMember):
 def test_an_unawaited_member_commits_after_each_poll_with_records(tmp_path: Path) -> None:
     plan = replace(MEMBER, manner="unawaited", reset="none")
     member = ScriptedMember(plan, "b", HistoryWriter(tmp_path / "w.jsonl"))
-    member.read_on(threading.Event(), style=CommitEpoch.RECORD, commit_interval_seconds=0)
+    member.read_on(threading.Event(), commit_epoch=CommitEpoch.RECORD, commit_interval_seconds=0)
     found = rows(tmp_path, "commits")
     assert [one["offset"] for one in found] == list(range(1, 14))
     assert [one["outcome"] for one in found][:3] == ["ok", "unknown", "ok"]
@@ -171,7 +171,7 @@ def test_an_eager_generation_assigns_a_kept_partition_anew(
     member = kind(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
     member.take(1, timeout_seconds=5)
     member.generation = 10
-    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD))
     member.generation = 10
     member.take(1, timeout_seconds=5)
     assigned = [row for row in rows(tmp_path, "group_events") if row["change"] == "assigned"]
@@ -195,7 +195,7 @@ def test_a_rebalance_ends_what_a_client_without_a_generation_knows(tmp_path: Pat
     """Its position is the committed offset then, without an epoch until it reads a record."""
     member = reading_member(tmp_path, ScriptedMember)
     member.come_back_from_a_rebalance()
-    member.commit(MemberCommit(member="g#1", commit_epoch="record"))
+    member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD))
     changes = [row["change"] for row in rows(tmp_path, "group_events")]
     assert changes == ["opened", "assigned", "assigned"]
     (row,) = rows(tmp_path, "commits")
@@ -237,7 +237,7 @@ def test_what_a_client_leaves_out_is_not_committed(
     tmp_path: Path, kind: type[ScriptedMember], outcome: str, offset: int | None, commits: int
 ) -> None:
     member = reading_member(tmp_path, kind)
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
     (row,) = rows(tmp_path, "commits")
     assert (row["outcome"], row["offset"]) == (outcome, offset)
     assert member.commits == commits
@@ -277,7 +277,7 @@ class RefusedMember(ScriptedMember):
 def test_only_what_its_client_names_surely_failed(tmp_path: Path, error: str, outcome: str) -> None:
     member = reading_member(tmp_path, RefusedMember)
     member.error = error
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
     assert [row["error"] for row in rows(tmp_path, "commits")] == [error]
 
 
@@ -286,7 +286,7 @@ def test_a_plain_commit_of_a_lost_partition_is_unknown(
     tmp_path: Path, style: str, outcome: str
 ) -> None:
     member = reading_member(tmp_path, FencedMember)
-    assert member.commit(MemberCommit(member="g#1", commit_epoch=style)) == outcome
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch(style))) == outcome
 
 
 def test_what_a_client_raises_is_recorded(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from contract.events import (
     WorkerStopped,
     make_value,
 )
-from contract.faults import FaultTarget, TargetKind, Verb, target_of
+from contract.faults import FaultTarget, TargetKind, target_of
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.outcomes import Outcome
 from contract.run_folder import RunFolder
@@ -125,12 +125,12 @@ TARGET = FaultTarget(target_kind=TargetKind.LEADER, topic="t", partition=0)
 
 def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
-    fault = {"number": 0, "fault": Verb.KILL}
+    fault = {"number": 0, "fault": "kill"}
     resolved = msgspec.structs.replace(TARGET, brokers=(1,))
     proved = {"change": "proved", "landed": True, "evidence": {"broker": 1}}
     writer.write(FaultChanged, **fault, target=TARGET, change="injected")
     writer.write(FaultChanged, **fault, target=resolved, **proved)
-    writer.write(FaultChanged, number=1, fault=Verb.KILL, target=TARGET, change="injected")
+    writer.write(FaultChanged, number=1, fault="kill", target=TARGET, change="injected")
     writer.write(FaultChanged, **fault, target=resolved, change="heal_began")
     writer.write(FaultChanged, **fault, target=resolved, change="healed")
     first, second = read_histories(tmp_path).of("faults")
@@ -146,7 +146,7 @@ def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
 def test_timeouts_that_kafka_forces_are_summed_by_fault(tmp_path: Path) -> None:
     writer = HistoryWriter(tmp_path / "driver.jsonl")
     forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
-    fault = {"number": 0, "fault": Verb.EXPIRE_BY_TIME, "target": TARGET}
+    fault = {"number": 0, "fault": "expire by time", "target": TARGET}
     writer.write(FaultChanged, **fault, change="proved", landed=True, forced_ms=forced)
     (row,) = read_histories(tmp_path).of("faults")
     assert row["forced_ms"] == 4000

@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,23 +13,28 @@ from msgspec.structs import replace
 from analysis.statements.files import expanded
 from contract.errors import FaultError, UsageError
 from contract.run_folder import TopicPlan
-from harness.faults.broker_fault import BrokerFault
-from harness.faults.cut_tail import CutTails
-from harness.faults.delete import DeleteBefore
-from harness.faults.expire import By, Expire
-from harness.faults.fault import Fault
-from harness.faults.fence import ExpireTransaction, TakeOver
-from harness.faults.hold import Refuse
-from harness.faults.language import (
-    FORMS,
-    ON_NAMES,
-    ON_PARTITIONS,
-    ON_SERVERS,
-    VERBS,
-    is_instant,
-    parse_fault,
+from harness.faults import (
+    BrokerFault,
+    By,
+    CutTails,
+    DeleteBefore,
+    Expire,
+    ExpireTransaction,
+    Fault,
+    Refuse,
+    TakeOver,
 )
+from harness.faults.language import FORMS, TARGETS, drawn_forms, parse_fault
 
+DOZE = """
+from harness.faults.fault import ByHand
+from harness.faults.pause import Pause
+
+
+class Doze(Pause):
+    verb = "doze"
+    by_hand = (ByHand(verb=verb),)
+"""
 SERVERS = (
     "leader:orders-0",
     "follower:orders-with-dashes-3",
@@ -86,7 +93,7 @@ def test_what_makes_no_sense_is_reported_with_what_does(verb: str, target: str) 
 
 
 def test_an_unknown_verb_is_reported_with_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no verb shoot; there are: kill, "):
+    with pytest.raises(UsageError, match="there is no verb shoot; there are: bounce, "):
         parse_fault("shoot", "all")
 
 
@@ -100,9 +107,25 @@ def test_records_expire_by_the_time_that_their_topic_is_planned_with() -> None:
         Expire(orders, By.TIME)
 
 
-def test_each_verb_is_named_once() -> None:
-    assert len(set(VERBS)) == len(VERBS)
-    assert "client:WORKER" in FORMS
+def test_a_verb_names_one_fault_on_each_kind_of_target() -> None:
+    for verb, forms in FORMS.items():
+        kinds = [form.fault.on for form in forms]
+        assert len({*kinds}) == len(kinds), verb
+    assert "client:WORKER" in TARGETS
+
+
+def test_each_fault_of_random_plans_has_a_place() -> None:
+    places = [form.by_hand.place for form in drawn_forms()]
+    assert places == list(range(len(places)))
+
+
+def test_a_fault_is_found_in_its_file(tmp_path: Path) -> None:
+    """A module beside the others declares all that there is to know of it."""
+    (tmp_path / "doze.py").write_text(DOZE)
+    listed = "from harness.faults.language import VERBS; print('doze' in VERBS)"
+    found = f"import harness.faults as f; f.__path__.append({str(tmp_path)!r}); {listed}"
+    ended = subprocess.run([sys.executable, "-c", found], capture_output=True, check=True)
+    assert ended.stdout == b"True\n"
 
 
 def _instant() -> set[str]:
@@ -120,21 +143,30 @@ def _undoes_nothing(fault: Fault) -> bool:
 def test_a_fault_takes_an_instant_if_its_heal_undoes_nothing() -> None:
     """The heal of a reassignment is another one; a killed client is a target of its own."""
     topic = TopicPlan(topic="t", partitions=1, replication=1, min_insync=1, unclean_election=False)
-    named = [parse_fault(verb, "all") for verb in ON_SERVERS]
-    named += [make("t", 0) for make in ON_PARTITIONS.values()]
-    named += [make("t") for _, make in ON_NAMES.values()]
+    named = [
+        parse_fault(verb, target)
+        for verb in FORMS
+        for target in ("all", "partition:t-0", "topic:t", "group:t", "transactional.id:t")
+        if is_target(verb, target)
+    ]
+    assert {fault.target.target_kind for fault in named} >= {"all", "partition", "group"}
     others = [
         CutTails("t", 0, records=1),
         DeleteBefore("t", 0, offset=1),
         ExpireTransaction(["t"], timeout_ms=1),
         Expire(replace(topic, retention_ms=1), By.TIME),
         Expire(topic, By.SIZE),
+        Expire(topic, By.ORDER),
         TakeOver(["t"], by=str),
         Refuse("OFFSET_COMMIT", "g", error="NOT_COORDINATOR"),
     ]
-    assert [verb for verb in ON_SERVERS if is_instant(verb)] == [
-        verb for verb in ON_SERVERS if _undoes_nothing(parse_fault(verb, "all"))
-    ]
-    assert all(map(is_instant, (*ON_PARTITIONS, *ON_NAMES)))
-    nothing = {fault.verb for fault in [*named, *others] if _undoes_nothing(fault)}
-    assert nothing | {"expire by order", "reassign", "upgrade"} == _instant()
+    for fault in [*named, *others]:
+        is_of_order = fault.verb == "expire by order"
+        assert fault.is_instant == (_undoes_nothing(fault) or is_of_order), fault.verb
+    instant = {fault.verb for fault in [*named, *others] if fault.is_instant}
+    assert instant | {"reassign", "upgrade"} == _instant()
+
+
+def is_target(verb: str, target: str) -> bool:
+    kind = None if target == "all" else target.partition(":")[0]
+    return any(form.fault.on == kind for form in FORMS[verb])

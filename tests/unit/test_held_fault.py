@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from contract.errors import FaultError, NotLandedError, WaitTimeoutError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
 
@@ -20,7 +20,7 @@ SECOND = 1_000_000
 class Recorded(Fault):
     """A fault that writes down which of its steps were taken, among the events of the history."""
 
-    verb = Verb.KILL
+    verb = "kill"
     target = FaultTarget(target_kind=TargetKind.LEADER)
 
     def __init__(self, events: Callable[[], list[str]], *, fails_in: str = "") -> None:

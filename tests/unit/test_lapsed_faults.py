@@ -10,14 +10,12 @@ import pytest
 
 from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import NodeError
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
-from harness.faults.cut import Cut, Links
-from harness.faults.fault import Evidence, Fault, Field, HeldFault
-from harness.faults.pause import Pause
+from harness.faults import Broker, Cut, Fault, HeldFault, Links, Pause
+from harness.faults.fault import Evidence, Field
 from harness.faults.rules import Rules, lapse_of
-from harness.faults.targets import Broker
 from harness.story.run import Injections
 
 RULE = Traffic(peer="10.0.0.2", direction=Direction.OUT)
@@ -48,7 +46,7 @@ class FakeNode:
 class Lapsing(Fault):
     """Landed when it is proved; `lapse` says what has become of it."""
 
-    verb, target = Verb.KILL, FaultTarget(target_kind=TargetKind.ALL)
+    verb, target = "kill", FaultTarget(target_kind=TargetKind.ALL)
 
     def __init__(self, lapse: Callable[[], str]) -> None:
         self._lapse = lapse

@@ -9,6 +9,7 @@ from confluent_kafka import Producer
 from msgspec.structs import replace
 
 from contract.events import NO_EPOCH
+from contract.outcomes import CommitEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.librdkafka_consumer import LibrdkafkaMember
 from harness.clients.member import LogEnd, Member, MemberCommit, OffsetAndEpoch
@@ -60,7 +61,8 @@ def test_each_call_commits_what_was_read(
     opened = member(tmp_path, bootstrap, f"{manner}-{style}", manner=manner, is_subscribed=False)
     opened.assign([0], offset=WRITTEN - 10)
     assert opened.take(10, timeout_seconds=20) == 10
-    assert opened.commit(MemberCommit(member=opened.member.member, commit_epoch=style)) == "ok"
+    order = MemberCommit(member=opened.member.member, commit_epoch=CommitEpoch(style))
+    assert opened.commit(order) == "ok"
     found = opened.committed([0, 1], timeout_seconds=10)
     assert [(one.offset, one.error) for one in found] == [(WRITTEN, None), (None, None)]
     opened.close()

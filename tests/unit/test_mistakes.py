@@ -1,10 +1,7 @@
 """Mistakes of newcomers are refused before anything is started, and the error says what to do."""
 
-import importlib
 import inspect
-import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,15 +10,8 @@ from cluster.kafka.topology import Topology
 from contract.builds import released
 from contract.errors import UsageError
 from contract.run_folder import Plan
-from fencepost import scenario, template
-from harness import faults
+from fencepost import template
 from harness.commands.new import content
-from harness.faults.broker_fault import BrokerFault, EndServer
-from harness.faults.client import ClientFault
-from harness.faults.fault import Fault
-from harness.faults.fence import EpochRaised
-from harness.faults.hold import OnMessage
-from harness.faults.targets import Target
 from harness.session.catalog import scenarios
 from harness.session.ducktape_session import pool_size
 from harness.session.loading import load
@@ -29,9 +19,9 @@ from harness.story.mistakes import _KINDS, _Story, errors_of
 from harness.story.run import Run
 from harness.story.soundness import require_sound
 from harness.story.topics import durable_topic
+from lab.faults import FILE, imports
 
 SOUND = content("own")
-BASES = (BrokerFault, EndServer, ClientFault, EpochRaised, OnMessage)
 IN_A_BLOCK = 'with run.fault(Kill(LeaderOf("orders", 0))):'
 CREATES = "            run.create(assignment=[1, 2, 3], is_spread=True)\n"
 KILL = 'Kill(LeaderOf("orders", 0))'
@@ -160,18 +150,7 @@ def test_no_mistake_is_found_in_a_sound_story() -> None:
 
 
 def test_a_scenario_of_a_user_has_every_fault_and_target() -> None:
-    for found in pkgutil.iter_modules(faults.__path__):
-        importlib.import_module(f"{faults.__name__}.{found.name}")
-    every = {one for base in (Fault, Target) for one in below(base)}
-    ours = {one for one in every if one.__module__.startswith(f"{faults.__name__}.")}
-    usable = {one for one in ours if not inspect.isabstract(one) and one not in BASES}
-    assert {one.__name__ for one in usable} <= set(scenario.__all__)
-
-
-def below(base: type) -> Iterator[type]:
-    for one in base.__subclasses__():
-        yield one
-        yield from below(one)
+    assert FILE.read_text() == imports(), "make format"
 
 
 def test_the_template_is_no_scenario_of_ours() -> None:

@@ -12,6 +12,7 @@ from scripted_members import (
     rows,
 )
 
+from contract.outcomes import CommitEpoch
 from harness.clients.member import ClientState, MemberCommit, OffsetAndEpoch, Partition
 
 
@@ -59,7 +60,7 @@ def test_a_plain_commit_is_unknown_if_the_clients_state_changes(
     """`commitSync()` takes `SubscriptionState.allConsumed` of its own moment."""
     member = reading_member(tmp_path, ChangingMember)
     member.states = (before, after)  # type: ignore[attr-defined]
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="record")) == outcome
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
     (row,) = rows(tmp_path, "commits")
     assert (row["outcome"], (row["offset"], row["committed_epoch"])) == (outcome, position)
     assert row["error"] is None
@@ -68,7 +69,7 @@ def test_a_plain_commit_is_unknown_if_the_clients_state_changes(
 def test_an_explicit_commit_does_not_depend_on_the_clients_state(tmp_path: Path) -> None:
     member = reading_member(tmp_path, ChangingMember)
     member.states = (_under(5), _under(6, None))  # type: ignore[attr-defined]
-    assert member.commit(MemberCommit(member="g#1", commit_epoch="application")) == "ok"
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.APPLICATION)) == "ok"
 
 
 def test_an_application_knows_its_last_records_not_its_position(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 import msgspec
 import pytest
 
+from cluster.nodes.node import NodeState
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import TargetError, UsageError
 from contract.events import (
@@ -18,7 +19,7 @@ from contract.events import (
     Sampled,
     Sent,
 )
-from contract.faults import FaultTarget, TargetKind, Verb
+from contract.faults import FaultTarget, TargetKind
 from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
 from contract.program import Terminal
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
@@ -139,7 +140,9 @@ def test_a_held_fault_has_several_names() -> None:
 
 
 def field(rules: Rules, *, down: tuple[int, ...] = ()) -> Field:
-    nodes = {i: SimpleNamespace(name=f"node-{i}", is_paused=False, block=str) for i in (1, 2, 3)}
+    nodes = {
+        i: SimpleNamespace(name=f"node-{i}", state=NodeState.RUNNING, block=str) for i in (1, 2, 3)
+    }
     kafka = SimpleNamespace(
         topology=SimpleNamespace(controller_ids=[1, 2, 3], broker_ids=[1, 2, 3]),
         is_running=lambda i: i not in down,
@@ -162,6 +165,17 @@ def test_a_broker_that_another_fault_cuts_off_reports_nothing(
     rules.block(on_field.kafka.host(1), rule, by="fault")
     assert witnesses(on_field, among) == reporting
     assert witnesses(field(Rules(), down=(3,)), [2]) == []
+
+
+def test_a_slow_broker_reports_a_suspended_one_does_not() -> None:
+    """Of the states that faults set, only one means that nothing is awaited of a node."""
+    on_field = field(Rules())
+    on_field.kafka.host(1).state = NodeState.SLOW
+    assert witnesses(on_field, [3]) == [1, 2]
+    on_field.kafka.host(1).state = NodeState.SUSPENDED
+    assert witnesses(on_field, [3]) == []
+    on_field.kafka.host(1).state = NodeState.RUNNING
+    assert witnesses(on_field, [3]) == [1, 2]
 
 
 def test_a_broker_that_ends_meanwhile_is_no_longer_asked() -> None:
@@ -268,7 +282,7 @@ def test_a_group_that_reads_again_is_its_next_incarnation() -> None:
         ({"topic": "nosuch"}, "there is no topic nosuch"),
         ({"client": "sarama"}, "there is no client sarama; there are: java, "),
         ({"commit_epoch": CommitEpoch.FORCED}, "style forced is for scenarios"),
-        ({"client": "kafka-python", "manner": Manner.REVOKED}, "needs a Java client"),
+        ({"client": "kafka-python", "manner": Manner.REVOKED}, "needs java or java-consumer"),
     ],
 )
 def test_a_group_that_can_not_be_is_refused(other: dict[str, Any], reported: str) -> None:
@@ -377,7 +391,7 @@ def sampled(micros: int, broker: int, leader: int, epoch: int, *isr: int, end: i
 
 def changed(micros: int, change: Literal["injected", "proved", "healed"]) -> Event:
     target = FaultTarget(target_kind=TargetKind.BROKER, brokers=(1,))
-    fault = Verb.CUT_CONTROLLERS
+    fault = "cut controllers"
     return made(
         FaultChanged, wall_micros=micros, fault=fault, target=target, change=change, landed=True
     )

@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 import msgspec
 import pytest
 
+from cluster.nodes.node import NodeState
 from cluster.nodes.pool import PoolKind
 from contract.errors import FaultError, FencepostError, NodeError, UsageError
 from contract.locks import HeldName, is_held
@@ -217,7 +218,7 @@ class SilentWorker:
     """A worker on a paused node."""
 
     worker = "clients"
-    host = SimpleNamespace(is_paused=True)
+    host = SimpleNamespace(state=NodeState.SUSPENDED)
 
 
 class Served:

@@ -1,7 +1,6 @@
 """Mistakes of a scenario are refused before its cluster starts, and what its file declares."""
 
 import importlib.util
-import inspect
 import os
 import re
 from pathlib import Path
@@ -13,13 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
+from cluster.nodes.node import Capability
 from contract.builds import Jar, released
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
-from harness import faults
 from harness.clients.observer_worker import ObserverRole
+from harness.faults.language import FAULTS
 from harness.session import catalog
-from harness.session.catalog import CUTTING_FAULTS, find_scenarios, read_scenario, scenarios
+from harness.session.catalog import find_scenarios, read_scenario, scenarios
 from harness.session.ducktape_session import pool_size
 from harness.story.settings import topic_shape_problems, topology_problems
 from harness.story.soundness import require_declared, require_sound
@@ -209,7 +209,7 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"groups": [other(reset="first")]}, "1: group readers: there is no reset policy first"),
         (
             {"groups": [other(client="librdkafka", manner="revoked")]},
-            "1: group readers: manner revoked needs a Java client",
+            "1: group readers: manner revoked needs java or java-consumer",
         ),
         (
             {"groups": [other(client="kafka-python", commit_epoch="metadata")]},
@@ -577,14 +577,9 @@ def test_a_name_that_is_given_twice_is_refused() -> None:
         find_scenarios(["baseline", "canary", "baseline"])
 
 
-def test_every_fault_that_needs_a_network_is_known() -> None:
-    folder = Path(inspect.getfile(faults)).parent
-    needing = {
-        f"harness.faults.{path.stem}"
-        for path in folder.glob("*.py")
-        if re.search(r"require_network\(|\(Cut\):", path.read_text())
-    }
-    assert needing == set(CUTTING_FAULTS)
+def test_every_fault_that_needs_a_network_is_found_in_its_file() -> None:
+    needing = {one.__name__ for one in FAULTS if one.needs is Capability.CUT}
+    assert needing == catalog.cutting() != set()
 
 
 # How many nodes a scenario's file needs, by importing it.

@@ -58,7 +58,14 @@ GROUPS = [
 
 
 def brief(row: StyleRow) -> tuple[object, ...]:
-    return (row.style, row.committed_epoch, row.groups, row.of, row.resets, row.never_delivered)
+    return (
+        row.commit_epoch,
+        row.committed_epoch,
+        row.groups,
+        row.of,
+        row.resets,
+        row.never_delivered,
+    )
 
 
 def test_what_varies_within_a_style_has_a_row_each() -> None:
@@ -87,7 +94,9 @@ def test_labels_keep_groups_apart() -> None:
         for group in GROUPS
     ]
     rows = style_rows(RESUMED, labelled)
-    metadata = [(row.labels["log_end"], row.groups, row.of) for row in rows if row.style[0] == "m"]
+    metadata = [
+        (row.labels["log_end"], row.groups, row.of) for row in rows if row.commit_epoch[0] == "m"
+    ]
     assert metadata == [("above", 1, 1), ("below", 1, 2), ("below", 1, 2)]
 
 

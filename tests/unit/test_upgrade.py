@@ -6,8 +6,7 @@ from typing import Any, cast
 import pytest
 
 from contract.builds import ClassPath
-from harness.faults.targets import Broker
-from harness.faults.upgrade import Upgrade
+from harness.faults import Broker, Upgrade
 from scenarios.offset_commits import Repeated
 
 

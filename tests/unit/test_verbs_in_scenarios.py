@@ -4,68 +4,45 @@ import ast
 from collections.abc import Iterator
 
 import data_stories
-import ineffective_data_test
-import ineffective_servers_test
 import pytest
 import server_stories
 
-from harness.faults.cut import Links
-from harness.faults.language import ON_CLIENTS, ON_NAMES, ON_PARTITIONS, ON_SERVERS, parse_fault
+from harness.faults.language import FORMS, Form
 from harness.session.catalog import scenarios
 
-TARGETS = {
-    **dict.fromkeys(ON_SERVERS, "broker:1"),
-    **dict.fromkeys(ON_PARTITIONS, "partition:orders-0"),
-    **{verb: f"{kind}:x" for verb, (kind, _) in ON_NAMES.items()},
-}
-FAULTS = {
-    **{verb: parse_fault(verb, target) for verb, target in TARGETS.items()},
-    **{f"{verb} client": parse_fault(verb, "client:x") for verb in ON_CLIENTS},
-}
-
 EFFECTS = {*server_stories.STORIES, *data_stories.STORIES}
-INEFFECTIVE = {*ineffective_servers_test.STORIES, *ineffective_data_test.STORIES}
+INEFFECTIVE = {*server_stories.IN_VAIN, *data_stories.IN_VAIN}
 OF_A_SCENARIO = {"elect-unclean": "unclean_election measures what it does"}
+EVERY = [form for forms in FORMS.values() for form in forms]
 
 
-def made() -> Iterator[str]:
-    """The faults that scenarios make, by class; `Cut` with its links, `Elect` with its kind."""
+def made() -> Iterator[tuple[str, list[object]]]:
+    """The faults that scenarios make: their class, and the values that they are given."""
     for scenario in scenarios():
         for node in ast.walk(ast.parse(scenario.path.read_text())):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-                continue
-            links = [f"Cut {one.attr.lower()}" for one in node.args if is_links(one)]
-            kinds = [
-                f"Elect {one.value.value}"
-                for one in node.keywords
-                if one.arg == "unclean" and isinstance(one.value, ast.Constant)
-            ]
-            yield from (*links, *kinds, node.func.id)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                given = [*node.args, *(one.value for one in node.keywords)]
+                constants = [one.value for one in given if isinstance(one, ast.Constant)]
+                enums = [one.attr.lower() for one in given if isinstance(one, ast.Attribute)]
+                yield node.func.id, [*constants, *enums]
 
 
-def is_links(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "Links"
+@pytest.mark.parametrize("form", EVERY, ids=lambda form: form.by_hand.verb)
+def test_a_verb_is_used_by_a_scenario(form: Form) -> None:
+    wanted = list(form.by_hand.arguments.values())
+    assert any(
+        name == form.fault.__name__ and all(one in given for one in wanted)
+        for name, given in made()
+    )
 
 
-@pytest.mark.parametrize("verb", FAULTS)
-def test_a_verb_is_used_by_a_scenario(verb: str) -> None:
-    fault = FAULTS[verb]
-    match type(fault).__name__:
-        case "Cut":
-            name = f"Cut {Links(fault.verb.removeprefix('cut '))}"
-        case "Elect":
-            name = f"Elect {verb == 'elect-unclean'}"
-        case name:
-            pass
-    assert name in set(made())
-
-
-@pytest.mark.parametrize("verb", FAULTS)
-def test_a_verb_has_live_stories_of_its_effect_and_of_none(verb: str) -> None:
-    names = {verb.replace("-", " ")} | ({FAULTS[verb].verb} if " " not in verb else set())
+@pytest.mark.parametrize("form", EVERY, ids=lambda form: form.by_hand.verb)
+def test_a_verb_has_live_stories_of_its_effect_and_of_none(form: Form) -> None:
+    verb = form.by_hand.verb
+    name = f"{verb.replace('-', ' ')}{' client' if form.fault.on == 'client' else ''}"
 
     def is_in(stories: set[str]) -> bool:
-        return any(f"{story} ".startswith(f"{name} ") for story in stories for name in names)
+        return any(f"{story} ".startswith(f"{name} ") for story in stories)
 
     assert is_in(EFFECTS) or verb in OF_A_SCENARIO, "tests/live/*_stories.py"
-    assert is_in(INEFFECTIVE), "tests/live/ineffective_*_test.py"
+    assert is_in(INEFFECTIVE), "IN_VAIN of tests/live/*_stories.py"

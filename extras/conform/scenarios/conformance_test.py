@@ -43,14 +43,18 @@ from contract.errors import UsageError
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
 from contract.stages import Stage
 from extras.conform.vocabulary import COMMITS, CONTROL, MEETS, RESTART, Hazard, Reader, readers_of
-from harness.faults.client import PauseClient
-from harness.faults.delete import DeleteBefore
-from harness.faults.elect import Elect
-from harness.faults.fault import HeldFault
-from harness.faults.kill import Kill
-from harness.faults.reassign import Reassign
-from harness.faults.recreate import Recreate
-from harness.faults.targets import Broker, FollowerOf, LeaderOf
+from harness.faults import (
+    Broker,
+    DeleteBefore,
+    Elect,
+    FollowerOf,
+    HeldFault,
+    Kill,
+    LeaderOf,
+    PauseClient,
+    Reassign,
+    Recreate,
+)
 from harness.story.company import Company
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -18,7 +18,7 @@ from ducktape.mark import parametrize
 
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
-from contract.clients import INSTALLED, Client
+from contract.clients import INSTALLED, about
 from contract.errors import UsageError
 from contract.run_folder import Consequence, Expectation
 from extras.plans.draw import draw
@@ -81,6 +81,6 @@ class RandomScenario(Scenario):
 
 
 def _known(plan: RandomPlan) -> list[Expectation]:
-    """What the client of a group does without any fault: kafka-python commits no epoch."""
-    groups = [group.group for group in plan.groups if group.client == Client.KAFKA_PYTHON]
+    """What the client of a group does without any fault: it commits no epoch."""
+    groups = [group.group for group in plan.groups if not about(group.client).commits_epochs]
     return [commits_no_epochs(groups)] if groups else []
