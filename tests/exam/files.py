@@ -190,7 +190,10 @@ def as_text(value: Any) -> str:
 
 def read(path: Path) -> list[Question]:
     """The histories of a file."""
-    subject = msgspec.yaml.decode(path.read_bytes(), type=Subject)
+    try:
+        subject = msgspec.yaml.decode(path.read_bytes(), type=Subject)
+    except msgspec.MsgspecError as error:
+        raise WrongLineError(f"{path.name}: {error}") from error
     scenes = {scene.scene: scene for scene in subject.scenes}
     if len(scenes) < len(subject.scenes):
         raise WrongLineError(f"{path.name}: two scenes have one name")
