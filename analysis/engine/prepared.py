@@ -111,7 +111,7 @@ def derived_schema(text: str, read: Mapping[str, pa.Schema]) -> pa.Schema:
         engine.register(name, schema.empty_table())
     statement = with_numbers(prepared(text).in_duckdb, dict.fromkeys(NUMBERS, 0))
     try:
-        return engine.execute(statement).to_arrow_table().schema
+        return engine.sql(statement).to_arrow_table().schema
     except duckdb.Error as error:
         raise StatementError(str(error)) from error
 
