@@ -1,4 +1,4 @@
-"""The rooms of the repository that may be taken away: the laboratory, and each extra."""
+"""The rooms of the repository that may be taken away, with their tests: `lab`, each extra."""
 
 from pathlib import Path, PurePath
 
@@ -12,5 +12,7 @@ def is_taken_away(path: PurePath) -> bool:
             return not (ROOT / "lab").exists()
         case ("extras", extra, *_):
             return not (ROOT / "extras" / extra).exists()
+        case ("tests", kind, room, _, *_):
+            return not (ROOT / "tests" / kind / room).exists()
         case _:
             return False

@@ -322,7 +322,8 @@ def test_yes_and_no_are_those_of_the_question(
 
 
 def _class_of(scenario: ScenarioFile) -> type[Scenario]:
-    module = import_module(f"scenarios.{scenario.path.stem}")
+    place = scenario.path.relative_to(Path(__file__).resolve().parents[2])
+    module = import_module(".".join(place.with_suffix("").parts))
     (found,) = (
         one
         for one in vars(module).values()

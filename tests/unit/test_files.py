@@ -167,7 +167,7 @@ def test_a_file_that_can_not_be_replaced_stays(
 
 
 HOLDER = (
-    "import sys; from pathlib import Path; from contract.files import HeldFolder; "
+    "import sys; from pathlib import Path; from contract.locks import HeldFolder; "
     "held = HeldFolder(Path(sys.argv[1]), 'x-'); print(held.path, flush=True); sys.stdin.read()"
 )
 

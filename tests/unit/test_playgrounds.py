@@ -53,7 +53,7 @@ PLAYGROUND = made(
 )
 SHAPE = shape_of()
 HOLDER = (
-    "import sys; from pathlib import Path; from contract.files import HeldName\n"
+    "import sys; from pathlib import Path; from contract.locks import HeldName\n"
     "held = HeldName(Path(sys.argv[2])); print('held', flush=True); sys.stdin.read()"
 )
 GARBAGE: dict[str, Callable[[Path], object]] = {

@@ -552,7 +552,7 @@ def test_a_broken_file_is_reported_with_its_line_and_breaks_no_other(
     as_bytes = content if isinstance(content, bytes) else content.encode()
     (tmp_path / "own_test.py").write_bytes(as_bytes)
     (tmp_path / "sound_test.py").write_text('"""Why?"""\n')
-    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    monkeypatch.setattr(catalog, "scenario_folders", lambda: [tmp_path])
     assert [one.name for one in scenarios()] == ["own", "sound"]
     (sound,) = find_scenarios(["sound"])
     sound.require({})
@@ -566,7 +566,7 @@ def test_what_is_no_readable_file_breaks_no_other(
     (tmp_path / "folder_test.py").mkdir()
     (tmp_path / "link_test.py").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe_test.py")
-    monkeypatch.setattr(catalog, "_FOLDER", tmp_path)
+    monkeypatch.setattr(catalog, "scenario_folders", lambda: [tmp_path])
     for one in scenarios():
         with pytest.raises(UsageError, match=f"{one.name}_test.py can't be read"):
             one.require({})
