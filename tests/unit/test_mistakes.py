@@ -19,7 +19,6 @@ from harness.story.mistakes import _KINDS, _Story, errors_of
 from harness.story.run import Run
 from harness.story.soundness import require_sound
 from harness.story.topics import durable_topic
-from lab.faults import FILE, imports
 
 SOUND = content("own")
 IN_A_BLOCK = 'with run.fault(Kill(LeaderOf("orders", 0))):'
@@ -147,10 +146,6 @@ def test_no_mistake_is_found_in_a_sound_story() -> None:
         story = _Story(path.read_text(), {})
         assert [*story.without_effect(), *story.single_names()] == [], path
         assert [*story.without_topics(), *story.unknown_producers()] == [], path
-
-
-def test_a_scenario_of_a_user_has_every_fault_and_target() -> None:
-    assert FILE.read_text() == imports(), "make format"
 
 
 def test_the_template_is_no_scenario_of_ours() -> None:

@@ -62,6 +62,7 @@ ROOMS_OF_ANALYSIS = [
     "store",
     "trends",
     "tasks",
+    "results",
     "opening",
     "prepare",
     "early",
