@@ -11,13 +11,14 @@ from contract.builds import released
 from contract.clients import INSTALLED
 from contract.errors import InterruptError, NodeError, UsageError
 from contract.verdicts import RunVerdict
-from extras.plans import commands, series
+from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of
 from extras.plans.draw import draw
 from extras.plans.plan import RandomPlan, read_plan, written
 from extras.plans.series import Carried, Found, Series
 from extras.plans.trials import named
 from harness.invocation import session_of
+from harness.session import series
 from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
 
