@@ -17,12 +17,12 @@ from pages_of import (
     finding,
     phase,
     result,
-    resumed,
     run_folder,
     sent,
     verdict_of,
     with_tables,
 )
+from pages_of import resumed as resumed_of
 
 from analysis.report.page import write_report
 from analysis.report.pictures.source import SUBJECTS_MAX, Partition, Source
@@ -459,6 +459,10 @@ def batch(broker: int, first: int, last: int, epoch: int) -> Row:
     return {**HERE, "broker": broker, **span}
 
 
+def resumed(group: str = "java.g", **fields: Any) -> Resumption:
+    return resumed_of(group, **HERE | fields)
+
+
 LOGS: Rows = {
     "leaderships": [
         lead(2, 0, 1, [2, 1]),
@@ -481,10 +485,10 @@ def tree(folder: RunFolder) -> Tree:
 
 def drawn_of(folder: RunFolder, *rows: Resumption) -> Any:
     ((one,), _) = log_trees(RunFacts(folder), verdict(resumption=rows))
-    return msgspec.json.decode(one.data)
+    return msgspec.json.decode(one.data.encode())
 
 
-def test_golden_tree(tmp_path: Path) -> None:
+def test_a_tree_has_its_branches_commits_and_leaders(tmp_path: Path) -> None:
     rows = [
         resumed("a"),
         resumed("b", commit_epoch="max"),
@@ -493,8 +497,28 @@ def test_golden_tree(tmp_path: Path) -> None:
         resumed("e", committed_epoch=-1, exception="LogTruncationException"),
     ]
     drawn = drawn_of(made(tmp_path, LOGS), *rows)
-    text = msgspec.json.format(msgspec.json.encode(drawn), indent=1).decode()
-    assert golden.is_golden("tree.json", text)
+    assert drawn["main"] == [[0, 0, 50], [1, 50, 100], [3, 100, 350]]
+    (branch,) = drawn["branches"]
+    assert (branch["segments"], branch["gone"]) == ([[1, 100, 200]], True)
+    assert branch["words"] == (
+        "epoch 1: offsets 100 to 199 at least, truncated by broker 1 at +8.000 s"
+    )
+    assert drawn["notes"] == [
+        "Leaders by epoch: 0 broker 2, 1 broker 1, 2 none, 3 broker 2 (unclean election)"
+    ]
+    beyond = "Epoch 1 ends at 100 in the surviving log: the commit is 100 records beyond it."
+    within = (
+        "Epoch 3 reaches to 350 in the surviving log: the commit is within it. The last record that "
+        "was polled has epoch 1."
+    )
+    none = "A commit without an epoch cannot be compared with the log."
+    said = "group c: commit (200, epoch 1), resumes at 200: 100 records are never delivered"
+    assert [(one["words"], one["why"]) for one in drawn["commits"]] == [
+        (said, beyond),
+        ("2 groups (java: max, record): commit (200, epoch 1), resumes at 100", beyond),
+        ("group d: commit (200, epoch 3), resumes at 100, 2 redelivered", within),
+        ("group e: commit (200, no epoch), then LogTruncationException", none),
+    ]
 
 
 @pytest.mark.parametrize(("missing", "broker"), [("faults", 2), ("leaderships", 1)])

@@ -126,7 +126,8 @@ def group(name: str, **fields: Any) -> GroupPlan:
 
 
 def resumption(name: str, **fields: Any) -> Resumption:
-    values = {"reset": "latest", "committed_offset": 100, "resumed_at": 150, "never_delivered": 50}
+    values: dict[str, Any] = {"reset": "latest", "committed_offset": 100, "resumed_at": 150}
+    values |= {"redelivered": 0, "never_delivered": 50}
     return resumed(name, **values | fields)
 
 
