@@ -508,8 +508,8 @@ def test_a_tree_has_its_branches_commits_and_leaders(tmp_path: Path) -> None:
     ]
     beyond = "Epoch 1 ends at 100 in the surviving log: the commit is 100 records beyond it."
     within = (
-        "Epoch 3 reaches to 350 in the surviving log: the commit is within it. The last record that "
-        "was polled has epoch 1."
+        "Epoch 3 reaches to 350 in the surviving log: the commit is within it. The last record "
+        "that was polled has epoch 1."
     )
     none = "A commit without an epoch cannot be compared with the log."
     said = "group c: commit (200, epoch 1), resumes at 200: 100 records are never delivered"
