@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from fencepost.scenario import (
     Check,
     Expectation,
+    Kill,
+    LeaderOf,
     Scenario,
     Stage,
     Topology,
@@ -19,8 +21,6 @@ from fencepost.scenario import (
     reader,
     writer,
 )
-from harness.faults.kill import Kill
-from harness.faults.targets import LeaderOf
 
 
 class TemplateScenario(Scenario):

@@ -8,6 +8,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence, GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
 from contract.verdicts import (
@@ -212,7 +213,9 @@ def everything() -> Verdict:
 
     def styled(style: str, label: str, **fields: Any) -> StyleRow:
         values = {"committed_epoch": 1, "resumed_at": 100, "groups": 1, "of": 3}
-        return made(StyleRow, style=style, labels={"log_end": label}, **values | fields)
+        return made(
+            StyleRow, commit_epoch=CommitEpoch(style), labels={"log_end": label}, **values | fields
+        )
 
     return verdict_of(
         {

@@ -120,7 +120,6 @@ def test_a_client_is_named_by_its_own_files_alone() -> None:
         "contract/clients.py",
         "harness/clients/time_lookup.py",  # Two clients look up times, each by its own call.
         "harness/collection/collect.py",  # Only librdkafka's log has commits that it omits.
-        "harness/commands/conform.py",  # As an example.
     }
 
 

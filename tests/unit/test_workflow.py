@@ -34,13 +34,8 @@ def printed(target: str, *variables: str) -> str:
     ("target", "variable"),
     [
         ("demo", "RESULTS"),
-        ("scenario", "RESULTS"),
-        ("nightly", "RESULTS"),
-        ("playground", "RESULTS"),
         ("clean", "RESULTS"),
-        ("report", "RUN"),
-        ("tamperings", "RUNS"),
-        ("docker-image", "BASE_IMAGE"),
+        ("check", "BASE"),
     ],
 )
 def test_a_path_is_one_word(target: str, variable: str) -> None:
