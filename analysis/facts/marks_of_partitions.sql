@@ -15,7 +15,7 @@ with states as (
   select topic, partition, m.at_micros, m.until_micros, what, leader, leader_epoch, isr, elr,
     explode(replicas) as broker
   from moments_of_partitions as m join leadership_states as s using (topic, partition)
-  where place = metadata_offset
+  where place = s.metadata_offset
 ),
 held as (
   select *, case when broker = leader then 1 when array_contains(isr, broker) then 2

@@ -45,17 +45,18 @@ ranked as (
   from acknowledged group by producer
 ),
 rates as (
-  select if(nth > 6, 'other producers', producer) as producer, nth, b.bin,
+  select if(nth > 6, 'other producers', producer) as name, nth, b.bin,
     sum(if(a.bin = b.bin, records, 0)) as records
   from (select explode(sequence(0, 119)) as bin) as b cross join ranked
   join acknowledged as a using (producer)
-  group by 1, 2, 3
+  group by name, nth, b.bin
 ),
 lost as (
   select *, row_number() over (partition by bin order by producer, outcome, error) as nth
   from (
-    select bin, producer, outcome, coalesce(error, 'no error') as error, sum(records) as records
-    from sent where outcome != 'ok' group by 1, 2, 3, 4)
+    select bin, producer, outcome, coalesce(sent.error, 'no error') as error,
+      sum(records) as records
+    from sent where outcome != 'ok' group by bin, producer, outcome, sent.error)
 ),
 delays as (
   select *, dense_rank() over (order by acks) as nth from latencies
@@ -68,7 +69,7 @@ of_acks as (
 )
 select 60 + nth as place, {{ rate }} as lane, cast(null as string) as topic,
   cast(null as int) as partition, cast(null as string) as group, cast(null as string) as row,
-  cast(0 as bigint) as nth, 'line' as kind, producer as name, concat('series ', nth - 1) as color,
+  cast(0 as bigint) as nth, 'line' as kind, name, concat('series ', nth - 1) as color,
   {{ edge }} as at_micros, cast(null as bigint) as until_micros,
   records * 120e6 / greatest(1, end_micros - begin_micros) as value, '' as text, '' as label
 from rates cross join drawn_span

@@ -28,9 +28,11 @@ select topic, partition, at_micros, 'controller' as who,
 from states
 union all
 select topic, partition, at_micros, format_string('broker %s', broker),
-  format_string('truncates its log to %s', to_offset), 'truncation', null, null, null, broker, to_offset
+  format_string('truncates its log to %s', to_offset), 'truncation', null, null, null, broker,
+  to_offset
 from truncations
 union all
 select topic, partition, at_micros, format_string('broker %s', broker),
-  format_string('deletes what is below %s (%s)', log_start_offset, reason), 'deletion', null, null, null, broker, null
+  format_string('deletes what is below %s (%s)', log_start_offset, reason), 'deletion', null, null,
+  null, broker, null
 from log_start_changes
