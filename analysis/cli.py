@@ -5,10 +5,10 @@ What it needs of this project once Spark is open is imported while Spark's JVM s
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import Annotated
 
 import typer
@@ -72,19 +72,23 @@ def analyze(  # noqa: PLR0913 - the options of a command
     ensure()
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
-    Thread(target=import_module, args=(_REST,)).start()
-    early = ready_for_folder() if is_early else None
-    with PhaseProgress(progress) as phases:
-        spark, places = early or (None, [place(run) for run in runs or ()])
-        is_at_uri = store is not None and isinstance(place(store), str)
-        if spark is None and any([*map(_has_runs, places), is_at_uri]):
-            phases.phase("starting Spark")
-            spark = asked.open()
-        if store is not None and is_at_uri:
-            _require_reachable(store)
-        from analysis.results import judge  # noqa: PLC0415 - while Spark's JVM starts
+    places = [place(run) for run in runs or ()]
+    is_at_uri = store is not None and isinstance(place(store), str)
+    needs_spark = any([*map(_has_runs, places), is_at_uri])
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(import_module, _REST)
+        spark: SparkContext | None = None
+        if is_early:
+            spark, places = ready_for_folder()
+        with PhaseProgress(progress) as phases:
+            if spark is None and needs_spark:
+                phases.phase("starting Spark")
+                spark = asked.open()
+            if store is not None and is_at_uri:
+                _require_reachable(store)
+            from analysis.results import judge  # noqa: PLC0415 - while Spark's JVM starts
 
-        results = judge(places, spark, asked.at_once, progress, phases)
+            results = judge(places, spark, asked.at_once, progress, phases)
     problem = None
     if results.nights:
         # Their pages have what the store says of all nights, and are written without it, too.

@@ -85,7 +85,7 @@ def test_a_string_that_names_a_module_names_it_in_the_wheel(built: Path) -> None
             if isinstance(text, str) and "\n" not in text and " " not in text:
                 found |= set(names.findall(text))
                 assert not plain.search(text), f"{path}: {text}"
-    assert f"{TOP}.harness.faults.cut" in found
+    assert f"{TOP}.analysis.prepare" in found
 
 
 def test_a_command_runs_beside_packages_of_the_user(built: Path, users: Path) -> None:
