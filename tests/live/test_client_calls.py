@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from calls_test import ALTERED, CLIENTS, REPLACED, WRITTEN
+from calls_test import ALTERED, REPLACED, WRITTEN
 from command import POOL, ran
 
 from analysis.verdict.judge import judge
+from contract.clients import INSTALLED
 from contract.protocol import ALTER_OFFSETS
 from contract.run_folder import RunFolder, find_runs
 from contract.verdicts import CheckVerdict
@@ -29,7 +30,7 @@ def test_each_client_does_what_it_is_asked(run: RunFolder) -> None:
     assert run.run().error is None
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_each_client_is_read_as_it_returned(run: RunFolder, client: str) -> None:
     reads = pq.read_table(run.tables / "offset_reads.parquet").to_pylist()
     own = [row for row in reads if row["group"] == client]
@@ -49,7 +50,7 @@ def test_each_client_is_read_as_it_returned(run: RunFolder, client: str) -> None
     )
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_paused_partition_is_not_read_until_it_is_resumed(run: RunFolder, client: str) -> None:
     events = pq.read_table(run.tables / "group_events.parquet").to_pylist()
     polls = pq.read_table(run.tables / "polls.parquet").to_pylist()
@@ -66,7 +67,7 @@ def test_a_paused_partition_is_not_read_until_it_is_resumed(run: RunFolder, clie
     assert set(between) == {1}
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_position_that_was_set_is_read_from(run: RunFolder, client: str) -> None:
     polls = pq.read_table(run.tables / "polls.parquet").to_pylist()
     again = [
@@ -77,7 +78,7 @@ def test_a_position_that_was_set_is_read_from(run: RunFolder, client: str) -> No
     assert len(again) == 2
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", INSTALLED)
 def test_a_commit_of_admin_is_an_administrators(run: RunFolder, client: str) -> None:
     calls = pq.read_table(run.tables / "wire_calls.parquet").to_pylist()
     found = [

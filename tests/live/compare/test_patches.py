@@ -44,10 +44,11 @@ def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: P
 def test_a_built_patch_commits_what_its_option_says(patch: patched.Patch, tmp_path: Path) -> None:
     built = patched.build(patch)
     program = Path(__file__).with_name("patched_facts.py")
+    imported = f"{ROOT}:{ROOT / 'tests' / 'live'}"
     said = subprocess.run(
         [sys.executable, str(program), patch.version, str(built.jar), str(tmp_path)],
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
+        env={"PYTHONPATH": imported, "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
         capture_output=True,
         text=True,
         check=False,
