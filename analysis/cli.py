@@ -73,8 +73,8 @@ def analyze(  # noqa: PLR0913 - the options of a command
     # A copy of standard error, which goes on while Spark's JVM is started without it.
     progress = Terminal(markup=True, file=os.fdopen(os.dup(2), "w"))
     places = [place(run) for run in runs or ()]
-    is_at_uri = store is not None and isinstance(place(store), str)
-    needs_spark = any([*map(_has_runs, places), is_at_uri])
+    store_uri = store if store is not None and isinstance(place(store), str) else None
+    needs_spark = any([*map(_has_runs, places), store_uri is not None])
     with ThreadPoolExecutor(1) as threads:
         threads.submit(import_module, _REST)
         spark: SparkContext | None = None
@@ -84,8 +84,8 @@ def analyze(  # noqa: PLR0913 - the options of a command
             if spark is None and needs_spark:
                 phases.phase("starting Spark")
                 spark = asked.open()
-            if store is not None and is_at_uri:
-                _require_reachable(store)
+            if store_uri is not None:
+                _require_reachable(store_uri)
             from analysis.results import judge  # noqa: PLC0415 - while Spark's JVM starts
 
             results = judge(places, spark, asked.at_once, progress, phases)

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from analysis.engine.prepared import MACROS, prepared, with_numbers
+from analysis.engine.prepared import connected, prepared, with_numbers
 
 # A relation (`sql`) is bound a second time when its rows are asked for, which costs more.
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result makes an extra copy")
@@ -41,9 +41,7 @@ class Database:
         directory = _opened(spill, by=self)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._directory, self._engines = directory, 0
-        self._conn = duckdb.connect(config=config)
-        for macro in MACROS:
-            self._conn.execute(f"CREATE MACRO {macro}")
+        self._conn = connected(config)
 
     def engine(self) -> "DuckDBEngine":
         """An engine without tables yet."""

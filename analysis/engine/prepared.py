@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import msgspec
@@ -118,8 +119,13 @@ def derived_schema(text: str, read: Mapping[str, pa.Schema]) -> pa.Schema:
 
 @cache
 def _without_rows() -> duckdb.DuckDBPyConnection:
-    engine = duckdb.connect()
-    for macro in MACROS:
+    return connected({})
+
+
+def connected(config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    """Open a database in memory, with these settings, that has the functions of statements."""
+    engine = duckdb.connect(config=dict(config))
+    for macro in _MACROS:
         engine.execute(f"CREATE MACRO {macro}")
     return engine
 
@@ -231,7 +237,7 @@ in_places(number, places) as
     case when signbit(cast(number as double)) then '-' else '' end
     || cast(round(try_cast(cast(abs(cast(number as double)) as varchar) as decimal(38, 12)), places)
             as varchar)"""
-MACROS = (
+_MACROS = (
     "arrays_overlap(one, other) as list_has_any(one, other)",
     "monotonically_increasing_id() as row_number() over ()",
     "shiftrightunsigned(number, bits) as number >> bits",

@@ -276,7 +276,7 @@ class Trace:
 
     def numbers_of(self, text: str) -> dict[str, int]:
         """The values of the parameters of a statement."""
-        return {name: getattr(self, name) for name in NUMBERS if has_parameters(text)}
+        return {name: getattr(self, name) for name in NUMBERS} if has_parameters(text) else {}
 
     def is_without_rows(self, text: str) -> bool:
         """Whether a statement has no rows for certain, since a table or fact has none.
