@@ -13,7 +13,7 @@ from pyspark import SparkContext
 
 from analysis.engine.session import end_programs
 from analysis.opening import open_spark
-from contract.python import python
+from contract.packages import python
 
 EARLY = "--early"
 """Given in place of folders of runs: a folder's name is read from standard input."""

@@ -41,9 +41,9 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from contract.checks import Check
 from contract.errors import UsageError, nearest
 from contract.tables import TABLES
+from contract.terms import Check
 
 RESUMPTION = "resumption"
 """The source of the verdict's rows of the same name."""

@@ -13,16 +13,16 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from contract.faults import FaultTarget
-from contract.outcomes import (
+from contract.terms import (
     CommitEpoch,
+    FaultTarget,
     GroupChange,
     Manner,
     Outcome,
+    Stage,
     TransactionChange,
     TransactionStep,
 )
-from contract.stages import Stage
 
 # JSON of classes that derive from one tagged base: the tag says which of them it is.
 
@@ -491,8 +491,8 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class WireCalled(Event, frozen=True, kw_only=True):
     """One request to one broker, at one version of its API, and the response; or a client's call.
 
-    client: of a client's call, as contract.clients names it; None: a single request. A call has the
-        name of the client's method as `api`, version 0, and broker -1: the client chose one.
+    client: of a client's call, as contract.under_test names it; None: a single request. A call has
+        the name of the client's method as `api`, version 0, and broker -1: the client chose one.
     request, response: as JSON, by Kafka's own converters of that version.
     failure: why there is no response that could be decoded.
     throttle_ms: of the response; None where that version has none.

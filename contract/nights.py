@@ -14,10 +14,10 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 import yaml
 
-from contract.builds import Choice, with_note
-from contract.checks import Check
 from contract.errors import UsageError, lacking
 from contract.files import read_described, read_file, replace_file
+from contract.terms import Check
+from contract.under_test import Choice, with_note
 from contract.verdicts import CheckVerdict, RunVerdict
 
 # What a night shows beside the nights before it: a part of its `report/summary.json`.

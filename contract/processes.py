@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.errors import AnalysisError, PrerequisiteError, UsageError, WaitTimeoutError
-from contract.python import environment
+from contract.packages import environment
 from contract.waiting import wait_until
 
 # A program that runs as a child of this one; Ctrl-C reaches only the parent.

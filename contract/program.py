@@ -23,7 +23,7 @@ from rich.text import Text
 from contract.errors import FencepostError, InterruptError, UsageError
 from contract.files import replace_file, storage_error
 from contract.processes import report_end
-from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.terms import PHASE_LIMIT_SECONDS, Stage
 
 # What is shown to people: without colours in names, and without orders to their terminal.
 

@@ -8,7 +8,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from contract.checks import Check
+from contract.terms import Check
 
 # What a rule of the protocol is: its sentence, its source, its versions, and the check.
 

@@ -1,6 +1,7 @@
 """A run's folder: its paths, and the two descriptions that the harness writes into it."""
 
 import os
+import secrets
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,8 +9,12 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from contract.builds import Build, with_note
-from contract.clients import (
+from contract.errors import RunFolderError, UsageError
+from contract.events import Int64, WallMicros, as_json
+from contract.files import is_below, leaving_link, read_described, replace_file
+from contract.terms import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
+from contract.under_test import (
+    Build,
     Client,
     Level,
     about,
@@ -17,11 +22,8 @@ from contract.clients import (
     longest_ms,
     produce_timeout_ms,
     request_timeout_ms,
+    with_note,
 )
-from contract.errors import RunFolderError, UsageError
-from contract.events import Int64, WallMicros, as_json
-from contract.files import is_below, leaving_link, read_described, replace_file
-from contract.outcomes import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
 
 # What follows from a run for an application or a cluster, and the document that it rests on.
 
@@ -275,6 +277,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     producers: list[ProducerPlan] = []
     answer: str = ""
     follows: Consequence | None = None
+
+
+SEED_BITS = 31
+
+
+def new_seed() -> int:
+    """Draw a seed for a run without one: all its random choices come from one generator of it."""
+    return secrets.randbits(SEED_BITS)
 
 
 class RunDescription(msgspec.Struct, frozen=True, kw_only=True):

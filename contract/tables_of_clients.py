@@ -1,13 +1,5 @@
 """The trace tables of producers and consumers: what they sent, received and committed."""
 
-from contract.outcomes import (
-    CommitEpoch,
-    GroupChange,
-    Manner,
-    Outcome,
-    TransactionChange,
-    TransactionStep,
-)
 from contract.table_columns import (
     MEMBER,
     PARTITION,
@@ -21,6 +13,14 @@ from contract.table_columns import (
     micros,
     string,
     table,
+)
+from contract.terms import (
+    CommitEpoch,
+    GroupChange,
+    Manner,
+    Outcome,
+    TransactionChange,
+    TransactionStep,
 )
 
 _DECIDED = (Outcome.OK, Outcome.FAILED, Outcome.UNKNOWN)

@@ -9,11 +9,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.builds import with_note
 from contract.errors import RunFolderError
 from contract.files import open_regular
-from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence, RunFolder
+from contract.terms import CommitEpoch
+from contract.under_test import with_note
 
 EXAMPLES_MAX = 10
 

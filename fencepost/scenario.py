@@ -6,9 +6,6 @@ docs/your-scenario.md writes one; docs/verbs.md has the verbs of its story.
 from ducktape.mark import matrix, parametrize
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import (
     Consequence,
     Expectation,
@@ -18,7 +15,8 @@ from contract.run_folder import (
     TopicPlan,
     TransactionPlan,
 )
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy, Stage
+from contract.under_test import Client
 from harness import faults
 from harness.faults import *  # noqa: F403 - all that __all__ has
 from harness.story.run import Run

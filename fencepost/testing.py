@@ -22,12 +22,11 @@ from cluster.kafka import distribution
 from cluster.nodes.node import Capability
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
-from contract.checks import Check
 from contract.errors import NodeError, NotLandedError, UsageError, lacking
 from contract.locks import is_held
-from contract.outcomes import CommitEpoch
-from contract.python import environment
+from contract.packages import environment
 from contract.run_folder import GroupPlan, ProducerPlan, find_runs
+from contract.terms import Check, CommitEpoch
 from contract.verdicts import CheckVerdict, Verdict
 from contract.waiting import wait_until
 from harness.clients.broker_view import GroupState

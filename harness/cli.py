@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from contract.extras import extras, load
+from contract.packages import extras, load
 from contract.program import run_program
 
 COMMANDS = {

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from contract.builds import Build, Choice, released
 from contract.errors import UsageError
-from contract.python import IS_INSTALLED
+from contract.packages import IS_INSTALLED
+from contract.under_test import Build, Choice, released
 
 GLOBALS_KEY = "fencepost"
 _ROOT = Path(__file__).resolve().parents[1]

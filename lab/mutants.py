@@ -30,8 +30,8 @@ from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.files import facts, parts_of
 from analysis.statements.registry import CHECKS, CheckDefinition
 from analysis.statements.trace import Row, Trace
-from contract.checks import Check
 from contract.errors import StatementError, TableError
+from contract.terms import Check
 from contract.verdicts import BY_SEVERITY, FindingVerdict
 from lab.changes import Change, changes, changes_of_condition, in_one_spelling
 from lab.folders import own_folder
@@ -327,7 +327,7 @@ def judge_fact(name: str, exam: Exam, found: Mapping[Check, Found]) -> Judged:
     """
     judged, fact = Judged(), facts()[name]
     every = list(changes(fact.text))
-    chosen = random.Random(f"{SEED} {name}").sample(every, min(OF_EACH_FACT, len(every)))  # noqa: S311
+    chosen = random.Random(f"{SEED} {name}").sample(every, min(OF_EACH_FACT, len(every)))
     for change in chosen:
         asked, outcomes = exam.anew(), [Outcome.NONE]
         asked.trace.with_rows(replace(fact, text=change.text))

@@ -18,11 +18,11 @@ import psutil
 
 from analysis.engine.session import close_spark
 from analysis.opening import open_spark
+from analysis.report.words import wilson
 from analysis.trends.history import history_of
 from analysis.trends.morning import morning
 from analysis.trends.rules import ALPHA
 from contract.nights import Known
-from contract.randomness import wilson
 from tests.nights import (
     CLUSTER,
     KINDS,

@@ -23,10 +23,10 @@ from typing import Annotated
 import msgspec
 import typer
 
+from analysis.report.words import wilson
 from contract.errors import NodeError, UsageError
 from contract.files import replace_file
 from contract.program import run_program
-from contract.randomness import wilson
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
 from website.figures import is_kept, keep, kept, rendered

@@ -18,11 +18,9 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Manner, ResetPolicy, Stage
+from contract.under_test import Client
 from harness.clients.process import WorkerService
 from harness.faults import KillClient
 from harness.story.consumers import members_of

@@ -9,10 +9,8 @@ Expect:  every check holds or has no case, such as those of transactions and of 
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Stage
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from harness.story.workload import reader

@@ -12,10 +12,9 @@ Source:  `min.insync.replicas` (configuration); KAFKA-15583 (since 3.7), KIP-966
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.errors import FaultError
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import FollowersOf, Pause
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -8,10 +8,8 @@ Expect:  the run fails with exactly 7 lost records that no setting permits. A ca
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.faults import FaultTarget, TargetKind
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, FaultTarget, Stage, TargetKind
 from harness.faults import CutTails
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -21,9 +21,8 @@ from ducktape.mark import matrix
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import Elect, Reassign, Rebalance
 from harness.story.run import Run
 from harness.story.scenario import Scenario

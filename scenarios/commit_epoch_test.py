@@ -27,10 +27,8 @@ from collections.abc import Iterable
 from itertools import product
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.outcomes import CommitEpoch, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, ResetPolicy, Stage
 from harness.faults import Elect, FollowerOf, Kill, LeaderOf, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -36,10 +36,8 @@ from contextlib import contextmanager
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.outcomes import CommitEpoch, Isolation
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Isolation, Stage
 from harness.faults import (
     Bounce,
     By,

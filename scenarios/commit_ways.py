@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
+from contract.terms import CommitEpoch, Isolation, Manner, ResetPolicy
+from contract.under_test import Client
 
 Way = tuple[CommitEpoch, Manner]
 

@@ -9,8 +9,8 @@ Source:  KIP-595, KIP-631.
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence
+from contract.terms import Check
 from harness.faults import ActiveController, Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

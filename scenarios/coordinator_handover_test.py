@@ -27,11 +27,10 @@ from typing import Any
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.protocol import COMMIT, FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
 from contract.run_folder import Consequence, Expectation
-from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
+from contract.terms import Check, Stage
 from harness.clients.observer_worker import Ask, WireResult
 from harness.faults import (
     Broker,

@@ -26,12 +26,10 @@ from dataclasses import replace
 from ducktape.mark import parametrize
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
+from contract.terms import Check, CommitEpoch, Isolation, ResetPolicy, Stage
+from contract.under_test import Client
 from harness.clients.observer_worker import ObserverRole
 from harness.faults import Broker, Cut, Elect, Fault, Kill, Links, Stop
 from harness.story.consumers import members_of

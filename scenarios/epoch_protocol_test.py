@@ -25,8 +25,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client, clients_of
 from contract.events import NO_EPOCH
 from contract.protocol import (
     FIRST_WITH_LAST_FETCHED,
@@ -34,7 +32,8 @@ from contract.protocol import (
     FIRST_WITH_REPLICA,
 )
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import Client, clients_of
 from harness.faults import Elect, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario

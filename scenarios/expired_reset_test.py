@@ -13,10 +13,9 @@ Source:  getsentry/arroyo#389; librdkafka `rd_kafka_offset_reset`; Java `OffsetF
 from functools import partial
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import INSTALLED
 from contract.run_folder import Consequence, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import INSTALLED
 from harness.faults import DeleteBefore, Hold
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

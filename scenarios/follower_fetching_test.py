@@ -20,11 +20,10 @@ Source:  KIP-392, KIP-320, KIP-881; `AbstractFetch.selectReadReplica`, `FetchCol
 from collections.abc import Sequence
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import Consequence, GroupPlan
-from contract.stages import Stage
 from contract.tables import OFFSETS_TOPIC
+from contract.terms import Check, Stage
+from contract.under_test import Client
 from harness.faults import Broker, Cut, Kill, Links, Stop
 from harness.story.consumers import members_of
 from harness.story.run import Run

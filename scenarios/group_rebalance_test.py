@@ -15,10 +15,9 @@ Source:  KAFKA-19902, KIP-320, KIP-848.
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import Client
 from harness.faults import BrokerFault, Kill, LeaderOf, Rebalance, Stop
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

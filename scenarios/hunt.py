@@ -8,7 +8,7 @@ from itertools import count
 from random import Random
 
 from contract.run_folder import GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Stage
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.clients.views import PartitionState

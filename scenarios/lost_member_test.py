@@ -17,11 +17,9 @@ Source:  librdkafka#5604; `ClassicGroup.validateOffsetCommit`.
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, GroupPlan, MemberPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Manner, ResetPolicy, Stage
+from contract.under_test import Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 

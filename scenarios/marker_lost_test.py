@@ -19,11 +19,9 @@ from itertools import product
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import INSTALLED
-from contract.outcomes import Isolation
 from contract.run_folder import Consequence, Expectation, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Isolation, Stage
+from contract.under_test import INSTALLED
 from harness.faults import Broker, Kill, Pause
 from harness.story.run import Run
 from harness.story.scenario import Scenario

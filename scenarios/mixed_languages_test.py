@@ -40,11 +40,9 @@ from typing import ClassVar
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, MemberPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Manner, ResetPolicy, Stage
+from contract.under_test import Client
 from harness.faults import Elect, FollowerOf, Kill, KillClient, LeaderOf, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -15,11 +15,9 @@ Source:  confluent-kafka-go#1093; KIP-447.
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import CLASSIC, Client
-from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import Consequence, GroupPlan, MemberPlan
-from contract.stages import Stage
+from contract.terms import Check, CommitEpoch, Isolation, ResetPolicy, Stage
+from contract.under_test import CLASSIC, Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -18,9 +18,8 @@ Source:  `broker.session.timeout.ms`, `replica.lag.time.max.ms` (configuration);
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.clients.process import JAVA_WORKER
 from harness.faults import Bridge, Cut, CutClient, Fault, FollowerOf, LeaderOf, Links
 from harness.story.run import Run

@@ -21,8 +21,8 @@ Source:  KAFKA-20554; `ReplicationControlManager.electLeaders`,
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence, Expectation
+from contract.terms import Check
 from harness.faults import Bounce, Broker, Elect, Fault, Reassign, Stop
 from harness.story.run import Run
 from harness.story.scenario import Scenario

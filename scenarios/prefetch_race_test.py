@@ -20,10 +20,9 @@ Source:  KAFKA-19902, pull request 22558; `SubscriptionState.maybeValidatePositi
 from itertools import product
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import Consequence, Expectation, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import Client
 from harness.faults import Cut, FollowerOf, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario

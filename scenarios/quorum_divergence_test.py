@@ -31,10 +31,9 @@ from functools import partial
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.protocol import FIRST_WITH_QUORUM
 from contract.run_folder import Consequence, Expectation, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import Divide, Kill, Links, OtherVoters, Pause, Voter, WipeVoter
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -19,9 +19,8 @@ Source:  KIP-320, KIP-455, KIP-516; `OffsetMetadataManager.onTopicsDeleted` (bef
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import Bounce, Broker, Reassign, Recreate
 from harness.story.run import Run
 from harness.story.scenario import Scenario

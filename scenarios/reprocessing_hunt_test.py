@@ -23,10 +23,9 @@ from ducktape.mark import parametrize
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import Consequence, GroupPlan
+from contract.terms import Check, CommitEpoch, Manner, ResetPolicy
+from contract.under_test import Client
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from scenarios.hunt import Hunt, for_minutes

@@ -20,10 +20,8 @@ from ducktape.mark import parametrize
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation
-from contract.stages import Stage
+from contract.terms import Check, ResetPolicy, Stage
 from harness.faults import By, Expire, Kill, LeaderOf
 from harness.faults.expire import EXPIRING_TOPIC
 from harness.story.scenario import Scenario

@@ -19,12 +19,10 @@ from functools import partial
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.builds import ClassPath
-from contract.checks import Check
-from contract.clients import CLASSIC, WITHOUT_EPOCHS
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Consequence, TransactionPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import CLASSIC, WITHOUT_EPOCHS, ClassPath
 from harness.faults import Broker, Upgrade
 from harness.story.features import HowFar
 from harness.story.run import Run

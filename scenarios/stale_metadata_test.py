@@ -22,11 +22,9 @@ Source:  KIP-232, KIP-320; runs and the clients' source: docs/stale-metadata.md.
 from itertools import product
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import INSTALLED, Client
-from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, ResetPolicy, Stage
+from contract.under_test import INSTALLED, Client
 from harness.faults import Cut, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -19,11 +19,9 @@ from itertools import product
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import INSTALLED, Client
-from contract.outcomes import ResetPolicy
 from contract.run_folder import Consequence, Expectation, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, ResetPolicy, Stage
+from contract.under_test import INSTALLED, Client
 from harness.faults import FollowerOf, Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

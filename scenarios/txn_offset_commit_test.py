@@ -33,16 +33,14 @@ from ducktape.mark import matrix
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.errors import UsageError
-from contract.outcomes import Isolation
 from contract.protocol import (
     FIRST_WITH_MEMBER_EPOCHS,
     TXN_COMMIT,
 )
 from contract.run_folder import Consequence, Expectation, GroupPlan
-from contract.stages import Stage
+from contract.terms import Check, Isolation, Stage
+from contract.under_test import Client
 from harness.faults import Broker, CoordinatorOf, Elect, Kill, Reassign, Recreate, TakeOver, Upgrade
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -23,9 +23,8 @@ from dataclasses import replace
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence, Expectation, TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import Broker, Elect, Kill, Stop
 from harness.story.scenario import Scenario
 from harness.story.workload import reader, writer

@@ -18,10 +18,9 @@ Source:  KIP-62, KIP-848, KIP-1251.
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import Consequence, Expectation
-from contract.stages import Stage
+from contract.terms import Check, Stage
+from contract.under_test import Client
 from harness.clients.process import JAVA_WORKER
 from harness.faults import PauseClient
 from harness.story.consumers import members_of

@@ -22,10 +22,9 @@ from functools import partial
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.protocol import VALIDATED
 from contract.run_folder import Consequence
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.clients.views import PartitionState
 from harness.faults import (
     Broker,

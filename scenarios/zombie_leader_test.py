@@ -20,9 +20,8 @@ Source:  KIP-320, KAFKA-6880, KIP-841.
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import Consequence, Expectation
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.faults import BrokerFault, Cut, LeaderOf, Links, Pause
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -25,10 +25,8 @@ from ducktape.mark import matrix
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.outcomes import Isolation
 from contract.run_folder import Consequence, Expectation
-from contract.stages import Stage
+from contract.terms import Check, Isolation, Stage
 from harness.faults import ExpireTransaction, Fault, Fence, Kill, LeaderOf, TakeOver
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from contract.events import make_value
-from contract.outcomes import Outcome
+from contract.terms import Outcome
 from simulator.frames import NULL, Array, Frame
 from simulator.log import Log
 from simulator.universe import Universe

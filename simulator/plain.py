@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from contract.outcomes import Outcome
+from contract.terms import Outcome
 from simulator.appends import write_appends, write_failed_sends
 from simulator.frames import NULL
 from simulator.metadata import register_brokers, write_metadata, write_samples

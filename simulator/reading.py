@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from contract.outcomes import Isolation, Outcome
 from contract.run_folder import GroupPlan
+from contract.terms import Isolation, Outcome
 from simulator.frames import Array, Frame
 from simulator.log import NEVER, REPLICATION_MICROS, Log
 from simulator.stories import READS_UNTIL

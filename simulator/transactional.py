@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from contract.outcomes import Isolation, Outcome
+from contract.terms import Isolation, Outcome
 from simulator.appends import write_appends, write_failed_sends
 from simulator.frames import NULL
 from simulator.log import Span, micros

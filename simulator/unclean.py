@@ -1,6 +1,6 @@
 """acks=1 and unclean election: records are truncated, as configured, and groups notice it."""
 
-from contract.outcomes import ResetPolicy
+from contract.terms import ResetPolicy
 from simulator.appends import write_appends
 from simulator.log import Span
 from simulator.metadata import register_brokers, write_metadata, write_samples

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from contract.outcomes import CommitEpoch, Isolation, ResetPolicy
 from contract.run_folder import GroupPlan, TopicPlan
 from contract.tables import MICROS_PER_SECOND
+from contract.terms import CommitEpoch, Isolation, ResetPolicy
 from simulator.frames import Array, Frame
 from simulator.log import Log, Span, micros
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
@@ -28,7 +29,6 @@ from contract.nights import (
     TrackedFinding,
     TrendChange,
 )
-from contract.randomness import generator
 
 Row = dict[str, Any]
 SUITE, CLUSTER = "simulated", "embedded"
@@ -99,7 +99,7 @@ def day_of(night: int) -> date:
 
 def rows_of(nights: Nights, seed: int) -> Iterator[Row]:
     """The rows of the store after all nights."""
-    random = generator(seed)
+    random = Random(seed)
     for night in range(nights.count):
         at = night * _DAY
         for lane in nights.lanes:
@@ -353,7 +353,7 @@ def steady_history(seed: int) -> dict[str, bool]:
 
     Half of the scenarios have a finding in a share of their runs, which is drawn; 0.02 to 0.9.
     """
-    random = generator(seed)
+    random = Random(seed)
     shares = [random.uniform(0.02, 0.9) for _ in range(_SCENARIOS)]
     planted = [
         Planted(f"s{at}", partial(_constant, share)) for at, share in enumerate(shares) if at % 2

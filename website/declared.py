@@ -16,10 +16,10 @@ from analysis.statements.cases import Case
 from analysis.statements.files import facts
 from analysis.statements.registry import CHECKS, DESCRIBED, FAMILIES, Description
 from analysis.statements.trace import columns_of
-from contract.checks import Check
 from contract.protocol import API_NAMES, RULES
 from contract.table_columns import YEAR_10000_MICROS, Column
 from contract.tables import DECLARED
+from contract.terms import Check
 from contract.verdicts import FindingVerdict
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.faults import Fault

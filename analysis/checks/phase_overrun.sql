@@ -3,7 +3,7 @@ id: M7
 definition: A phase of the run took longer than the limit of its stage.
 undecided: 'always: the machine is too slow, which shows nothing about Kafka.'
 evaluates: every phase.
-source: '`contract/stages.py`.'
+source: '`contract/terms.py`.'
 needs: [phases]
 evaluated: select count(*) as evaluated from phases
 cases:

@@ -24,7 +24,7 @@ from sqlglot.errors import SqlglotError
 
 from contract.errors import StatementError
 from contract.files import cache_folder, replace_file
-from contract.python import IS_INSTALLED, python
+from contract.packages import IS_INSTALLED, python
 
 _RELEASES = f"{sqlglot.__version__} {duckdb.__version__}"
 _BY = sha256(Path(__file__).read_bytes() + _RELEASES.encode()).hexdigest()

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.files import is_below
 from contract.nights import (
@@ -26,6 +25,7 @@ from contract.nights import (
 )
 from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.tables import MICROS_PER_SECOND
+from contract.terms import Check
 from contract.verdicts import RunVerdict, Verdict
 
 _NOTHING: dict[str, Any] = {"verdict": RunVerdict.UNDECIDED, "checks": {}, "report": None}

@@ -18,10 +18,10 @@ from analysis.report.stories import UNEXPECTED_MAX, anchor, findings_of, where
 from analysis.report.templating import environment
 from analysis.report.words import times_of, with_noun
 from analysis.verdict.resumption import IN_WORDS, said_epochs
-from contract.checks import Check
 from contract.files import replace_text
 from contract.run_folder import STACKS_FOLDER, RunDescription
 from contract.tables import MICROS_PER_SECOND
+from contract.terms import Check
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,

@@ -16,7 +16,7 @@ from analysis.report.run_facts import RunFacts
 from analysis.statements.plan import abs_java_hash
 from analysis.statements.registry import CHECKS, CheckHeader
 from analysis.statements.trace import Row
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import Finding
 
 _FAMILIES = ("D", "E")

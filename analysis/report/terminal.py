@@ -14,10 +14,10 @@ from analysis.report.stories import where
 from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
-from contract.checks import Check
 from contract.nights import FindingState, Morning, NightSummary, Outcome, Stability
 from contract.protocol import RULES
 from contract.run_folder import RunDescription
+from contract.terms import Check
 from contract.verdicts import (
     CheckVerdict,
     Resumption,

@@ -57,6 +57,16 @@ def upper_bound(count: int, of: int) -> float:
     return float(betaincinv(count + 1, of - count, CONFIDENCE))
 
 
+def wilson(count: int, of: int) -> tuple[float, float]:
+    """Return the 95 % interval of Wilson of a share; (0, 1) without a case."""
+    from scipy.stats import binomtest  # noqa: PLC0415 - slow to load, and few commands need it
+
+    if not of:
+        return 0.0, 1.0
+    interval = binomtest(count, of).proportion_ci(CONFIDENCE, method="wilson")
+    return float(interval.low), float(interval.high)
+
+
 def share(count: int, of: int) -> str:
     """Return a share's bound in words: `at most 0.3 %, with 95 % confidence if independent`."""
     percent = 100 * upper_bound(count, of)

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from contract.clients import longest_ms, without_version
-from contract.outcomes import Isolation
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunDescription
+from contract.terms import Isolation
+from contract.under_test import longest_ms, without_version
 
 PLANNED = {
     "planned_topics": pa.schema(

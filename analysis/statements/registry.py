@@ -13,8 +13,8 @@ import msgspec
 from analysis.statements.cases import Case, Cases
 from analysis.statements.files import Fact, Source, expanded, parts_of, sources
 from analysis.statements.trace import Query, Trace, returned_by
-from contract.checks import Check
 from contract.errors import StatementError
+from contract.terms import Check
 from contract.verdicts import FindingVerdict
 
 FAMILIES = {

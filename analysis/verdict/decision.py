@@ -11,8 +11,8 @@ import pyarrow as pa
 from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.trace import Query
 from analysis.verdict.every_finding import ORDER, in_order
-from contract.checks import Check
 from contract.run_folder import Expectation
+from contract.terms import Check
 from contract.verdicts import (
     EXAMPLES_MAX,
     FINDINGS,

@@ -11,9 +11,9 @@ import msgspec
 
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
-from contract.checks import Check
 from contract.errors import TableError
 from contract.files import is_of_storage
+from contract.terms import Check
 from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 
 

@@ -27,13 +27,11 @@ from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import vacuous_check, with_exercised
 from analysis.verdict.resumption import style_rows
 from analysis.verdict.rules import rule_rows, unasked
-from contract.checks import Check
 from contract.errors import TableError
-from contract.extras import extras, load
-from contract.faults import target_of
 from contract.files import SCHEMA, is_of_storage
-from contract.stages import Stage
+from contract.packages import extras, load
 from contract.tables import MICROS_PER_SECOND
+from contract.terms import Check, Stage, target_of
 from contract.verdicts import (
     EXAMPLES_MAX,
     CheckResult,

@@ -6,8 +6,8 @@ from typing import Any
 
 from analysis.statements.trace import Trace
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
+from contract.terms import CommitEpoch
 from contract.verdicts import Resumption, StyleRow
 
 _NEEDS = ("group_events", "committed_offsets", "polls")

@@ -7,9 +7,9 @@ import msgspec
 
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row, Trace
-from contract.checks import Check
 from contract.errors import TableError
 from contract.protocol import API_KEYS, RULES, Versions
+from contract.terms import Check
 from contract.verdicts import RuleRow
 
 NOT_ASKED, NOT_APPLICABLE = "not asked", "not applicable"

@@ -5,7 +5,7 @@ of confluent-kafka, the package that brings librdkafka along and that an applica
 librdkafka has the same version, but for the last number: confluent-kafka 2.16.1 has 2.16.0.
 
 The packages of a version are a folder in the cache, where Kafka's jars are, too. A worker has it
-before the installed packages on its path (`contract.python`).
+before the installed packages on its path (`contract.packages`).
 """
 
 import base64
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from cluster.kafka.lock import locked_versions, path_of_lock
 from cluster.made import made_once
-from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError
 from contract.files import cache_folder
-from contract.python import environment, python
+from contract.packages import environment, python
+from contract.under_test import Client, client_of, version_of
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 PACKAGES = {client: client.about.package for client in Client if client.about.package}

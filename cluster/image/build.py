@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 from cluster.clients.versions import machine
 from cluster.nodes.docker_client import connect
 from contract.errors import PrerequisiteError
-from contract.python import IS_INSTALLED, PACKAGES, python
+from contract.packages import IS_INSTALLED, PACKAGES, python
 
 IMAGE, IMAGE_OF_TOOL = "fencepost-node:0.1.0", "fencepost:0.1.0"
 _STAGE, _STAGE_OF_TOOL, _OF_A_STAGE = "node", "tool", "fencepost.stage"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from contract.errors import DistributionError
 from contract.files import cache_folder
-from contract.python import IS_INSTALLED
+from contract.packages import IS_INSTALLED
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 _LOCKS_OF_USERS = "locks"

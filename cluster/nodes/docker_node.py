@@ -29,9 +29,9 @@ from cluster.nodes.agent import ENCODER, REPLIES, Reply, Request, raise_error
 from cluster.nodes.docker_client import connect, explained, owned_by_root, unpack
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
-from contract.builds import Jar, digest
 from contract.errors import DistributionError, NodeError
-from contract.python import python
+from contract.packages import python
+from contract.under_test import Jar, digest
 from contract.waiting import wait_until
 
 REPLY_SECONDS = 30

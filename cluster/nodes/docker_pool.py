@@ -27,7 +27,7 @@ from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
 from contract.files import cache_folder
 from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
-from contract.python import PACKAGES, python
+from contract.packages import PACKAGES, python
 
 _ROOT = Path(__file__).resolve().parents[2]
 COMPOSE_FILE = _ROOT / "docker-compose.yml"
@@ -274,7 +274,7 @@ def _remove_container(container: Any) -> None:
 def _archive_of_code() -> bytes:
     archive = BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
-        # `contract.checks` has the names of the statements.
+        # `contract.terms` has the names of the statements.
         for files in (
             "contract/**/*.py",
             "harness/**/*.py",

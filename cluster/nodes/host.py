@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cluster.nodes.node import Completed, NodeProcess
 from contract.errors import CommandFailedError, NodeError, WaitTimeoutError
-from contract.python import environment
+from contract.packages import environment
 
 
 class HostProcess(NodeProcess):

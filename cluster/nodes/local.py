@@ -31,10 +31,10 @@ from cluster.nodes.host import Host
 from cluster.nodes.node import FIRST_HOST, Capability, Completed, Node, NodeProcess
 from cluster.nodes.tether import tethered
 from cluster.nodes.traffic import Packets, Traffic
-from contract.builds import Jar
 from contract.errors import FaultError, NodeError, PrerequisiteError
 from contract.locks import HeldName, hold_first
 from contract.processes import java_command, with_class_data
+from contract.under_test import Jar
 
 
 class LocalNode(Node):

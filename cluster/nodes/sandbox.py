@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from contract.errors import NodeError
-from contract.python import PACKAGES, environment, python
+from contract.packages import PACKAGES, environment, python
 
 _MODULE = "cluster.nodes.sandbox"
 _OUTER = (

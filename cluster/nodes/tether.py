@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-from contract.python import python
+from contract.packages import python
 
 _PR_SET_PDEATHSIG = 1
 

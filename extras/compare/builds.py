@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
 
 from cluster.clients.versions import require_choice
-from contract.builds import Build, Choice, with_note
 from contract.errors import UsageError
 from contract.files import SCHEMA
 from contract.nights import PlannedRun
-from contract.randomness import SEED_BITS, generator
+from contract.run_folder import SEED_BITS
+from contract.under_test import Build, Choice, with_note
 from extras.compare.comparison import Comparison, Side
 from harness.nightly.state import Wanted
 from harness.nightly.suite import Entry, Suite, as_file_name, planned
@@ -75,7 +76,7 @@ class WantedComparison(Wanted):
 
     def plan(self, seed: int) -> list[PlannedRun]:
         """Return the runs: A B, B A, A B, ...; both of a pair have the same seed."""
-        random = generator(seed)
+        random = Random(seed)
         seen: Counter[str] = Counter()
         entry = Entry(scenario=self.scenario, parameters=dict(self.parameters or {}))
         runs: list[PlannedRun] = []

@@ -11,9 +11,9 @@ from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, UsageError
+from contract.packages import python
 from contract.processes import run_child
 from contract.program import Terminal
-from contract.python import python
 from extras.compare.builds import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from extras.compare.comparison import EXIT_CODES, Side, write_comparison
 from harness.commands.judging import options_of

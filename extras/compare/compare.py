@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.report.words import wilson
 from contract.errors import RunFolderError
 from contract.files import SCHEMA, read_described
 from contract.nights import Night, PlannedRun
-from contract.randomness import wilson
 from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.verdicts import Verdict
 from extras.compare.cells import VERDICT, CellValues, Value, Values, cells_of, values_of

@@ -13,17 +13,15 @@ from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
-from contract.builds import Choice
-from contract.clients import Client, Level, client_of
 from contract.errors import AnalysisError, InterruptError, UsageError, lacking
 from contract.files import local_folder
 from contract.nights import write_atomically
-from contract.outcomes import ResetPolicy
+from contract.packages import python
 from contract.processes import run_child
 from contract.program import PhaseProgress, Terminal
-from contract.python import python
-from contract.randomness import new_seed
-from contract.run_folder import STORE_FOLDER
+from contract.run_folder import STORE_FOLDER, new_seed
+from contract.terms import ResetPolicy
+from contract.under_test import Choice, Client, Level, client_of
 from extras.conform.expected import FAILING, JOB_FILE, Job, Standing, read_expected
 from extras.conform.features import Features, read_features
 from extras.conform.job import Work

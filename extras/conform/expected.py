@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 
 from contract.errors import lacking
-from contract.outcomes import ResetPolicy
+from contract.terms import ResetPolicy
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.conform.features import Features, promised
 from extras.conform.located import Located

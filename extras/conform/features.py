@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from contract.clients import Level, about
 from contract.errors import lacking
-from contract.outcomes import Isolation, ResetPolicy
+from contract.terms import Isolation, ResetPolicy
+from contract.under_test import Level, about
 from extras.conform.located import Located
 from extras.conform.vocabulary import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 

@@ -12,11 +12,10 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from contract.builds import Guest
-from contract.clients import Client, Level
 from contract.errors import WorkerError
 from contract.events import ClientNamed
-from contract.outcomes import NO_OFFSET, GroupChange, Outcome, commit_outcome
+from contract.terms import NO_OFFSET, GroupChange, Outcome, commit_outcome
+from contract.under_test import Client, Guest, Level
 from extras.conform.guest import (
     Asked,
     BrokenRuleError,

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from contract.clients import Level
 from contract.errors import UsageError, lacking
-from contract.outcomes import Isolation, Manner, ResetPolicy
 from contract.run_folder import GroupPlan
+from contract.terms import Isolation, Manner, ResetPolicy
+from contract.under_test import Level
 
 
 class Hazard(enum.StrEnum):

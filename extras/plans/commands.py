@@ -12,19 +12,18 @@ from typing import Annotated
 import msgspec
 import typer
 
+from analysis.report.words import wilson
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
-from contract.builds import Build, Choice
-from contract.checks import Check
-from contract.clients import clients_of
 from contract.errors import InterruptError, UsageError, lacking
 from contract.files import as_word, local_folder, replace_file
 from contract.nights import write_atomically
+from contract.packages import python
 from contract.processes import run_child
 from contract.program import PhaseProgress, Terminal
-from contract.python import python
-from contract.randomness import new_seed, wilson
-from contract.run_folder import STORE_FOLDER
+from contract.run_folder import STORE_FOLDER, new_seed
+from contract.terms import Check
+from contract.under_test import Build, Choice, clients_of
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.plans.draw import draw
 from extras.plans.plan import PLAN_FILE, RandomPlan, read_plan, written

@@ -1,13 +1,13 @@
 """Draws the plan of a seed. What no cluster of the scenario could reach is never drawn."""
 
 from collections.abc import Sequence
+from random import Random
 
 from msgspec.structs import replace
 
-from contract.clients import Client, about
-from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.randomness import generator
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
+from contract.terms import CommitEpoch, Isolation, Manner, ResetPolicy
+from contract.under_test import Client, about
 from extras.plans.plan import (
     BROKERS,
     EXPIRE,
@@ -77,7 +77,7 @@ class _Draw:
     """The draws of one plan, with the faults that hold at each step."""
 
     def __init__(self, seed: int, clients: Sequence[Client]) -> None:
-        self._random = generator(seed)
+        self._random = Random(seed)
         self._seed, self._clients = seed, sorted(clients)
         self._kinds = {kind for kind in WEIGHTS if self._random.random() < 1 / 2}
         if len(self._kinds & {*_SERVERS}) < _VERBS_MIN:

@@ -13,9 +13,9 @@ from typing import Annotated
 import msgspec
 from msgspec.structs import replace
 
-from contract.checks import Check
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.terms import Check
 from harness.faults import By, Expire, Fault, Hold
 from harness.faults.language import is_instant, parse_fault
 

@@ -11,8 +11,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from contract.errors import UsageError
-from contract.outcomes import Manner
 from contract.run_folder import GroupPlan
+from contract.terms import Manner
 from extras.plans.plan import (
     Do,
     RandomPlan,

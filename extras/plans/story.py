@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from contract.errors import FaultError
 from contract.run_folder import GroupPlan
-from contract.stages import Stage
+from contract.terms import Stage
 from extras.plans.plan import TOPIC, Do, RandomPlan, Step, When, fault_of, is_over
 from harness.faults.fault import Fault, HeldFault
 from harness.faults.overlap import require_compatible

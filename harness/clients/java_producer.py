@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import jpype
 
-from contract.outcomes import (
+from contract.terms import (
     DEFINITE_SEND_FAILURES,
     DEFINITE_TRANSACTION_FAILURES,
     TransactionStep,

@@ -7,9 +7,9 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from contract.clients import Client
 from contract.errors import WorkerError
-from contract.outcomes import Outcome
+from contract.terms import Outcome
+from contract.under_test import Client
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember, java_member

@@ -15,10 +15,10 @@ from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
 from cluster.kafka.settings import unknown
-from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
-from contract.outcomes import Isolation
+from contract.terms import Isolation
+from contract.under_test import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.kafka_python_producer import KafkaPythonProducer, refusal
 from harness.clients.member import (

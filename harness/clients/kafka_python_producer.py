@@ -7,7 +7,7 @@ from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
 from contract.errors import WorkerError
-from contract.outcomes import TransactionStep
+from contract.terms import TransactionStep
 from harness.clients.producers import (
     CLOSE_SECONDS,
     NO_OFFSET,

@@ -21,9 +21,9 @@ from confluent_kafka import (
     libversion,
 )
 
-from contract.clients import Client
 from contract.events import NO_EPOCH
-from contract.outcomes import NO_OFFSET, Isolation, Manner, ResetPolicy
+from contract.terms import NO_OFFSET, Isolation, Manner, ResetPolicy
+from contract.under_test import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.librdkafka_producer import LibrdkafkaProducer, refusal
 from harness.clients.member import (

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from contract.outcomes import TransactionStep
+from contract.terms import TransactionStep
 from harness.clients.producers import (
     NO_OFFSET,
     Answer,

@@ -10,10 +10,9 @@ from typing import ClassVar
 
 import msgspec
 
-from contract.clients import Client, Level
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
-from contract.outcomes import (
+from contract.terms import (
     CommitEpoch,
     GroupChange,
     Isolation,
@@ -21,6 +20,7 @@ from contract.outcomes import (
     Outcome,
     commit_outcome,
 )
+from contract.under_test import Client, Level
 from harness.clients.history import HistoryWriter
 
 POLL_MS = 100

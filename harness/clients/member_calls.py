@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from contract.events import NO_EPOCH, OffsetRead
-from contract.outcomes import GroupChange
+from contract.terms import GroupChange
 from harness.clients.member import GroupMember, OffsetAndEpoch, Partition
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch
+from contract.terms import CommitEpoch
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.member import LogEnd, Member, MemberCommit, OffsetAndEpoch

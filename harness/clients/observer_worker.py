@@ -12,8 +12,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from contract.clients import Client
 from contract.events import QuorumSampled, Sampled, WireCalled
+from contract.under_test import Client
 from harness.clients.admin import AdminRole
 from harness.clients.broker_view import BrokerView, groups_seen_by
 from harness.clients.command import command

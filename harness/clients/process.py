@@ -14,12 +14,10 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
-from contract.builds import ClassPath, Guest
-from contract.clients import client_of, version_of
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
-from contract.extras import extras
-from contract.python import python
+from contract.packages import extras, python
+from contract.under_test import ClassPath, Guest, client_of, version_of
 from contract.waiting import wait_until
 from harness.clients.command import Call
 from harness.clients.worker import Role, WorkerPlan

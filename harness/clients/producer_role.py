@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
-from contract.clients import PATIENT_DELIVERY_MS, Client
 from contract.errors import WorkerError
-from contract.outcomes import Outcome
 from contract.run_folder import ProducerPlan
+from contract.terms import Outcome
+from contract.under_test import PATIENT_DELIVERY_MS, Client
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.member_role import MemberFactory, MemberRole, open_log

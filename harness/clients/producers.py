@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from contract.clients import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
 from contract.events import INTENDED_MAX, SendsIntended, Sent, TransactionChanged, make_value
-from contract.outcomes import (
+from contract.run_folder import ProducerPlan, TransactionPlan
+from contract.terms import (
     Outcome,
     TransactionChange,
     TransactionStep,
@@ -25,7 +25,7 @@ from contract.outcomes import (
     send_outcome,
     transaction_outcome,
 )
-from contract.run_folder import ProducerPlan, TransactionPlan
+from contract.under_test import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
 from harness.clients.history import HistoryWriter
 
 NO_OFFSET = -1

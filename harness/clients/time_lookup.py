@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from contract.clients import Client
 from contract.errors import WorkerError
 from contract.events import WireAnswer, WireCalled
 from contract.protocol import NO_API_KEY, NO_BROKER, OFFSETS_FOR_TIMES
+from contract.under_test import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.member import Partition
 from harness.java.jvm import java_class, java_partition, kafka_consumer

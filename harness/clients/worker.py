@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from contract.builds import Guest
 from contract.errors import WorkerError
 from contract.events import Answered, WorkerStarted, WorkerStopped
+from contract.under_test import Guest
 from harness.clients.command import Line, command, command_named
 from harness.clients.history import HistoryWriter
 

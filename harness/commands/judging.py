@@ -10,10 +10,10 @@ from typing import Any
 
 from cluster.nodes.tether import tethered
 from contract.nights import read_known
+from contract.packages import python
 from contract.processes import Child, run_child
-from contract.python import python
 from contract.run_folder import STORE_FOLDER
-from contract.stages import Stage
+from contract.terms import Stage
 from harness.session.catalog import ScenarioFile
 
 _COMMAND = tuple(python("analysis.__main__"))

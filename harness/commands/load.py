@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from contract.clients import Client
 from contract.errors import UsageError
-from contract.outcomes import CommitEpoch, Manner, ResetPolicy
 from contract.run_folder import GroupPlan, ProducerPlan
+from contract.terms import CommitEpoch, Manner, ResetPolicy
+from contract.under_test import Client
 from harness.commands.options import RESULTS, PlaygroundResults
 from harness.commands.status import console
 from harness.playground.serve import Orders

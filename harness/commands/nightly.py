@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.text import Text
 
 from cluster.nodes.pool import PoolKind
-from contract.builds import Choice
 from contract.errors import AnalysisError, InterruptError, UsageError
 from contract.nights import (
     SUMMARY_FILE,
@@ -24,6 +23,7 @@ from contract.nights import (
     read_summary,
 )
 from contract.program import Terminal, say
+from contract.under_test import Choice
 from contract.verdicts import EXIT_CODES
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -13,10 +13,9 @@ from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
 from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
-from contract.builds import Build, Choice, Guest
-from contract.clients import is_guest_name
 from contract.errors import UsageError
 from contract.files import local_folder
+from contract.under_test import Build, Choice, Guest, is_guest_name
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
 from harness.story.changes import parsed

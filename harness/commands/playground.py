@@ -15,8 +15,8 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tethered
 from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
 from contract.locks import is_held
+from contract.packages import environment, python
 from contract.program import Terminal
-from contract.python import environment, python
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.judging import analyse_in_own_process, options_of

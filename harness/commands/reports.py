@@ -13,9 +13,9 @@ import typer
 from contract.errors import RunFolderError, UsageError
 from contract.files import as_word, is_below, local_folder
 from contract.locks import is_held
+from contract.packages import python
 from contract.processes import run_child
 from contract.program import shown
-from contract.python import python
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
 from harness.playground.state import KEEPER, find, look

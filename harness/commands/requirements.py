@@ -14,8 +14,7 @@ from cluster.prerequisites import command, java_problem
 from contract.errors import PrerequisiteError, UsageError
 from contract.files import place
 from contract.processes import require_spark_home
-from contract.randomness import SEED_BITS
-from contract.run_folder import require_outside
+from contract.run_folder import SEED_BITS, require_outside
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")

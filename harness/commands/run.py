@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from cluster.nodes.pool import PoolKind
-from contract.builds import with_note
 from contract.errors import (
     AnalysisError,
     FencepostError,
@@ -20,9 +19,9 @@ from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, say, unexpected
-from contract.randomness import new_seed
 from contract.ranges import is_of_earlier_release
-from contract.run_folder import GENERATED, RunFolder, find_runs
+from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
+from contract.under_test import with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -32,9 +32,8 @@ from contract.events import (
     is_intact,
     make_value,
 )
-from contract.outcomes import Outcome
 from contract.ranges import RECORDS
-from contract.stages import PHASE_LIMIT_SECONDS
+from contract.terms import PHASE_LIMIT_SECONDS, Outcome
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
 

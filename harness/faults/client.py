@@ -6,7 +6,7 @@ from cluster.kafka.topology import CLIENT_PORT
 from cluster.nodes.node import Capability, NodeState
 from cluster.nodes.traffic import Direction, Traffic
 from contract.errors import FaultError, TargetError, WaitTimeoutError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.process import WorkerService
 from harness.clients.worker import Role
 from harness.faults.cut import await_packets, require_network, traffic_with

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole, TruncateTailResult
 from harness.faults.fault import Evidence, Fault, Field
 

@@ -1,6 +1,6 @@
 """Delete the records of a partition before an offset, by the DeleteRecords request (KIP-107)."""
 
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 

@@ -1,7 +1,7 @@
 """Elect a partition's leader by an administrator's request."""
 
 from contract.events import NO_EPOCH
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import ByHand, Evidence, Fault, Field
 from harness.faults.targets import existing_partition

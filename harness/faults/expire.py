@@ -4,8 +4,8 @@ import enum
 from collections.abc import Callable
 
 from contract.errors import FaultError
-from contract.faults import FaultTarget, TargetKind
 from contract.run_folder import TopicPlan
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field

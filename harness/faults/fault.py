@@ -13,7 +13,7 @@ from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Capability
 from contract.errors import FencepostError, NotLandedError, WaitTimeoutError
 from contract.events import FaultChanged
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.clients.observer import Observer
 from harness.clients.process import WorkerService

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from contract.errors import TargetError, WorkerError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.admin import TransactionState
 from harness.faults.fault import ByHand, Evidence, Fault, Field
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from contract.errors import FaultError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import Evidence, Fault, Field
 from harness.wire.proxy import Message

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from contract.errors import UsageError, lacking
-from contract.faults import TargetKind
+from contract.terms import TargetKind
 from harness import faults
 from harness.faults.fault import ByHand, Fault
 from harness.faults.targets import TARGET_FORMS, parse_target

@@ -1,6 +1,6 @@
 """Move a partition to other replicas; healed by moving it back."""
 
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.views import PartitionState
 from harness.faults.fault import Evidence, Fault, Field

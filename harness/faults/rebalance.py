@@ -3,7 +3,7 @@
 import msgspec
 
 from contract.errors import FaultError, TargetError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.admin import JoinedAndLeft
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import ByHand, Evidence, Fault, Field

@@ -1,6 +1,6 @@
 """Delete a topic and create another one of the same name; never undone."""
 
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.admin import NewTopic
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.fault import ByHand, Evidence, Fault, Field

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from contract.errors import FaultError, TargetError, UsageError, WaitTimeoutError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer import Observer
 from harness.clients.views import PartitionState
 

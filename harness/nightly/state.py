@@ -12,7 +12,6 @@ from pathlib import Path
 
 import msgspec
 
-from contract.builds import Choice
 from contract.errors import UsageError
 from contract.files import SCHEMA, read_regular
 from contract.locks import HeldName, alone_by
@@ -24,7 +23,8 @@ from contract.nights import (
     read_night,
     write_atomically,
 )
-from contract.randomness import new_seed
+from contract.run_folder import new_seed
+from contract.under_test import Choice
 from harness.nightly.suite import (
     Suite,
     begun_with_both,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from pathlib import Path
+from random import Random
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -14,11 +15,11 @@ import yaml
 from cluster.clients.versions import require_choice
 from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
-from contract.builds import Build, Choice
 from contract.errors import DistributionError, UsageError
 from contract.files import read_file
 from contract.nights import RANDOM, PlannedRun
-from contract.randomness import SEED_BITS, generator
+from contract.run_folder import SEED_BITS
+from contract.under_test import Build, Choice
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
 from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders
@@ -214,7 +215,7 @@ def plan_runs(
     Raises:
         UsageError: an own build has not what it must have.
     """
-    random = generator(seed)
+    random = Random(seed)
     runs: list[PlannedRun] = []
     for entry in suite.entries:
         for choice in _choices(entry, given or Choice(), default_kafka):
@@ -259,7 +260,7 @@ def random_runs(
         given: as `plan_runs`.
     """
     runs = list(before)
-    random = generator(seed + (1 << SEED_BITS))
+    random = Random(seed + (1 << SEED_BITS))
     builds = [
         (entry, resolve(choice))
         for entry in (find_suite(RANDOM).entries if RANDOM in suite_names() else ())

@@ -16,7 +16,7 @@ from contract.events import (
     Sampled,
     Sent,
 )
-from contract.outcomes import GroupChange, Outcome
+from contract.terms import GroupChange, Outcome
 from harness.story.run import Run
 
 _WANTED = tuple(

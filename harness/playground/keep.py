@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from contract.locks import HeldName
-from contract.randomness import new_seed
+from contract.run_folder import new_seed
 from harness.invocation import Session, git_head, versions
 from harness.playground.shape import shape_asked
 from harness.playground.state import FOLDER, KEEPER, SOCKET_FOLDER, forget

@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 import msgspec
 
-from contract.builds import released
 from contract.errors import UsageError
-from contract.outcomes import CommitEpoch, Outcome
 from contract.run_folder import GroupPlan, ProducerPlan
+from contract.terms import CommitEpoch, Outcome
+from contract.under_test import released
 from harness.clients.command import command
 from harness.clients.producers import Counts
 from harness.story.run import Run

@@ -16,8 +16,8 @@ import msgspec
 
 from cluster.clients.versions import is_version
 from contract.errors import UsageError, lacking
-from contract.extras import folders
 from contract.files import read_file
+from contract.packages import folders
 
 _FOLDER = Path(__file__).resolve().parents[2] / "scenarios"
 _SUFFIX = "_test"

@@ -27,7 +27,6 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tethered
 from cluster.refusal import refusal_in
-from contract.builds import Build
 from contract.errors import (
     InterruptError,
     NodeError,
@@ -38,9 +37,10 @@ from contract.errors import (
 )
 from contract.locks import alone_by, alone_in
 from contract.nights import SESSION_FILE
+from contract.packages import environment, python
 from contract.program import Terminal
-from contract.python import environment, python
 from contract.run_folder import RunFolder, find_runs, has_runs
+from contract.under_test import Build
 from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of

@@ -16,10 +16,10 @@ from cluster.nodes.docker_node import PYTHON
 from cluster.nodes.pool import CONTAINERS_FILE
 from cluster.nodes.stacks import PRINT_SECONDS, stacks_of
 from contract.errors import PrerequisiteError, WaitTimeoutError
+from contract.packages import python
 from contract.program import limit_of
-from contract.python import python
 from contract.run_folder import STACKS_FOLDER
-from contract.stages import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
+from contract.terms import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
 from contract.waiting import wait_until
 
 DRIVER_STACKS = "driver-stacks.txt"

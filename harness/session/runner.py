@@ -25,7 +25,7 @@ from ducktape.tests.test_context import TestContext
 from cluster.refusal import refuse
 from contract.errors import NodeError, UsageError
 from contract.events import encodable
-from contract.python import PACKAGES
+from contract.packages import PACKAGES
 from harness.session.account import Asked, Failed, report
 from harness.session.loading import load
 

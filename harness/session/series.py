@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from types import TracebackType
 
 import msgspec
@@ -16,10 +17,9 @@ from contract.errors import (
     AnalysisError,
     InterruptError,
 )
+from contract.packages import python
 from contract.processes import Child
-from contract.python import python
-from contract.randomness import SEED_BITS, generator
-from contract.run_folder import RunFolder, find_runs
+from contract.run_folder import SEED_BITS, RunFolder, find_runs
 from harness.invocation import Session
 from harness.session.catalog import find_scenarios
 from harness.session.ducktape_session import run_ducktape
@@ -30,7 +30,7 @@ _WHAT = "the analysis of the series"
 
 def seeds(seed: int) -> Iterator[int]:
     """The seeds of the runs of a series, without end: the same ones for the same seed."""
-    random = generator(seed)
+    random = Random(seed)
     while True:
         yield random.getrandbits(SEED_BITS)
 

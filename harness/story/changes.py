@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from cluster.kafka.topology import COLLECTORS, Topology
-from contract.clients import client_of
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.under_test import client_of
 
 FORMS = (
     "group.NAME.SETTING=VALUE",

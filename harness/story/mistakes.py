@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from contract.errors import PrerequisiteError, UsageError, lacking
-from contract.python import PACKAGES, environment, python
+from contract.packages import PACKAGES, environment, python
 from harness.faults import Fault, Target
 from harness.story.run import Run
 from harness.story.scenario import Scenario

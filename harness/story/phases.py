@@ -1,7 +1,7 @@
 """The phases of a run: printed on standard output, and written to the history."""
 
 from contract.events import PhaseEntered, encodable
-from contract.stages import Stage
+from contract.terms import Stage
 from harness.clients.history import HistoryWriter
 
 PREFIX = "fencepost-phase: "

@@ -12,9 +12,8 @@ from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node
 from contract.errors import UsageError, WorkerError
 from contract.events import ClockRead, NoteTaken, WorkerStopped
-from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunFolder, TopicPlan
-from contract.stages import Stage
+from contract.terms import Outcome, Stage
 from harness.clients.history import HistoryWriter
 from harness.clients.member import LogEnd, MemberCommit
 from harness.clients.member_role import MemberRole

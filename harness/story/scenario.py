@@ -24,21 +24,10 @@ from cluster.kafka.service import KafkaService
 from cluster.kafka.topology import Topology
 from cluster.nodes.tether import die_with_parent
 from cluster.refusal import refuse
-from contract.builds import ClassPath, version_numbers, with_note
-from contract.checks import Check
-from contract.clients import (
-    Client,
-    client_of,
-    clients_of,
-    is_guest,
-    version_of,
-    without_version,
-)
 from contract.errors import UsageError, WorkerError
 from contract.events import WorkerStarted
 from contract.locks import alone_in
 from contract.manifest import write_manifest
-from contract.randomness import generator
 from contract.run_folder import (
     Consequence,
     Expectation,
@@ -49,7 +38,18 @@ from contract.run_folder import (
     RunFolder,
     TopicPlan,
 )
-from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.terms import PHASE_LIMIT_SECONDS, Check, Stage
+from contract.under_test import (
+    ClassPath,
+    Client,
+    client_of,
+    clients_of,
+    is_guest,
+    version_numbers,
+    version_of,
+    with_note,
+    without_version,
+)
 from contract.waiting import limited
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerKind, WorkerService
@@ -114,7 +114,7 @@ class Scenario(Test):  # type: ignore[misc]
         """Called by ducktape, once per test."""
         super().__init__(test_context)
         self.session = Session.from_globals(test_context.session_context.globals)
-        self.random = generator(self.session.seed)
+        self.random = Random(self.session.seed)
 
     @property
     def kafka_version(self) -> tuple[int, ...]:

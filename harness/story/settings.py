@@ -13,12 +13,11 @@ from cluster.kafka import distribution
 from cluster.kafka.settings import Of, broken_lines, compaction, unknown_settings, wrong_values
 from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
-from contract.builds import Build
-from contract.clients import BY_THE_HARNESS, Client, client_of, version_of
 from contract.errors import WorkerError
-from contract.outcomes import Manner
-from contract.python import environment, python
+from contract.packages import environment, python
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.terms import Manner
+from contract.under_test import BY_THE_HARNESS, Build, Client, client_of, version_of
 from harness.clients.process import worker_of
 from harness.clients.producer_role import ASK_SETTINGS
 from harness.clients.producers import ASK_PRODUCER, ProducerQuestion, opening_of

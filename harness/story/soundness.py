@@ -19,10 +19,13 @@ from contract.answers import (
     parts,
     require_asked,
 )
-from contract.builds import Build
-from contract.checks import Check
-from contract.clients import (
+from contract.errors import UsageError, lacking
+from contract.run_folder import GroupPlan, Plan, ProducerPlan
+from contract.tables import TABLES
+from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy
+from contract.under_test import (
     INSTALLED,
+    Build,
     Client,
     Level,
     about,
@@ -32,10 +35,6 @@ from contract.clients import (
     is_guest_name,
     version_of,
 )
-from contract.errors import UsageError, lacking
-from contract.outcomes import CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.run_folder import GroupPlan, Plan, ProducerPlan
-from contract.tables import TABLES
 from contract.verdicts import FINDINGS, FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.faults.targets import Broker

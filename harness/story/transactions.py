@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from contract.errors import WorkerError
-from contract.outcomes import Outcome
 from contract.run_folder import TopicPlan
+from contract.terms import Outcome
 from harness.clients.command import Call
 from harness.clients.java_worker import JavaRole
 from harness.clients.process import WorkerService

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
-from contract.clients import Client
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS, METADATA_LOG, METADATA_LOG_ID
+from contract.under_test import Client
 from harness.clients.observer import Observer
 from harness.clients.observer_worker import Ask, ObserverRole, WireResult
 from harness.wire.request import Broker

@@ -23,9 +23,8 @@ from cluster.nodes.pool import PoolKind
 from contract.errors import FencepostError
 from contract.events import PhaseEntered
 from contract.files import cache_folder
-from contract.randomness import new_seed
-from contract.run_folder import RunFolder, find_runs
-from contract.stages import Stage
+from contract.run_folder import RunFolder, find_runs, new_seed
+from contract.terms import Stage
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.decode.lines import histories
 from harness.invocation import session_of

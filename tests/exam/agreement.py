@@ -9,7 +9,7 @@ import msgspec
 
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
-from contract.checks import Check
+from contract.terms import Check
 
 _REPORTED_CHARACTERS = 300
 

@@ -6,7 +6,7 @@ from zlib import crc32
 
 import msgspec
 
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from tests.exam.rows import HistoryRows
 
 Epochs = Mapping[int, int]

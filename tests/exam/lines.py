@@ -28,7 +28,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from contract.faults import FaultTarget
+from contract.terms import FaultTarget
 from tests.exam.history import History
 from tests.exam.transaction_verbs import Batch
 

@@ -11,10 +11,9 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import INSTALLED, Client
-from contract.outcomes import CommitEpoch
 from contract.run_folder import MemberPlan, TopicPlan
+from contract.terms import Check, CommitEpoch
+from contract.under_test import INSTALLED, Client
 from harness.clients.admin import MemberView
 from harness.clients.observer_worker import ObserverRole
 from harness.faults import KillClient

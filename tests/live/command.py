@@ -15,9 +15,9 @@ from stage import TOLD
 
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
-from contract.builds import Build
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import RunFolder
+from contract.under_test import Build
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.ducktape_session import run_ducktape

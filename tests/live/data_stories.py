@@ -12,9 +12,9 @@ from ineffective import Ineffective, Story, meanwhile, segments_not_written, sho
 from msgspec.structs import replace
 from stage import BROKERS, GROUP, GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
-from contract.clients import Client
-from contract.outcomes import Outcome
 from contract.run_folder import TopicPlan
+from contract.terms import Outcome
+from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.clients.admin import JoinedAndLeft, NewTopic
 from harness.clients.observer_worker import ObserverRole

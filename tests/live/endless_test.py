@@ -8,9 +8,8 @@ Expect:  the run is stopped, with the stacks of its processes, and is undecided.
 import threading
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
 from contract.run_folder import TopicPlan
-from contract.stages import Stage
+from contract.terms import Check, Stage
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -13,10 +13,10 @@ from contextlib import suppress
 from ineffective import Ineffective, meanwhile, short_waits
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.errors import NotLandedError
 from contract.run_folder import TopicPlan
+from contract.terms import Check
+from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.faults import Hold, OnMessage, Refuse
 from harness.story.run import Run

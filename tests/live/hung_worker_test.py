@@ -9,9 +9,9 @@ Expect:  everything else is collected in the time that collecting may take; the 
 from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import TopicPlan
+from contract.terms import Check
+from contract.under_test import Client
 from harness.clients.process import worker_of
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

@@ -17,7 +17,7 @@ from ineffective import Story, tell
 from stage import BROKERS, GROUP, LOAD, ORDERS
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
+from contract.terms import Check
 from harness.story.scenario import Scenario
 from harness.story.workload import writer
 

@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping
 from typing import TypeVar
 
-from contract.clients import Client
 from contract.run_folder import TopicPlan
+from contract.under_test import Client
 from harness.clients.admin import NewTopic
 from harness.faults import LeaderOf
 from harness.story.workload import reader

@@ -21,7 +21,7 @@ from wire_tamperings import WireTampering
 
 from cluster.kafka.topology import PASSWORD, Topology
 from contract.protocol import METADATA_LOG, METADATA_LOG_ID
-from contract.stages import Stage
+from contract.terms import Stage
 from contract.waiting import wait_until
 from harness.clients.observer_worker import ObserverRole
 from harness.faults import Pause, Voter

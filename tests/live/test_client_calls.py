@@ -8,9 +8,9 @@ from calls_test import ALTERED, REPLACED, WRITTEN
 from command import POOL, ran
 
 from analysis.verdict.judge import judge
-from contract.clients import INSTALLED
 from contract.protocol import ALTER_OFFSETS
 from contract.run_folder import RunFolder, find_runs
+from contract.under_test import INSTALLED
 from contract.verdicts import CheckVerdict
 from harness.session.catalog import read_scenario
 from tests.traces import load

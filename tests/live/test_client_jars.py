@@ -12,8 +12,8 @@ from cluster.kafka import distribution
 from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
-from contract.builds import Choice
 from contract.run_folder import RunFolder, find_runs
+from contract.under_test import Choice
 from harness.session.catalog import find_scenarios
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(240)]

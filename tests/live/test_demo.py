@@ -15,8 +15,8 @@ from resumption import unexpected
 
 from analysis.report.run_facts import RunFacts
 from analysis.tasks import Share, judge_here
-from contract.checks import Check
 from contract.run_folder import RunFolder, find_runs
+from contract.terms import Check
 from contract.verdicts import CheckVerdict, RunVerdict
 from harness.commands.run import decode_again
 

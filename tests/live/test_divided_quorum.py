@@ -8,9 +8,9 @@ import pytest
 from command import POOL, finished
 
 from cluster.nodes.pool import PoolKind
-from contract.checks import Check
 from contract.protocol import METADATA_LOG, QuorumRule
 from contract.run_folder import find_runs
+from contract.terms import Check
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 

@@ -9,10 +9,10 @@ import pytest
 from command import POOL, fencepost, finished, ran
 
 from contract.manifest import MANIFEST_FILE
-from contract.python import python
+from contract.packages import python
 from contract.run_folder import RunFolder, find_runs
-from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.tables import MICROS_PER_SECOND
+from contract.terms import PHASE_LIMIT_SECONDS, Stage
 from contract.waiting import wait_until
 from harness.session.catalog import read_scenario
 

@@ -15,10 +15,10 @@ from command import POOL, fencepost
 from damages import DAMAGES, copy_run, damage, wrong
 
 from analysis.tasks import Share, judge_here
-from contract.checks import Check
 from contract.manifest import write_manifest
 from contract.nights import NIGHT_FILE
 from contract.run_folder import RunFolder, find_runs
+from contract.terms import Check
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
 from harness.commands.run import decode_again

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from command import POOL
 
-from contract.python import environment
+from contract.packages import environment
 from contract.run_folder import find_runs
 from contract.waiting import wait_until
 

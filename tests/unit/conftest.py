@@ -14,10 +14,10 @@ from analysis.engine.session import open_spark
 from analysis.runs.load import trace_of
 from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
-from contract.checks import Check
 from contract.ranges import row_schema
 from contract.run_folder import GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
+from contract.terms import Check
 from tests.descriptions import description_of, plan_of
 from tests.records import from_rows
 

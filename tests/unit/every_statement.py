@@ -13,8 +13,8 @@ from analysis.statements.files import ROOT, Fact, facts
 from analysis.statements.plan import PLANNED
 from analysis.statements.registry import CHECKS, CheckDefinition
 from analysis.statements.trace import schema_of
-from contract.checks import Check
 from contract.tables import TABLES
+from contract.terms import Check
 
 
 @cache

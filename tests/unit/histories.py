@@ -25,7 +25,7 @@ from micro import (
 )
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import CheckResult, Finding, FindingVerdict
 
 # Epoch 0 ends at 2; epoch 1 rewrote 2 and 3. The group read 0-3 of epoch 0, then went on from 4.

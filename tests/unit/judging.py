@@ -2,7 +2,7 @@
 
 import analysis.verdict.judge
 from analysis.statements.trace import Trace
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import Verdict
 
 

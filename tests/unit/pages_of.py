@@ -8,9 +8,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from contract.outcomes import CommitEpoch
 from contract.run_folder import Consequence, GroupPlan, RunFolder, TopicPlan
 from contract.tables import TABLES
+from contract.terms import CommitEpoch
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,

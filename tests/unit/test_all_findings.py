@@ -10,7 +10,7 @@ from micro import Row
 
 from analysis.verdict import decision
 from analysis.verdict.judge import judge
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import Verdict
 
 

@@ -29,11 +29,19 @@ from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.doctor import diagnose
 from cluster.nodes.local import LocalNode
 from cluster.toolchains import javac_command
-from contract.builds import Build, Choice, Jar, digest, released, version_numbers
-from contract.clients import Client, clients_of
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
 from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
+from contract.under_test import (
+    Build,
+    Choice,
+    Client,
+    Jar,
+    clients_of,
+    digest,
+    released,
+    version_numbers,
+)
 from harness.commands import versions
 from harness.invocation import Session, rerun_command
 from harness.nightly.run import execute_in_ducktape

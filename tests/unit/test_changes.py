@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from cluster.kafka.config import java_options
 from cluster.kafka.topology import Topology
-from contract.builds import Choice, released
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
+from contract.under_test import Choice, released
 from harness.invocation import rerun_command
 from harness.story.changes import Changes, parsed
 from harness.story.topics import durable_topic, new_topic

@@ -14,9 +14,9 @@ import pytest
 
 from cluster.clients import versions
 from cluster.nodes.docker_node import DockerNode
-from contract.clients import Client, client_of, version_of
 from contract.errors import DistributionError, UsageError, WorkerError
-from contract.python import environment, python
+from contract.packages import environment, python
+from contract.under_test import Client, client_of, version_of
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 from harness.commands.options import choice_of
 from harness.session.catalog import read_scenario

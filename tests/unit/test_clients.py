@@ -23,7 +23,7 @@ from scripted_members import (
 )
 
 from contract.errors import WorkerError
-from contract.outcomes import NO_OFFSET, CommitEpoch, Outcome
+from contract.terms import NO_OFFSET, CommitEpoch, Outcome
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.java_worker import JavaRole

@@ -13,8 +13,8 @@ from conftest import TraceMaker
 
 from analysis.statements.registry import CHECKS
 from analysis.verdict.rules import rule_rows
-from contract.checks import Check
 from contract.protocol import COMMIT_RULES, CommitRule
+from contract.terms import Check
 from harness.wire.answers import answers
 
 RECORDED = Path(__file__).with_name("recorded_commits")

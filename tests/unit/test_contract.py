@@ -19,7 +19,8 @@ from contract.events import ClockRead, is_intact, make_value
 from contract.files import SCHEMA, local_folder, place, read_described
 from contract.manifest import MANIFEST_FILE, Manifest
 from contract.nights import NIGHT_FILE, Night, read_night
-from contract.outcomes import (
+from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
+from contract.terms import (
     DEFINITE_COMMIT_FAILURES,
     DEFINITE_SEND_FAILURES,
     DEFINITE_TRANSACTION_FAILURES,
@@ -30,7 +31,6 @@ from contract.outcomes import (
     send_outcome,
     transaction_outcome,
 )
-from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder, find_runs
 from contract.waiting import limited, wait_until
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories

@@ -22,12 +22,10 @@ from contract.events import (
     WorkerStopped,
     make_value,
 )
-from contract.faults import FaultTarget, TargetKind, target_of
 from contract.manifest import TABLES_OF_HISTORIES
-from contract.outcomes import Outcome
 from contract.run_folder import RunFolder
-from contract.stages import PHASE_LIMIT_SECONDS, Stage
 from contract.tables import TABLES
+from contract.terms import PHASE_LIMIT_SECONDS, FaultTarget, Outcome, Stage, TargetKind, target_of
 from harness.clients.history import HistoryWriter
 from harness.collection.collect import decode_server_logs, keep_deleted
 from harness.decode.client_logs import resets

@@ -25,9 +25,9 @@ from analysis.verdict.decision import (
     with_expected,
 )
 from analysis.verdict.every_finding import FindingsFile, as_table, in_order
-from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder
+from contract.terms import Check
 from contract.verdicts import (
     BY_SEVERITY,
     FINDINGS,

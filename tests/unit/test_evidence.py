@@ -21,7 +21,7 @@ from micro import (
     truncated,
 )
 
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import CheckVerdict
 
 SECOND = 1_000_000

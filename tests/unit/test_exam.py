@@ -17,9 +17,9 @@ from judging import judge
 
 from analysis.engine.duckdb import Database
 from analysis.statements.registry import CHECKS, CheckDefinition
-from contract.checks import Check
 from contract.ranges import RECORDS, records_of
 from contract.run_folder import RunFolder
+from contract.terms import Check
 from contract.verdicts import FindingVerdict, Verdict
 from tests.exam.agreement import Judged, differing
 from tests.exam.agreement import judge as judge_all

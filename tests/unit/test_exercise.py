@@ -6,7 +6,7 @@ from judging import judge
 from micro import registered
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
+from contract.terms import Check
 
 _CHECKS = (
     Check.LOST_RECORD,

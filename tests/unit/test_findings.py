@@ -12,7 +12,7 @@ from analysis.statements.registry import (
     Description,
     in_order,
 )
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import FindingVerdict
 
 IDS = [one.header.id for one in CHECKS.values()] + [one.id for one in WITHOUT_STATEMENT.values()]

@@ -23,7 +23,7 @@ from micro import (
 
 from analysis.facts.gaps import gaps
 from analysis.runs.validity import broken_tables
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import CheckVerdict, RunVerdict, Verdict
 
 SECOND = 1_000_000

@@ -12,7 +12,7 @@ import pytest
 
 from cluster.nodes import stacks
 from cluster.nodes.stacks import stacks_of
-from contract.stages import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
+from contract.terms import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
 from contract.waiting import wait_until
 from harness.session import hang
 from harness.session.hang import HangWatch, Hung

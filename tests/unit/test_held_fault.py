@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from contract.errors import FaultError, NotLandedError, WaitTimeoutError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract.events import PhaseEntered, Polled, StateAwaited, WorkerStarted, WorkerStopped
-from contract.stages import Stage
+from contract.terms import Stage
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.decode.lines import HistoryLines, histories

@@ -32,11 +32,9 @@ from contract.events import (
     WorkerStarted,
     WorkerStopped,
 )
-from contract.faults import FaultTarget, TargetKind
 from contract.manifest import TABLES_OF_HISTORIES
-from contract.outcomes import Outcome
 from contract.run_folder import GroupPlan, RunFolder
-from contract.stages import Stage
+from contract.terms import FaultTarget, Outcome, Stage, TargetKind
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table

@@ -1,10 +1,10 @@
 """The rounds of a hunt follow from the seed, and leave nothing and nobody away."""
 
 from itertools import islice
+from random import Random
 
 import pytest
 
-from contract.randomness import generator
 from scenarios.coordinator_hunt_test import CHANGES, GROUPS, faults, is_assigned, is_unstable
 from scenarios.hunt import KEPT, Departure, End, Move, Round, Shape, rounds
 
@@ -12,7 +12,7 @@ SHAPE = Shape(brokers=(1, 2), groups=8, members=6, workers=range(1, 3), partitio
 
 
 def drawn(seed: int, number: int = 200) -> list[Round]:
-    return list(islice(rounds(generator(seed), SHAPE), number))
+    return list(islice(rounds(Random(seed), SHAPE), number))
 
 
 def test_a_seed_is_a_story() -> None:

@@ -23,10 +23,10 @@ from analysis.statements.files import Source
 from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader, CheckOutcome
 from analysis.statements.trace import Trace
 from analysis.verdict.judge import judge as judge_all
-from contract.checks import Check
 from contract.errors import RunFolderError
 from contract.run_folder import Expectation, RunFolder
 from contract.tables import TABLES
+from contract.terms import Check
 from contract.verdicts import RunVerdict
 from tests.exam import agreement
 

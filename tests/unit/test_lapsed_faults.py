@@ -10,7 +10,7 @@ import pytest
 
 from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import NodeError
-from contract.faults import FaultTarget, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.faults import Broker, Cut, Fault, HeldFault, Links, Pause

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 from msgspec.structs import replace
 
 from contract.events import NO_EPOCH
-from contract.outcomes import CommitEpoch
+from contract.terms import CommitEpoch
 from harness.clients.history import HistoryWriter
 from harness.clients.librdkafka_consumer import LibrdkafkaMember
 from harness.clients.member import LogEnd, Member, MemberCommit, OffsetAndEpoch

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from contract.builds import released
 from contract.errors import UsageError
+from contract.under_test import released
 from harness.cli import program
 from harness.invocation import Session
 from harness.nightly.suite import find_suite, plan_runs

@@ -1,7 +1,7 @@
 """What permits a loss is one fact, which every check of a loss asks."""
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
+from contract.terms import Check
 from tests.unit.every_statement import read_by, tables_of
 
 LOSSES = {

@@ -12,7 +12,7 @@ from scripted_members import (
     rows,
 )
 
-from contract.outcomes import CommitEpoch
+from contract.terms import CommitEpoch
 from harness.clients.member import ClientState, MemberCommit, OffsetAndEpoch, Partition
 
 

@@ -19,10 +19,9 @@ from contract.events import (
     Sampled,
     Sent,
 )
-from contract.faults import FaultTarget, TargetKind
-from contract.outcomes import CommitEpoch, GroupChange, Manner, Outcome
 from contract.program import Terminal
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.terms import CommitEpoch, FaultTarget, GroupChange, Manner, Outcome, TargetKind
 from contract.waiting import wait_until
 from harness.clients.admin import ListedOffset, MemberView
 from harness.clients.broker_view import BrokerView, GroupState

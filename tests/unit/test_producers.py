@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from cluster.kafka import distribution
-from contract.builds import released
-from contract.outcomes import TransactionStep
 from contract.run_folder import ProducerPlan, TransactionPlan
+from contract.terms import TransactionStep
+from contract.under_test import released
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.kafka_python_producer import KafkaPythonProducer

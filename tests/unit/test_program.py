@@ -19,11 +19,11 @@ from rich.console import Console
 from contract import processes as child_module
 from contract.errors import AnalysisError, InterruptError, PrerequisiteError
 from contract.nights import PlannedRun
+from contract.packages import PACKAGES, environment, python
 from contract.processes import run_child
 from contract.program import PhaseProgress, limit_of, run_program
-from contract.python import PACKAGES, environment, python
 from contract.run_folder import RunFolder
-from contract.stages import PHASE_LIMIT_SECONDS, Stage
+from contract.terms import PHASE_LIMIT_SECONDS, Stage
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
 from harness.nightly.run import NightProgress
@@ -172,7 +172,7 @@ def test_an_error_that_nobody_reads_keeps_its_code() -> None:
 
 PARTS = ("analysis", "cluster", "contract", "extras", "harness", "scenarios", "simulator")
 STARTS_PYTHON = re.compile(r'"-m"')
-ONLY_HERE = {Path("contract/python.py")}
+ONLY_HERE = {Path("contract/packages.py")}
 HOSTILE = "raise SystemExit(0)\n"
 WHAT = "the child"
 TELLS = "from contract.processes import report_end; report_end(); raise SystemExit({})"

@@ -20,9 +20,9 @@ from judging import judge
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from analysis.verdict.rules import rule_rows, unasked
-from contract.checks import Check
 from contract.events import WireAnswer
 from contract.protocol import OFFSETS_FOR_TIMES, RULES, Rule
+from contract.terms import Check
 from harness.decode.histories import read_histories
 from harness.wire.answers import answers
 

@@ -7,8 +7,8 @@ import pytest
 from conftest import TraceMaker
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
 from contract.protocol import QuorumRule
+from contract.terms import Check
 from tests.exam.history import History
 from tests.exam.quorum_verbs import (
     FENCED,

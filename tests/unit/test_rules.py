@@ -9,8 +9,8 @@ from rich.console import Console
 from analysis.report.terminal import show
 from analysis.statements.files import sources
 from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
-from contract.checks import Check
 from contract.protocol import RULES, Rule, Versions
+from contract.terms import Check
 from contract.verdicts import RuleRow, Verdict
 from tests.made import made
 

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
-from contract.builds import Jar, released
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
+from contract.under_test import Jar, released
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.language import FAULTS
 from harness.session import catalog
@@ -587,7 +587,7 @@ def test_every_fault_that_needs_a_network_is_found_in_its_file() -> None:
 
 SIZED = '''"""A question?"""
 from cluster.kafka.topology import Topology
-from contract.clients import Client
+from contract.under_test import Client
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 from shapes import CONTROLLERS

@@ -13,9 +13,9 @@ from histories import WHOLE_HANDED_ON
 from judging import judge
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
 from contract.ranges import to_records
 from contract.run_folder import RunFolder
+from contract.terms import Check
 from contract.verdicts import RunVerdict
 from simulator.history import Request, description, universes_of, write_history
 

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from analysis.report.terminal import show
 from analysis.verdict.resumption import IN_WORDS, said_epochs, style_rows
-from contract.outcomes import CommitEpoch
 from contract.run_folder import GroupPlan
+from contract.terms import CommitEpoch
 from contract.verdicts import Resumption, StyleRow, Verdict
 from tests.made import made
 

@@ -26,7 +26,7 @@ from contract.events import encodable
 from contract.files import as_word
 from contract.program import Terminal, say, shown
 from contract.run_folder import RunFolder
-from contract.stages import Stage
+from contract.terms import Stage
 from harness.clients.history import HistoryWriter
 from harness.commands import judging, reports
 from harness.session.account import Failed, report

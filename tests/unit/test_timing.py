@@ -5,7 +5,7 @@ from histories import HEALTHY
 from judging import judge
 from micro import Row
 
-from contract.checks import Check
+from contract.terms import Check
 
 SECOND = 1_000_000
 

@@ -110,7 +110,7 @@ def test_what_is_made_later_is_in_the_cache_of_the_user(built: Path, users: Path
 
 def test_an_import_or_a_name_is_changed_and_nothing_else() -> None:
     source = (
-        '"""Of contract.python."""\n'
+        '"""Of contract.packages."""\n'
         "from contract import errors\n"
         "from contract.errors import UsageError\n"
         "from analysis_of import contract\n"
@@ -120,7 +120,7 @@ def test_an_import_or_a_name_is_changed_and_nothing_else() -> None:
         "MODULE = f'harness.clients.{name}_consumer'\n"
     )
     assert below(source).splitlines() == [
-        '"""Of contract.python."""',
+        '"""Of contract.packages."""',
         "from fencepost.contract import errors",
         "from fencepost.contract.errors import UsageError",
         "from analysis_of import contract",

@@ -16,7 +16,7 @@ from analysis.report.pictures.source import Partition, Source
 from analysis.report.run_facts import RunFacts
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Row
-from contract.checks import Check
+from contract.terms import Check
 from contract.verdicts import Resumption, Verdict
 
 EPOCH_CHECKS = frozenset(check for check, known in CHECKS.items() if known.header.has_tree)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from contract.clients import Level
 from contract.events import NO_EPOCH, make_value
 from contract.run_folder import TopicPlan
-from contract.stages import Stage
+from contract.terms import Stage
+from contract.under_test import Level
 from extras.conform.guest import Asked, Position, Record, Response, Rule
 from extras.conform.guest_consumer import GuestRole
 from extras.conform.guests.trial import Trial, broken_by

@@ -53,8 +53,8 @@ from contract.errors import (
     lacking,
 )
 from contract.files import cache_folder
+from contract.packages import python
 from contract.processes import java_command
-from contract.python import python
 
 GUESTS = Path(__file__).resolve().parent / "guests"
 Language = Literal["go", "java", "javascript", "python"]

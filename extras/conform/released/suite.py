@@ -9,7 +9,7 @@ import msgspec
 
 from cluster.nodes.pool import PoolKind
 from contract.errors import FencepostError
-from contract.randomness import new_seed
+from contract.run_folder import new_seed
 from extras.conform.released.rows import Row
 from extras.conform.stories import Stories, Told, keep_told, read_told
 from extras.conform.vocabulary import CONTROL, DECIDED, SCENARIO, Hazard, batches

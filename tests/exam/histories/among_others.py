@@ -216,8 +216,7 @@ def members_stall_in_several_partitions(h: History) -> None:
 @asks(
     "Members are led from 4 to 10, and went past records that they never got, between those of "
     "other partitions, groups and offsets; one broker has lost a part of the log.",
-    source="docs/findings.md, reset; contract/tables_of_servers.py: size_bytes, "
-    "max_timestamp_micros",
+    source="docs/findings.md, reset; contract/tables.py: size_bytes, max_timestamp_micros",
     expects={
         "reset": f'{PERMITTED}: out_of_range: "records":-6,"bytes":600,"seconds":2.0,"skipped":3',
     },
@@ -661,7 +660,7 @@ def servers_truncate_metadata_among_others(h: History) -> None:
     "read so far or have no log, of one without its first entry; and a server lacks batches that "
     "differ from those of the logs in one thing each.",
     source="KIP-595: only an entry that a majority holds is committed, and it is never lost; "
-    "contract/tables_of_servers.py: what a batch is",
+    "contract/tables.py: what a batch is",
     expects={
         "metadata_lost": f"{VIOLATION}: truncated: truncated, 5 batches that no log has",
     },

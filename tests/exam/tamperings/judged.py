@@ -13,10 +13,10 @@ import msgspec
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from analysis.verdict.judge import judge
-from contract.checks import Check
 from contract.errors import FencepostError
 from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
+from contract.terms import Check
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.collection.collect import decode_clients, decode_server_logs
 from tests.exam.tamperings.files import change_file

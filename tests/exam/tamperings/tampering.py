@@ -12,8 +12,8 @@ from typing import Any, Literal, get_args
 import msgspec
 import yaml
 
-from contract.checks import Check
 from contract.tables import TABLES
+from contract.terms import Check
 from contract.verdicts import CheckVerdict, FindingVerdict
 
 FOLDER = Path(__file__).parent

@@ -6,9 +6,9 @@ Expect:  the guest of librdkafka and librdkafka read the same, and no check is v
 """
 
 from cluster.kafka.topology import Topology
-from contract.checks import Check
-from contract.clients import Client
 from contract.run_folder import TopicPlan
+from contract.terms import Check
+from contract.under_test import Client
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -13,11 +13,11 @@ import pytest
 from pages_of import resumed
 from rich.console import Console
 
-from contract.builds import Choice, released
+from analysis.report.words import wilson
 from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
-from contract.randomness import wilson
 from contract.run_folder import GroupPlan, RunFolder
+from contract.under_test import Choice, released
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
 from extras.compare.builds import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from extras.compare.cells import Value, Values, values_of

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from contract.clients import Level
 from contract.errors import UsageError
-from contract.outcomes import ResetPolicy
+from contract.terms import ResetPolicy
+from contract.under_test import Level
 from extras.conform.expected import FAILURES
 from extras.conform.features import Features
 from extras.conform.released import page, rows

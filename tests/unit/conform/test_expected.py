@@ -8,9 +8,9 @@ from xml.etree.ElementTree import fromstring
 import msgspec
 import pytest
 
-from contract.clients import Level
 from contract.errors import UsageError
-from contract.outcomes import ResetPolicy
+from contract.terms import ResetPolicy
+from contract.under_test import Level
 from extras.conform.command import hazards_of
 from extras.conform.expected import (
     Expected,

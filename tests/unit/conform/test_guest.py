@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from contract.builds import Guest
-from contract.clients import Level
 from contract.errors import WorkerError
-from contract.outcomes import CommitEpoch, Outcome
+from contract.terms import CommitEpoch, Outcome
+from contract.under_test import Guest, Level
 from contract.waiting import wait_until
 from extras.conform.guest import BrokenRuleError, GuestProcess, ReportedError, Rule
 from extras.conform.guest_consumer import GuestMember, GuestRole

@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from contract.builds import Guest
-from contract.clients import Level
 from contract.errors import UsageError
+from contract.under_test import Guest, Level
 from extras.conform import guest_command as command
 from extras.conform.guest import GuestProcess, Response, Rule
 from extras.conform.guests.trial import RULES, Trial, broken_by

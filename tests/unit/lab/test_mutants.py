@@ -4,8 +4,8 @@ import pytest
 from sqlglot import parse_one
 
 from analysis.statements.registry import CHECKS
-from contract.checks import Check
 from contract.tables import TABLES
+from contract.terms import Check
 from lab.changes import DETERMINED, Change, changes, changes_of_condition, in_one_spelling
 from lab.macros import changes_of_macro, changes_of_template, complete, template
 from lab.mutants import changes_of, macros

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from contract.builds import released
-from contract.clients import INSTALLED
 from contract.errors import InterruptError, NodeError, UsageError
+from contract.under_test import INSTALLED, released
 from contract.verdicts import RunVerdict
 from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of

@@ -14,9 +14,9 @@ from ducktape.tests import loader as ducktape_loader
 from ducktape.tests.session import SessionContext
 from msgspec.structs import replace
 
-from contract.clients import INSTALLED, Client, clients_of
 from contract.errors import UsageError
-from contract.outcomes import CommitEpoch, Manner
+from contract.terms import CommitEpoch, Manner
+from contract.under_test import INSTALLED, Client, clients_of
 from extras.plans.draw import WEIGHTS, draw
 from extras.plans.plan import (
     HOLDS,

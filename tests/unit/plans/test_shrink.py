@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from contract.clients import INSTALLED
 from contract.errors import UsageError
+from contract.under_test import INSTALLED
 from contract.verdicts import RunVerdict
 from extras.plans.draw import draw
 from extras.plans.plan import Do, RandomPlan, When, require_possible

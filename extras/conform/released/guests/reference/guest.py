@@ -16,7 +16,7 @@ from typing import Any
 import jpype
 
 from cluster.kafka import distribution
-from contract.clients import Level
+from contract.under_test import Level
 from harness.java.jvm import (
     exception_name,
     java_class,

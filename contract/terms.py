@@ -1,6 +1,15 @@
-"""The outcome of an operation, and which Kafka errors are definite."""
+"""The terms that histories, plans, tables and verdicts share: outcomes, stages, checks, targets."""
 
 import enum
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from contract.errors import lacking
+
+# The outcome of an operation, how a group commits, and which Kafka errors are definite.
 
 
 class Outcome(enum.StrEnum):
@@ -254,3 +263,166 @@ def _outcome(error: str | None, definite: frozenset[str]) -> Outcome:
     if error is None:
         return Outcome.OK
     return Outcome.FAILED if error in definite else Outcome.UNKNOWN
+
+
+# The stages of a run, in their order, and how long a phase of each may take.
+
+
+class Stage(enum.StrEnum):
+    """The stages that all scenarios share.
+
+    starting: nodes, servers, clients and topics come up.
+    warm up: prepares what the scenario needs.
+    steady: the workload runs without a fault.
+    held: at least one fault is being injected or holds.
+    healed: no fault holds any more; its consequences may last.
+    settling: waits until every replica is in sync again.
+    final read: groups read to the log ends.
+    collecting: ends clients and servers, and collects what they left.
+    """
+
+    STARTING = "starting"
+    WARM_UP = "warm up"
+    STEADY = "steady"
+    HELD = "held"
+    HEALED = "healed"
+    SETTLING = "settling"
+    FINAL_READ = "final read"
+    COLLECTING = "collecting"
+
+
+PHASE_LIMIT_SECONDS = {
+    Stage.STARTING: 120,
+    Stage.WARM_UP: 120,
+    Stage.STEADY: 120,
+    Stage.HELD: 180,
+    Stage.HEALED: 120,
+    Stage.SETTLING: 120,
+    Stage.FINAL_READ: 120,
+    Stage.COLLECTING: 300,
+}
+"""Many times what a phase takes on two cores. A longer phase is a property of the machine, not of
+Kafka."""
+HUNG_AFTER = 2
+"""A run whose phase takes this many times its limit hangs, and is stopped."""
+
+
+# The names of the checks: of the statements in `analysis/checks`, and of two that are none.
+
+
+_STATEMENTS = Path(__file__).resolve().parents[1] / "analysis" / "checks"
+_NAMES = sorted([*(path.stem for path in _STATEMENTS.glob("*.sql")), "resumption", "vacuous_check"])
+
+
+class _OfFiles(enum.EnumMeta):
+    """The class of an enum whose members are files: a type checker takes any name for one."""
+
+    def __getattr__(cls, name: str) -> "Check":
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(lacking(cls.__name__, name, cls.__members__))
+
+
+class Check(enum.StrEnum, metaclass=_OfFiles):
+    """A finding that the analysis looks for."""
+
+    vars().update({name.upper(): name for name in _NAMES})
+
+
+# What a fault is in a history and in the trace: its verb, and the target that it acts on.
+
+
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
+class TargetKind(enum.StrEnum):
+    """How a fault names what it acts on.
+
+    leader, follower, followers: the brokers that have this role for a partition.
+    broker: a broker, by its id.
+    controller: the active controller.
+    voter, other-voters: a voter of the metadata quorum, by its id; all voters except that one.
+    coordinator: the broker that coordinates a group.
+    transaction-coordinator: the broker that coordinates a transactional.id.
+    all: all brokers.
+    minority: the largest number of brokers, or controllers, whose absence leaves a majority.
+    client: the node of a worker with clients under test.
+    topic, partition, group: a topic, a partition, a consumer group.
+    replicas: all replicas of a partition.
+    transactional.id: the producers of one or several transactional.ids.
+    """
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    FOLLOWERS = "followers"
+    BROKER = "broker"
+    CONTROLLER = "controller"
+    VOTER = "voter"
+    OTHER_VOTERS = "other-voters"
+    COORDINATOR = "coordinator"
+    TRANSACTION_COORDINATOR = "transaction-coordinator"
+    ALL = "all"
+    MINORITY_OF_BROKERS = "minority:brokers"
+    MINORITY_OF_CONTROLLERS = "minority:controllers"
+    CLIENT = "client"
+    TOPIC = "topic"
+    PARTITION = "partition"
+    GROUP = "group"
+    REPLICAS = "replicas"
+    TRANSACTIONAL_ID = "transactional.id"
+
+
+class FaultTarget(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """The target of a fault; what does not name targets of its kind is None or empty.
+
+    Attributes:
+        brokers: the servers that it named when the fault was injected.
+    """
+
+    target_kind: TargetKind
+    brokers: tuple[_Number, ...] = ()
+    topic: str | None = None
+    partition: _Number | None = None
+    group: str | None = None
+    worker: str | None = None
+    transactional_ids: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What it is called where it is given, e.g. `leader:orders-0` or `broker:2`."""
+        if self.transactional_ids:
+            own = ",".join(self.transactional_ids)
+        elif self.partition is not None:
+            own = f"{self.topic}-{self.partition}"
+        elif self.target_kind in (TargetKind.BROKER, TargetKind.VOTER) and self.brokers:
+            own = str(self.brokers[0])
+        else:
+            own = self.topic or self.group or self.worker or ""
+        return f"{self.target_kind}:{own}" if own else str(self.target_kind)
+
+    def __str__(self) -> str:
+        """Return its name, and the servers that it named, e.g. `leader:orders-0 (broker 1)`."""
+        if not self.brokers:
+            return self.name
+        noun = "broker" if len(self.brokers) == 1 else "brokers"
+        return f"{self.name} ({noun} {', '.join(map(str, self.brokers))})"
+
+
+def target_of(row: Mapping[str, Any]) -> FaultTarget:
+    """Return the target of a row of the table `faults`."""
+    return FaultTarget(
+        target_kind=TargetKind(row["target_kind"]),
+        brokers=_all(row["brokers"]),
+        topic=row["topic"],
+        partition=row["partition"],
+        group=row["group"],
+        worker=row["worker"],
+        transactional_ids=_all(row["transactional_ids"]),
+    )
+
+
+def _all(values: Iterable[Any] | None) -> tuple[Any, ...]:
+    """Return the elements of a list; of a damaged table it may be missing."""
+    return () if values is None else tuple(values)

@@ -1,5 +1,6 @@
-"""How this project starts Python: its own packages are found, and the current folder is not.
+"""How this project's packages are found: by the Python that it starts, and those of extras.
 
+The current folder is not searched.
 Without `-P`, `python -m` imports from the current folder first: a `random.py` there would be run in
 place of Python's own. PYTHONSAFEPATH says the same to the programs that such a program starts,
 among them Spark's workers.
@@ -9,9 +10,13 @@ import os
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-_MODULE = "contract.python"
+_MODULE = "contract.packages"
 """Its name; in an installation it is below `fencepost` (setup.py)."""
 IS_INSTALLED = _MODULE.startswith("fencepost.")
 """Whether this is no checkout, which has a Makefile and is on no path."""
@@ -50,6 +55,45 @@ def without_own(argv: Sequence[str]) -> list[str]:
     paths = [path for path in given if path and path != str(PACKAGES)]
     path = [f"{_PATH}={os.pathsep.join(paths)}"] if paths else ["-u", _PATH]
     return ["env", "-u", _IS_SAFE, *path, *argv]
+
+
+# What extras add to the core, by the entry points of this project; the core imports none of them.
+# A group is what is added: `commands`, `scenarios`, `clients`, `cells`. Values name modules as the
+# repository does, also in a wheel, where these are below `fencepost`.
+
+
+_TOP = "fencepost." if IS_INSTALLED else ""
+
+
+@cache
+def extras(group: str) -> dict[str, str]:
+    """Return what is added to a group, by name: `MODULE`, or `MODULE:ATTRIBUTE`.
+
+    An extra whose folder was taken away adds nothing.
+    """
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, and nodes need none
+
+    found = entry_points(group=f"fencepost.{group}")
+    return {one.name: _TOP + one.value for one in found if _is_there(_TOP + one.module)}
+
+
+def load(value: str) -> Any:
+    """Return what a value names."""
+    module, _, attribute = value.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def folders(group: str) -> list[Path]:
+    """Return the folders of the packages that are added to a group."""
+    specs = (find_spec(value) for value in extras(group).values())
+    return [Path(spec.origin).parent for spec in specs if spec is not None and spec.origin]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 if __name__ == "__main__":
