@@ -5,13 +5,10 @@ environment (`FENCEPOST_POOL_KIND`, `FENCEPOST_POOL_SIZE`, `FENCEPOST_POOL_ROOT`
 JsonCluster, for hosts over SSH, is not supported: scenarios need the nodes of a pool.
 """
 
-import io
 import multiprocessing
 import os
-import shlex
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -21,11 +18,7 @@ from ducktape.cluster.cluster_node import ClusterNode
 from ducktape.cluster.cluster_spec import ClusterSpec
 from ducktape.cluster.consts import LINUX
 from ducktape.cluster.node_container import NodeContainer
-from ducktape.cluster.remoteaccount import (
-    RemoteAccount,
-    RemoteAccountSSHConfig,
-    RemoteCommandError,
-)
+from ducktape.cluster.remoteaccount import RemoteAccount, RemoteAccountSSHConfig
 
 from cluster.nodes.docker_pool import DockerPool
 from cluster.nodes.local import EmbeddedPool, LoopbackPool
@@ -36,7 +29,6 @@ from contract.errors import FencepostError, NodeError, UsageError
 
 SCENARIO_ENDED = "the scenario's process "
 """Begins the line that says how it ended, where it did not give its nodes back."""
-_COMMAND_SECONDS = 300
 _WATCH_SECONDS = 2
 
 
@@ -133,7 +125,7 @@ def _open_pool() -> DockerPool | EmbeddedPool | LoopbackPool:
 
 
 class NodeAccount(RemoteAccount):  # type: ignore[misc]
-    """A ducktape account that uses the node's own exec and copy."""
+    """A ducktape account of a node; what runs there and is copied, the node does itself."""
 
     def __init__(self, node: Node) -> None:
         """The host's name is the node's."""
@@ -151,93 +143,6 @@ class NodeAccount(RemoteAccount):  # type: ignore[misc]
     def close(self) -> None:
         """Drop the test's logger. There is no connection to close."""
         self.logger = None
-
-    def ssh(self, cmd: str, allow_fail: bool = False) -> int:  # noqa: FBT001, FBT002 - ducktape's
-        """Run a shell command and return its exit status."""
-        return self._shell(cmd, allow_fail=allow_fail)[0]
-
-    def ssh_output(
-        self,
-        cmd: str,
-        allow_fail: bool = False,  # noqa: FBT001, FBT002 - ducktape's signature
-        combine_stderr: bool = True,  # noqa: ARG002, FBT001, FBT002 - ducktape's signature
-        timeout_sec: float | None = None,
-    ) -> bytes:
-        """Run a shell command and return its output, standard error included."""
-        return self._shell(cmd, allow_fail=allow_fail, timeout_seconds=timeout_sec)[1].encode()
-
-    def ssh_capture(self, cmd: str, allow_fail: bool = False, **_kwargs: Any) -> Iterator[str]:  # noqa: FBT001, FBT002
-        """Run a shell command and return its lines."""
-        return iter(self._shell(cmd, allow_fail=allow_fail)[1].splitlines(keepends=True))
-
-    def copy_from(self, src: str, dest: str) -> None:
-        """Copy from the node; into `dest` if that is a folder, as scp does."""
-        target = Path(dest)
-        self.node.copy_from(Path(src), target / Path(src).name if target.is_dir() else target)
-
-    def copy_to(self, src: str, dest: str) -> None:
-        """Copy to the node; into `dest` if that is a folder there."""
-        target = Path(dest)
-        self.node.copy_to(Path(src), target / Path(src).name if self.isdir(dest) else target)
-
-    def exists(self, path: str) -> bool:
-        """Return whether the path exists on the node."""
-        return self._test("-e", path)
-
-    def isfile(self, path: str) -> bool:
-        """Return whether the path is a file."""
-        return self._test("-f", path)
-
-    def isdir(self, path: str) -> bool:
-        """Return whether the path is a folder."""
-        return self._test("-d", path)
-
-    def islink(self, path: str) -> bool:
-        """Return whether the path is a symbolic link."""
-        return self._test("-L", path)
-
-    @contextmanager
-    def open(self, path: str, mode: str = "r") -> Iterator[io.StringIO | io.BytesIO]:
-        """Open a file of the node in memory; changes are written back at the end."""
-        content = b"" if "w" in mode else self.node.read(Path(path))
-        file = io.BytesIO(content) if "b" in mode else io.StringIO(content.decode())
-        if "a" in mode:
-            file.seek(0, io.SEEK_END)
-        yield file
-        if mode.strip("b") != "r":
-            written = file.getvalue()
-            self.node.write(Path(path), written if isinstance(written, bytes) else written.encode())
-
-    def create_file(self, path: str, contents: str) -> None:
-        """Create or replace a file."""
-        self.node.write(Path(path), contents.encode())
-
-    def mkdir(self, path: str, mode: int = 0o755) -> None:
-        """Make a folder."""
-        self.ssh(f"mkdir -m {mode:o} {shlex.quote(path)}")
-
-    def mkdirs(self, path: str, mode: int = 0o755) -> None:
-        """Make a folder and those above it."""
-        self.ssh(f"mkdir -p -m {mode:o} {shlex.quote(path)}")
-
-    def remove(self, path: str, allow_fail: bool = False) -> None:  # noqa: FBT001, FBT002
-        """Remove a file or a folder."""
-        self.ssh(f"rm -r {shlex.quote(path)}", allow_fail=allow_fail)
-
-    def _test(self, flag: str, path: str) -> bool:
-        return self.node.run(["test", flag, path], timeout_seconds=10, check=False).status == 0
-
-    def _shell(
-        self, command: str, *, allow_fail: bool, timeout_seconds: float | None = None
-    ) -> tuple[int, str]:
-        ended = self.node.run(
-            ["bash", "-c", command],
-            timeout_seconds=timeout_seconds or _COMMAND_SECONDS,
-            check=False,
-        )
-        if ended.status != 0 and not allow_fail:
-            raise RemoteCommandError(self, command, ended.status, ended.output)
-        return ended.status, ended.output
 
 
 def node_of(allocated: ClusterNode) -> Node:

@@ -187,10 +187,6 @@ class Morning(msgspec.Struct, frozen=True, kw_only=True):
     known_file: str = ""
     notes: list[str] = []
 
-    def in_state(self, *states: FindingState) -> list[TrackedFinding]:
-        """The findings in any of these states."""
-        return [one for one in self.findings if one.state in states]
-
 
 # Findings that are known, with a reason: `known.yml`, which a user writes (docs/mornings.md).
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-INT32_MAX = 2**31 - 1
 INT64_MAX = 2**62
 """So that the sum of two is an int64."""
 YEAR_10000_MICROS = 253_402_300_800_000_000

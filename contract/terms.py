@@ -205,15 +205,6 @@ DEFINITE_COMMIT_FAILURES = frozenset(
     }
 )
 """Errors of the Java client. Other clients have theirs in `GroupMember.definite_failures`."""
-NOT_A_MEMBER = (
-    "CommitFailed",
-    "UnknownMemberId",
-    "IllegalGeneration",
-    "FencedInstanceId",
-    "FencedMemberEpoch",
-    "StaleMemberEpoch",
-)
-"""Errors of a commit of whom the group has no more, without `Exception`, `Error` or underscores."""
 DEFINITE_TRANSACTION_FAILURES = frozenset(
     {
         "InvalidTxnStateException",

@@ -339,7 +339,9 @@ MARKS: dict[str, Callable[[Morning], bool]] = {
     "a scenario regressed": lambda found: any(
         one.verdict is Stability.REGRESSED for one in found.scenarios
     ),
-    "a finding is fixed": lambda found: bool(found.in_state(FindingState.FIXED)),
+    "a finding is fixed": lambda found: any(
+        one.state is FindingState.FIXED for one in found.findings
+    ),
     "a finding is worse": lambda found: any(one.is_worse for one in found.findings),
     "a trend is larger or smaller": lambda found: any(
         one.change in (TrendChange.LARGER, TrendChange.SMALLER) for one in found.trends

@@ -55,15 +55,6 @@ def table_files(folder: RunFolder) -> TableFiles:
     return TableFiles(paths, rows, frozenset(TABLES.keys() - footers.keys()), unreadable)
 
 
-def table_of(folder: RunFolder, name: str) -> pa.Table:
-    """The rows of a table in a folder of this machine.
-
-    Raises:
-        TableError: there is no such file, or it can't be read.
-    """
-    return table_content(name, partial(open_regular, folder.tables / f"{name}.parquet"))
-
-
 def table_content(name: str, file: Opener) -> pa.Table:
     """The rows of a table's file.
 
