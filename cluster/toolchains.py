@@ -90,12 +90,7 @@ def version_of(tool: Tool) -> str | None:
 
 
 def problem_of(tool: Tool, minimum: str | None = None) -> str | None:
-    """Return why a tool does not serve and what to do; None if it serves.
-
-    Args:
-        tool: which one.
-        minimum: the version that is needed, if it is another one than the tool's.
-    """
+    """Return why a tool does not serve and what to do; None if it serves."""
     needed, found = minimum or tool.minimum, version_of(tool)
     if found is not None and _numbers(found) >= _numbers(needed):
         return None

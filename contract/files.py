@@ -252,11 +252,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_described(file: Path, kind: type[_T], *, what: str = "") -> _T:
     """Read a description.
 
-    Args:
-        file: its path.
-        kind: of it.
-        what: the kind, in words.
-
     Raises:
         FileNotFoundError: it is missing.
         RunFolderError: it is invalid, or of a form that this release does not know.

@@ -110,14 +110,7 @@ def versions() -> dict[str, str]:
 
 
 def session_of(*, seed: int, kafka: str, cluster: str, build: Build | None = None) -> Session:
-    """Return the settings of what this command runs, with the conditions under which it runs.
-
-    Args:
-        seed: of all random choices.
-        kafka: the version of the servers.
-        cluster: the pool of nodes.
-        build: what runs; None: the release of that version.
-    """
+    """Return the settings of what this command runs, with the conditions under which it runs."""
     return Session(
         seed=seed,
         kafka=kafka,

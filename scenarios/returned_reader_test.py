@@ -62,15 +62,7 @@ def _group(
     reset: ResetPolicy = ResetPolicy.EARLIEST,
     isolation: Isolation | None = None,
 ) -> GroupPlan:
-    """A group, by what its second member asks and how.
-
-    Args:
-        client: of both members.
-        has: what the group had committed before its last commit.
-        begins: how the second member begins.
-        reset: of the second member.
-        isolation: of both; None: the client's own.
-    """
+    """A group, by what its second member asks and how."""
     name = ".".join(filter(None, (client, has, begins, reset, isolation)))
     alike = reader(name, name, client=client, reset=reset, settings=SETTINGS.get(client))
     return replace(alike, isolation=isolation, labels={"has": has, "begins": begins})

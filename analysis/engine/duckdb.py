@@ -30,13 +30,7 @@ class Database:
     """A database in memory, which spills to a folder; each trace has an engine of its own."""
 
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
-        """Open it.
-
-        Args:
-            threads: at most.
-            memory: for how much it may hold before it spills, as DuckDB writes it.
-            spill: the folder, which is made where it is missing.
-        """
+        """Open it; `memory` is how much it may hold before it spills, as DuckDB writes it."""
         spill.mkdir(parents=True, exist_ok=True)
         directory = _opened(spill, by=self)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
@@ -59,14 +53,7 @@ class DuckDBEngine:
     def __init__(
         self, database: Database, connection: duckdb.DuckDBPyConnection, name: str, file: str
     ) -> None:
-        """Use a connection of a database, which is kept open.
-
-        Args:
-            database: the database.
-            connection: of it.
-            name: of what is kept of a large run.
-            file: for that, which does not exist.
-        """
+        """Use a connection, which is kept open; `file`, for a large run, does not exist yet."""
         self._database = database
         self._conn = connection
         self._views: set[str] = set()

@@ -83,13 +83,7 @@ class Watch:
         on_wait: Callable[[str], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Watch the jobs of a session.
-
-        Args:
-            spark: the session's.
-            on_wait: called once with what tasks wait for, if they wait for long.
-            clock: in seconds.
-        """
+        """Watch the jobs of a session."""
         self._spark, self._on_wait, self._clock = spark, on_wait, clock
         self._is_local = is_local(spark.master)
         self._since = self._asked = clock()

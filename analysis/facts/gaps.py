@@ -323,12 +323,7 @@ def _segments(trace: Trace) -> Iterator[Gap]:
 
 
 def _emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
-    """A gap for each such table.
-
-    Args:
-        trace: of the run.
-        roles: of which there are histories.
-    """
+    """A gap for each such table."""
     if trace.is_generated:
         return
     known = roles | ({_CLIENTS} if roles - {"driver", "observer_worker"} else set())

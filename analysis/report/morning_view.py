@@ -130,14 +130,7 @@ class MorningView:
 
 
 def view_of(path: Path, night: Night, rows: Sequence[NightRow], morning: Morning) -> MorningView:
-    """What the page of a night shows.
-
-    Args:
-        path: the night's folder.
-        night: its state.
-        rows: its runs.
-        morning: what the nights say.
-    """
+    """What the page of a night shows."""
     by_run = {str(Path(row.report).parent.parent): row for row in rows if row.report is not None}
     shown = [_shown(one, path, by_run) for one in morning.findings]
     here = [one for one in shown if one.finding.sightings]

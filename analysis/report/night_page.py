@@ -35,14 +35,7 @@ from contract.verdicts import CheckVerdict, RunVerdict
 def write_night(
     path: Path, night: Night, judged: list[Judged], morning: Morning | None = None
 ) -> NightSummary:
-    """Write a night's `report/index.html` and `report/summary.json`; returns the summary.
-
-    Args:
-        path: the night's folder.
-        night: its state.
-        judged: its runs.
-        morning: what the nights before say; None without a store.
-    """
+    """Write a night's `report/index.html` and `report/summary.json`; returns the summary."""
     rows = rows_of(path, night, judged)
     if morning is not None:
         rows = with_known(rows, morning)

@@ -61,14 +61,7 @@ def write_night_outputs(path: Path, summary: NightSummary, runs: Sequence[Judged
 def write_outputs(
     report: Path, title: str, outputs: Sequence[RunOutput], morning: Morning | None = None
 ) -> None:
-    """Write the files for machines beside a page.
-
-    Args:
-        report: the page's folder.
-        title: of the Markdown summary.
-        outputs: the runs.
-        morning: of a night.
-    """
+    """Write the files for machines beside a page."""
     files = {
         JUNIT_FILE: junit(outputs),
         MARKDOWN_FILE: shown(markdown(title, outputs, morning)).encode(),
@@ -125,13 +118,7 @@ _SIGNS = {
 
 
 def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None = None) -> str:
-    """A table of the runs, what follows from them, and what is unexpected or open in each.
-
-    Args:
-        title: of the summary: a session, a night, or a scenario.
-        outputs: its runs.
-        morning: what a night shows beside those before it, which comes first.
-    """
+    """A table of the runs, what follows from them, and what is unexpected or open in each."""
     counts = {outcome: sum(one.outcome is outcome for one in outputs) for outcome in Outcome}
     follows = [
         f"- **{plain(one.scenario)}**: {plain(str(one.verdict.follows))}"

@@ -68,13 +68,7 @@ def write_report(facts: RunFacts, verdict: Verdict) -> None:
 
 
 def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
-    """The page's text.
-
-    Args:
-        facts: of the run.
-        verdict: with its answer.
-        pictures: of the same run.
-    """
+    """The page's text."""
     plan, run = facts.folder.plan(), facts.folder.run()
     asked, _, rest = plan.question.partition("\n")
     found = findings_of(facts, verdict)

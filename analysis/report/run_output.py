@@ -57,12 +57,7 @@ class RunOutput:
 
 
 def output_of(one: Judged, report: Path) -> RunOutput:
-    """A run outside of a night.
-
-    Args:
-        one: the run.
-        report: the folder of the output.
-    """
+    """A run outside of a night."""
     run = _described(one)
     verdict = one.verdict
     error = one.error if verdict is None else (run.error if run else None)
@@ -101,13 +96,7 @@ def named_apart(outputs: Iterable[RunOutput]) -> list[RunOutput]:
 def outputs_of_night(
     path: Path, summary: NightSummary, judged: Iterable[Judged]
 ) -> list[RunOutput]:
-    """The runs of a night, in its order; also those that have no run folder.
-
-    Args:
-        path: the night's folder.
-        summary: of the night.
-        judged: its runs.
-    """
+    """The runs of a night, in its order; also those that have no run folder."""
     known = {
         os.path.relpath(one.folder.report / "index.html", path): one
         for one in judged

@@ -44,12 +44,7 @@ class _Rule:
 
 
 def broken_tables(engine: DuckDBEngine, rows: Mapping[str, int]) -> dict[str, str]:
-    """Why tables break their contract, in words, by name.
-
-    Args:
-        engine: knows the tables.
-        rows: the number of rows of each that has some.
-    """
+    """Why tables break their contract, in words, by name."""
     asked = {name: _counted(name, number) for name, number in rows.items()}
     answers = _answers(engine, asked)
     reported = {name: _reported(engine, name, answer) for name, answer in answers.items()}

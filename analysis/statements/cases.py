@@ -109,10 +109,6 @@ class Cases:
     def findings_of(self, rows: str, columns: Sequence[str]) -> str:
         """A SELECT of the findings among rows.
 
-        Args:
-            rows: the name of a table or step.
-            columns: of the rows.
-
         Raises:
             ValueError: a case follows one that always holds.
         """
@@ -131,12 +127,7 @@ class Cases:
         return f"SELECT {items} FROM {rows}{self._where(conditions)}"
 
     def decided_of(self, rows: str, columns: Sequence[str]) -> str:
-        """A SELECT of the rows for which a case holds, with their kind and verdict.
-
-        Args:
-            rows: the name of a table or step.
-            columns: of the rows.
-        """
+        """A SELECT of the rows for which a case holds, with their kind and verdict."""
         conditions = self._conditions(columns)
         decisions = self._decisions(conditions)
         kept = [f"`{name}`" for name in columns if name not in decisions]

@@ -59,10 +59,6 @@ def ensure(version: str, *, on_phase: Callable[[str], None]) -> str | None:
 def lone_server(class_path: list[Path], *, flags: Sequence[str]) -> Iterator[HostProcess]:
     """A cluster of one server on loopback, started and ready; it is killed at the end.
 
-    Args:
-        class_path: of a Kafka version.
-        flags: further flags of the server's JVM.
-
     Raises:
         NodeError: its log directory can't be formatted, or it did not start.
         WaitTimeoutError: it did not start in time.

@@ -95,13 +95,6 @@ def server_properties(
 ) -> str:
     """`server.properties` of one server.
 
-    Args:
-        topology: the cluster's shape.
-        server_id: the server.
-        addresses: of every server, by id.
-        data: its log directory on its node.
-        proxy: the address of the proxy of its clients; None without one.
-
     Raises:
         UsageError: `data` has a comma, at which Kafka splits `log.dirs`.
     """
@@ -243,10 +236,5 @@ def java_options(
 def kafka_class_data(
     class_path: Sequence[Path], *, java_home: Path | None = None
 ) -> ClassData | None:
-    """The class data of a Kafka version, whose jars lie in a folder that is named by it.
-
-    Args:
-        class_path: of `Node.class_path`.
-        java_home: as of `class_data`.
-    """
+    """The class data of a Kafka version, whose jars lie in a folder that is named by it."""
     return class_data(f"kafka-{class_path[0].parent.name}", class_path, java_home=java_home)

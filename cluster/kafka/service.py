@@ -52,14 +52,7 @@ class KafkaService(Service):  # type: ignore[misc]
     def __init__(
         self, context: Any, topology: Topology, *, version: str, classes: ClassPath | None = None
     ) -> None:
-        """Allocate the nodes; nothing is started.
-
-        Args:
-            context: ducktape's.
-            topology: the cluster's shape.
-            version: of Kafka.
-            classes: the class path that servers start on; None: that of the locked version.
-        """
+        """Allocate the nodes; nothing is started."""
         super().__init__(context, num_nodes=topology.node_count)
         self.topology = topology
         self.version = version

@@ -122,11 +122,7 @@ class Node(ABC):
         """
 
     def class_data(self, class_path: Sequence[Path]) -> list[str]:
-        """Flags of a JVM that starts with class data of Kafka; none where none is made.
-
-        Args:
-            class_path: of `class_path`.
-        """
+        """Flags of a JVM that starts with class data of Kafka; none where none is made."""
         del class_path
         return []
 

@@ -44,11 +44,6 @@ class Observer:
     def await_that(self, probe: Callable[[], T | None], *, what: str, **options: Any) -> T:
         """Wait for a state of the cluster, and record the wait in the history.
 
-        Args:
-            probe: as in `wait_until`.
-            what: the state in words.
-            options: as in `wait_until`.
-
         Raises:
             WaitTimeoutError: the state did not come.
         """

@@ -212,13 +212,6 @@ class ObserverRole(AdminRole):
         """Send each request again and again from now on, each in a thread of its own.
 
         Each response is also written to the history as a `WireCalled`.
-
-        Args:
-            asks: requests by the names that `last_response` knows.
-            brokers: the listeners of their brokers.
-            topic_names: as of `call_broker`.
-            interval_ms: between two requests of one name, unless the first takes longer.
-            timeout_seconds: as of `call_broker`.
         """
         for name, ask in asks.items():
             send = partial(

@@ -205,13 +205,7 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     def record_outcomes(
         self, sent: Iterable[Any], history: HistoryWriter, *, client: ProducerClient
     ) -> dict[Outcome, int]:
-        """Record the outcome of each; returns the count of each outcome.
-
-        Args:
-            sent: what the client returned, one per value in their order.
-            history: the history to write to.
-            client: that sent them; waits for outcomes if needed.
-        """
+        """Record the outcome of each; returns the count of each outcome."""
         by_error: dict[str | None, tuple[list[int], list[int]]] = {}
         for sequence, one in zip(self.sequences, sent, strict=True):
             error, offset = client.answer(one)

@@ -49,13 +49,7 @@ def server_of(folder_name: str, lines: Iterable[str]) -> int | None:
 
 
 def rows_of(table: str, lines: Iterable[str], *, broker: int) -> Iterator[dict[str, Any]]:
-    """Return rows of one of TABLES_OF_SERVER_LOGS, with integers for the groups that are numbers.
-
-    Args:
-        table: its name.
-        lines: of one server's log, in UTC.
-        broker: its id.
-    """
+    """Return rows of one of TABLES_OF_SERVER_LOGS from a log in UTC; numbers are integers."""
     pattern = TABLES_OF_SERVER_LOGS[table]
     for line in lines:
         match = pattern.match(line.rstrip())

@@ -251,13 +251,6 @@ def random_runs(
 
     The nth of a night has the nth seed that is drawn from the night's, whatever ran before, and no
     seed of a suite's run is drawn with it.
-
-    Args:
-        before: the runs that come before them.
-        seed: of the night.
-        cluster: the pool.
-        default_kafka: as `plan_runs`.
-        given: as `plan_runs`.
     """
     runs = list(before)
     random = Random(seed + (1 << SEED_BITS))

@@ -36,13 +36,7 @@ def report(one: Asked | Failed) -> None:
 
 
 def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:
-    """Return a sentence for each test without a run, and each failure that is no error of a run.
-
-    Args:
-        lines: that ducktape's process printed.
-        exit_code: its exit status.
-        refused: the error with which a test was refused.
-    """
+    """Return a sentence for each test without a run, and each failure that is no error of a run."""
     reported = [_read(line) for line in lines]
     asked = [one for one in reported if isinstance(one, Asked)]
     why = {one.test: _in_words(one.why, refused) for one in reported if isinstance(one, Failed)}

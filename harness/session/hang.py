@@ -85,14 +85,7 @@ class HangWatch:
 
 
 def stacks_of_session(pid: int, root: Path, notes: Path, program: Sequence[str]) -> dict[str, str]:
-    """Return the stacks of all servers, workers and scenarios of a session, by process.
-
-    Args:
-        pid: of its first process.
-        root: the folder of its nodes.
-        notes: the folder of ducktape's notes.
-        program: the first words of ducktape's processes.
-    """
+    """Return the stacks of all servers, workers and scenarios of a session, by process."""
     try:
         first = psutil.Process(pid)
         below = [first, *first.children(recursive=True)]

@@ -96,10 +96,6 @@ def require_no_mistake(module: ModuleType) -> None:
 def mistakes(file: Path, named: Mapping[str, Any]) -> list[_Mistake]:
     """Return what is wrong in a scenario's file, by line.
 
-    Args:
-        file: of the scenario.
-        named: what its module has, by name.
-
     Raises:
         PrerequisiteError: the type checker does not run.
     """

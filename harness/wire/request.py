@@ -92,13 +92,7 @@ def _ask(connection: socket.socket, api: str, request: Any, *, version: int) -> 
 
 
 def decode(key: Any, answer: bytes, *, version: int, correlation_id: int) -> Any:
-    """Return the message of a response.
-
-    Args:
-        key: the API, of `ApiKeys`.
-        answer: the response with its header, without its length.
-        version: of the response.
-        correlation_id: of the request.
+    """Return the message of a response, given with its header and without its length.
 
     Raises:
         MalformedResponseError: it is not the response of this request, or bytes are missing, or
@@ -208,10 +202,6 @@ def exchange(broker: Broker, asked: WireRequest, *, timeout_seconds: float) -> E
 
 def encoded(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
     """Return a request's message, and its fields at its version.
-
-    Args:
-        key: the API, of `ApiKeys`.
-        asked: the request.
 
     Raises:
         WorkerError: Kafka's schema of that version refuses the fields.
