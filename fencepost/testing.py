@@ -210,7 +210,7 @@ class Cluster:
 
     @contextmanager
     def fault(self, fault: str) -> Iterator[Injected]:
-        """Hold a fault for a block, as `fencepost fault` has it: `pause leader:orders-0`.
+        """Hold a fault for a block, as `fencepost play fault` has it: `pause leader:orders-0`.
 
         Raises:
             UsageError: there is no such fault, or this pool can't do it.

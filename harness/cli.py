@@ -21,16 +21,9 @@ COMMANDS = {
     "open": "harness.commands.reports:open_page",
     "explain": "harness.commands.reports:explain",
     "generate": "harness.commands.generate:generate",
-    "playground": "harness.commands.playground:playground",
-    "status": "harness.commands.status:status",
-    "produce": "harness.commands.load:produce",
-    "consume": "harness.commands.load:consume",
-    "fault": "harness.commands.playground:fault",
-    "heal": "harness.commands.playground:heal",
-    "shell": "harness.commands.playground:shell",
+    "play": "harness.commands.playground:app",
     "doctor": "harness.commands.doctor:doctor",
-    "clean": "harness.commands.clean:clean",
-    "prune": "harness.commands.prune:prune",
+    "clean": "harness.commands.clean:app",
 }
 """By command, in the order of the help; those of the extras follow."""
 _VERSION = "--version"
@@ -55,8 +48,7 @@ def program(names: Iterable[str] | None = None) -> typer.Typer:
         if isinstance(found, typer.Typer):
             app.add_typer(found, name=name)
         else:
-            settings = {"ignore_unknown_options": True} if name == "shell" else None
-            app.command(name=name, context_settings=settings)(found)
+            app.command(name=name)(found)
     return app
 
 

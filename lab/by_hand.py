@@ -60,11 +60,11 @@ class ByHand:
 
     def __call__(self, command: str) -> str:
         """Carry out a command; returns what it printed, without names of this machine."""
-        _, verb, *words = command.split()
-        if verb == "status":
+        _, *words = command.split()
+        if "status" in words:
             self._await_more()
         ended = subprocess.run(
-            [sys.executable, "-m", "harness", verb, "--results", str(self._results), *words],
+            [sys.executable, "-m", "harness", *words, "--results", str(self._results)],
             cwd=_ROOT,
             env={**os.environ, "COLUMNS": _WIDTH},
             stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ class ByHand:
 
     def end(self) -> None:
         """End the playground if it still runs."""
-        self("fencepost playground --stop")
+        self("fencepost play stop")
 
     def _await_more(self) -> None:
         before = self._acknowledged()

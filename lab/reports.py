@@ -37,7 +37,7 @@ LINES_MAX = 40
 """Of a program."""
 LOG_LINES = 10
 _TEMPLATE = Path(__file__).with_name("report.md.j2")
-_FENCEPOST, _PYTHON = ".venv/bin/fencepost", ".venv/bin/python"
+_PLAY, _PYTHON = ".venv/bin/fencepost play", ".venv/bin/python"
 _RESULT = re.compile(
     r"^(?P<client>\S+ \d+\.\S+): (?P<count>\d+) of (?P<of>\d+) (?P<what>.+)$", re.MULTILINE
 )
@@ -55,7 +55,7 @@ class Beside(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command of `fencepost`, or a program of docs/reports with its arguments."""
+    """A command of `fencepost play`, or a program of docs/reports with its arguments."""
 
     fencepost: str = ""
     program: str = ""
@@ -65,8 +65,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def command(self) -> str:
         """The command, from the folder of the repository."""
         if self.fencepost:
-            return f"{_FENCEPOST} {self.fencepost}"
-        return f"{_FENCEPOST} shell 2 {_PYTHON} docs/reports/{self.program}"
+            return f"{_PLAY} {self.fencepost}"
+        return f"{_PLAY} shell 2 {_PYTHON} docs/reports/{self.program}"
 
 
 class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -186,17 +186,17 @@ class Terminal:
             for line in started.stdout or ():
                 printed += line
                 if waiting and waiting[0].when in line:
-                    self.run(f"{_FENCEPOST} {waiting.pop(0).fencepost}")
+                    self.run(f"{_PLAY} {waiting.pop(0).fencepost}")
         if started.returncode:
             raise NodeError(f"{command} exited {started.returncode}:\n{printed}")
         return printed
 
     def _argv(self, command: str) -> list[str]:
         words = [self.client if word == _PYTHON else word for word in command.split()]
-        if words[0] != _FENCEPOST:
+        if not command.startswith(_PLAY):
             return words
         options = ["--results", str(self.results)]
-        return [sys.executable, "-m", "harness", words[1], *options, *words[2:]]
+        return [sys.executable, "-m", "harness", *words[1:3], *options, *words[3:]]
 
 
 def findings() -> list[str]:
@@ -290,7 +290,7 @@ def run(
     """Repeat the steps of a finding, add what its programs count, and write its page."""
     found = finding(name)
     terminal = Terminal(client=client, results=results)
-    terminal.run(f"{_FENCEPOST} playground --kafka {kafka}")
+    terminal.run(f"{_PLAY} start --kafka {kafka}")
     try:
         for number in range(1, stories + 1):
             began = time.monotonic()
@@ -299,9 +299,9 @@ def run(
             output = "".join(text for step, text in printed if step.program)
             keep_story(name, found, output, kafka=kafka, seconds=seconds)
             typer.echo(f"story {number} is kept")
-            terminal.run(f"{_FENCEPOST} heal")
+            terminal.run(f"{_PLAY} heal")
     finally:
-        terminal.run(f"{_FENCEPOST} playground --stop")
+        terminal.run(f"{_PLAY} stop")
     _write(name)
 
 

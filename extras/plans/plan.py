@@ -90,7 +90,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     values: that are to be acknowledged, with `acknowledged`.
     partition: of `epoch` and `isr`.
     awaited: the group of `coordinator` and `assigned`.
-    fault: to inject: a verb and a target, as `fencepost fault` takes them, or a verb of plans.
+    fault: to inject: a verb and a target, as `fencepost play fault` takes them, or a verb of plans.
     number: of the fault to heal, from 0 in the order in which they are injected.
     group: whose members are closed, or opened again.
     is_rolling: the members are opened one by one, each of which commits before the next step.

@@ -1,22 +1,38 @@
-"""`fencepost clean`: removes the leftovers of killed runs."""
+"""`fencepost clean`: removes the leftovers of killed runs, and the raw data of old nights."""
 
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
 import psutil
 import typer
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
+from contract.errors import RunFolderError, UsageError
+from contract.files import is_below
+from contract.nights import Outcome, read_summary
+from contract.program import Terminal
+from harness.commands.nightly import NIGHTS
 from harness.commands.options import RESULTS, Results
+from harness.nightly.room import in_words, judged_runs, remove_raw_data, size_of
+from harness.nightly.state import all_nights, hold
 from harness.playground.state import forget, keeper
 from harness.session.node_root import sweep
 
+app = typer.Typer()
 _END_SECONDS = 60
+_console = Terminal()
 
 
-def clean(results: Results = RESULTS) -> None:
-    """End a playground, and remove folders of dead sessions and containers of dead runs."""
+@app.callback(invoke_without_command=True)
+def clean(context: typer.Context, results: Results = RESULTS) -> None:
+    """End a playground, and remove what dead sessions and runs left; `nights`: data of nights."""
+    if context.invoked_subcommand is not None:
+        if results != RESULTS:
+            raise UsageError("--results stands behind nights: fencepost clean nights --results ...")
+        return
     end_playground(results)
     typer.echo(f"removed the folders of {sweep(results)} dead sessions")
     if docker_problem() is None:
@@ -34,3 +50,49 @@ def end_playground(results: Path) -> None:
             process.wait(_END_SECONDS)
             typer.echo("ended the playground")
     forget(results)
+
+
+@app.command()
+def nights(
+    results: Results = RESULTS,
+    keep: Annotated[
+        int, typer.Option(help="How many finished nights of each suite and pool stay whole.", min=0)
+    ] = 14,
+    *,
+    is_dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
+    ] = False,
+    has_all: Annotated[
+        bool, typer.Option("--all", help="Remove raw data of runs of unexpected verdict, too.")
+    ] = False,
+) -> None:
+    """Remove the raw data and tables of nights that are older than the newest of their suite.
+
+    Plans, verdicts, findings, reports and summaries stay, and the store. Left as they are: nights
+    that are running or unfinished, runs that were never judged, and runs whose verdict is not the
+    one that their suite expects.
+    """
+    folder = results.absolute() / NIGHTS
+    is_own = is_below(folder, results)
+    newer: Counter[tuple[str, str]] = Counter()
+    total, count = 0, 0
+    for path, night in reversed(all_nights(folder)):
+        if night.ended_micros is None or not (is_own and is_below(path, folder)):
+            continue
+        kind = (night.suite, night.cluster)
+        newer[kind] += 1
+        if newer[kind] <= keep:
+            continue
+        freed = 0
+        with suppress(UsageError, RunFolderError), hold(path):
+            summary = read_summary(path)
+            for row, run in judged_runs(path, summary) if summary is not None else ():
+                if has_all or row.outcome is not Outcome.UNEXPECTED:
+                    data = sum(size_of(one) for one in run.data() if not one.is_symlink())
+                    freed += data if is_dry_run else remove_raw_data(run)
+                    count += bool(data)
+        total += freed
+        if freed:
+            _console.print(f"{path.name}: {in_words(freed)}", highlight=False)
+    what = "would be removed" if is_dry_run else "were removed"
+    _console.print(f"raw data of {count} runs {what}: {in_words(total)}", highlight=False)

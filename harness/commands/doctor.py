@@ -32,7 +32,7 @@ def doctor() -> None:
 
 
 def _faults(findings: list[Finding]) -> list[str]:
-    """Return the verbs of `fencepost fault` that this machine supports."""
+    """Return the verbs of `fencepost play fault` that this machine supports."""
     lacking = {finding.what for finding in findings if not finding.is_good}
     needs = {verb: {form.fault.needs for form in forms} for verb, forms in FORMS.items()}
     return [

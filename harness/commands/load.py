@@ -1,4 +1,4 @@
-"""`fencepost produce` and `consume`: load in the background of a playground."""
+"""`fencepost play produce` and `consume`: load in the background of a playground."""
 
 from typing import Annotated
 
@@ -38,7 +38,7 @@ def produce(  # noqa: PLR0913 - the options of a command
         bool, typer.Option("--stop", help="Stop the producer of this --name, or all.")
     ] = False,
 ) -> None:
-    """Write to all partitions of a topic in the background, until `fencepost produce --stop`."""
+    """Write to all partitions of a topic in the background, until `play produce --stop`."""
     found = find(results)
     if stop:
         with console.status("waiting for the outcome of each value"):
@@ -60,7 +60,7 @@ def produce(  # noqa: PLR0913 - the options of a command
     started = tell(found, Orders.produce(plan))
     console.print(
         f"{started} writes {rate} records/s to {plan.topic} with acks={acks}; "
-        f"see it: fencepost status; stop it: fencepost produce --stop --name {started}"
+        f"see it: fencepost play status; stop it: fencepost play produce --stop --name {started}"
     )
 
 
@@ -90,7 +90,7 @@ def consume(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Read with a group in the background, and commit each second, until --stop.
 
-    Members go on after an exception of their client; `fencepost status` counts these.
+    Members go on after an exception of their client; `fencepost play status` counts these.
     """
     found = find(results)
     if stop:
@@ -112,7 +112,7 @@ def consume(  # noqa: PLR0913 - the options of a command
     count = "1 member" if members == 1 else f"{members} members"
     console.print(
         f"group {plan.group} reads {plan.topic} ({client}, {count}); "
-        f"see it: fencepost status; stop it: fencepost consume {plan.group} --stop"
+        f"see it: fencepost play status; stop it: fencepost play consume {plan.group} --stop"
     )
 
 

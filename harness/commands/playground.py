@@ -1,4 +1,4 @@
-"""`fencepost playground`, `fault`, `heal` and `shell`: a cluster for faults by hand."""
+"""`fencepost play`: a cluster for faults by hand."""
 
 import re
 import signal
@@ -20,13 +20,14 @@ from contract.program import Terminal
 from contract.waiting import hold as hold_for
 from contract.waiting import wait_until
 from harness.commands.judging import analyse_in_own_process, options_of
+from harness.commands.load import consume, produce
 from harness.commands.options import RESULTS, Cluster, PlaygroundResults
 from harness.commands.requirements import (
     DEFAULT_KAFKA,
     require_kafka,
     require_runs,
 )
-from harness.commands.status import partition_table
+from harness.commands.status import partition_table, status
 from harness.faults.language import TARGETS, VERBS
 from harness.playground.serve import Orders, Views
 from harness.playground.shape import SHAPE, Shape, shape_of
@@ -44,6 +45,7 @@ from harness.playground.state import (
 )
 from harness.session.ducktape_session import PROGRAM
 
+app = typer.Typer(help="A playground: a cluster that keeps running, for faults by hand.")
 _console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
 _STOP_SECONDS = 360
@@ -52,7 +54,8 @@ _IN_THIS_FOLDER = 'cd "$0" 2>/dev/null; exec "$@"'
 """With a folder and a command: nsenter begins in the root of the sandbox, which may lack it."""
 
 
-def playground(  # noqa: PLR0913 - the options of a command
+@app.command(name="start")
+def begin(
     cluster: Cluster = PoolKind.EMBEDDED,
     kafka: Annotated[str, typer.Option(help="Kafka version.")] = DEFAULT_KAFKA,
     results: PlaygroundResults = RESULTS,
@@ -68,22 +71,10 @@ def playground(  # noqa: PLR0913 - the options of a command
             help="A topic, spread over all brokers; may be given several times.",
         ),
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="End the running playground.")] = False,
-    judge: Annotated[
-        bool, typer.Option("--judge", help="With --stop: judge what happened, as of a run.")
-    ] = False,
 ) -> None:
-    """Start a cluster that keeps running, to inspect it and to inject faults by hand."""
+    """Start the playground, or show the one that runs."""
     results = results.resolve()
     shape = shape_of(brokers=brokers, controllers=controllers, topics=topic or ())
-    if judge and not stop:
-        raise UsageError("--judge is for --stop: what is judged is collected at the end")
-    if stop:
-        _stop(results)
-        if judge:
-            run = (results / FOLDER / "latest").resolve()
-            raise typer.Exit(analyse_in_own_process([run], options=options_of(results=results)))
-        return
     if is_held(results / KEEPER):
         _introduce(find(results))
         return
@@ -94,6 +85,12 @@ def playground(  # noqa: PLR0913 - the options of a command
     _introduce(start(cluster, kafka, results, shape))
 
 
+app.command()(status)
+app.command()(produce)
+app.command()(consume)
+
+
+@app.command()
 def fault(
     verb: Annotated[str, typer.Argument(help=f"One of: {', '.join(VERBS)}.")],
     target: Annotated[str, typer.Argument(help=f"{TARGETS}.")],
@@ -102,35 +99,38 @@ def fault(
     ] = None,
     results: PlaygroundResults = RESULTS,
 ) -> None:
-    """Inject a fault by hand, e.g. `fencepost fault pause leader:orders-0 --for 20s`."""
+    """Inject a fault by hand, e.g. `fencepost play fault pause leader:orders-0 --for 20s`."""
     seconds = None if hold is None else parse_seconds(hold)
     found = find(results)
     try:
         with _console.status(f"{verb} {target}"):
             injected = tell(found, Orders.fault(verb, target))
     except KeyboardInterrupt:
-        raise InterruptError("the playground injects the fault; heal it: fencepost heal") from None
+        raise InterruptError(
+            "the playground injects the fault; heal it: fencepost play heal"
+        ) from None
     _console.print(f"{injected.fault} {injected.target}: landed={injected.landed}")
     _console.print_json(data=injected.evidence)
     if injected.beside:
         _console.print(f"beside: {', '.join(injected.beside)}")
     if seconds is None and injected.number is not None:
-        _console.print(f"heal it: fencepost heal {injected.number}; all: fencepost heal")
+        _console.print(f"heal it: fencepost play heal {injected.number}; all: fencepost play heal")
     lacking = "" if injected.landed else "the fault did not land: its evidence lacks its effect"
     if lacking and seconds is None:
-        raise NotLandedError(f"{lacking}; heal it: fencepost heal")
+        raise NotLandedError(f"{lacking}; heal it: fencepost play heal")
     if seconds is not None:
         try:
             with _console.status(f"held for {hold}"):
                 hold_for(seconds)
         except KeyboardInterrupt:
-            raise InterruptError("the fault still holds; heal it: fencepost heal") from None
+            raise InterruptError("the fault still holds; heal it: fencepost play heal") from None
         if injected.number is not None:
             _heal(found, str(injected.number))
     if lacking:
         raise NotLandedError(lacking)
 
 
+@app.command()
 def heal(
     fault: Annotated[
         list[str] | None,
@@ -138,16 +138,17 @@ def heal(
     ] = None,
     results: PlaygroundResults = RESULTS,
 ) -> None:
-    """Heal a fault of the playground, or all, the last one first, and show the partitions."""
+    """Heal a fault, or all, the last one first, and show the partitions."""
     _heal(find(results), " ".join(fault) if fault else None)
 
 
+@app.command(context_settings={"ignore_unknown_options": True})
 def shell(
     node: Annotated[str, typer.Argument(help="A node's name or its server's id.")],
     command: Annotated[list[str] | None, typer.Argument(help="The command; bash if none.")] = None,
     results: PlaygroundResults = RESULTS,
 ) -> None:
-    """Open a shell on a node of the playground, or run a command there.
+    """Open a shell on a node, or run a command there.
 
     On the embedded pool it begins in the current folder, which is read-only.
     """
@@ -160,6 +161,29 @@ def shell(
             raise typer.Exit(subprocess.run(argv, check=False).returncode)
     names = ", ".join(f"{server.node} ({server.id})" for server in found.servers)
     raise UsageError(f"there is no node {node}; there are: {names}")
+
+
+@app.command()
+def stop(
+    results: PlaygroundResults = RESULTS,
+    *,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Judge what happened, as of a run.")
+    ] = False,
+) -> None:
+    """End the playground, and collect what it left."""
+    results = results.resolve()
+    tell(find(results), Orders.stop())
+    with _console.status("stopping"):
+        wait_until(
+            lambda: not is_held(results / KEEPER),
+            what="the playground's end",
+            timeout_seconds=_STOP_SECONDS,
+        )
+    _console.print("the playground has ended")
+    if judge:
+        run = (results / FOLDER / "latest").resolve()
+        raise typer.Exit(analyse_in_own_process([run], options=options_of(results=results)))
 
 
 def parse_seconds(text: str) -> float:
@@ -246,15 +270,16 @@ def _introduce(found: Playground) -> None:
     _console.print(f"Kafka {found.kafka} on {found.cluster}, topics: {topics}", style="bold")
     _console.print(table)
     first = found.servers[0].node
+    target = f"leader:{found.topics[0]}-0"
     for line in (
         f"bootstrap, from any node:  {found.bootstrap}",
-        f"look inside:               fencepost shell {first}",
+        f"look inside:               fencepost play shell {first}",
         f"Kafka's classes:           {found.jars}/*",
-        "load:                      fencepost produce; fencepost consume",
-        "see it all:                fencepost status --watch",
-        f"inject a fault:            fencepost fault pause leader:{found.topics[0]}-0 --for 20s",
-        "heal:                      fencepost heal",
-        "end:                       fencepost playground --stop",
+        "load:                      fencepost play produce; fencepost play consume",
+        "see it all:                fencepost play status --watch",
+        f"inject a fault:            fencepost play fault pause {target} --for 20s",
+        "heal:                      fencepost play heal",
+        "end:                       fencepost play stop",
     ):
         _console.print(line)
 
@@ -267,15 +292,3 @@ def _heal(found: Playground, name: str | None) -> None:
     for one in seen.faults:
         _console.print(f"fault {one.number} ({one.fault} {one.target}) still holds")
     _console.print(partition_table(seen.partitions))
-
-
-def _stop(results: Path) -> None:
-    found = find(results)
-    tell(found, Orders.stop())
-    with _console.status("stopping"):
-        wait_until(
-            lambda: not is_held(results / KEEPER),
-            what="the playground's end",
-            timeout_seconds=_STOP_SECONDS,
-        )
-    _console.print("the playground has ended")

@@ -1,4 +1,4 @@
-"""`fencepost status`: what a playground's servers, partitions, groups and load are now."""
+"""`fencepost play status`: what a playground's servers, partitions, groups and load are now."""
 
 from collections.abc import Iterator
 from typing import Annotated

@@ -21,7 +21,7 @@ def require_compatible(new: Fault, held: Sequence[HeldFault], *, is_alone: bool 
         if shared and (one.fault.silences or one.fault.verb == new.verb):
             raise TargetError(
                 f"{new.verb} {new.target} can have no effect on {shared} while "
-                f"{described(one)} holds; heal that first: fencepost heal {one.number}"
+                f"{described(one)} holds; heal that first: fencepost play heal {one.number}"
             )
         if shared and is_alone:
             raise TargetError(f"{described(one)} holds on {shared} already")

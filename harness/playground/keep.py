@@ -28,7 +28,7 @@ def main() -> None:
         seed=new_seed(),
         kafka=kafka,
         cluster=cluster,
-        command=shlex.join(["fencepost", "playground", *of_pool, *shape_asked().words()]),
+        command=shlex.join(["fencepost", "play", "start", *of_pool, *shape_asked().words()]),
         git_head=git_head(),
         versions=versions(),
         results=folder,

@@ -88,7 +88,7 @@ class LoadOrders:
         """
         group = plan.group
         if group in self._reading:
-            raise UsageError(f"group {group} reads already: fencepost consume {group} --stop")
+            raise UsageError(f"group {group} reads already: fencepost play consume {group} --stop")
         if plan.commit_epoch == CommitEpoch.FORCED:
             raise UsageError("style forced is for scenarios, which ask the cluster for the epoch")
         plan = msgspec.structs.replace(plan, workers=1)

@@ -1,9 +1,9 @@
 """What does a real cluster do when faults are injected by hand?
 
-Cluster: 3 brokers and the topic orders, or what `fencepost playground` was asked for.
-Load:    what `fencepost produce` and `consume` start, and programs of the user.
-Fault:   those that `fencepost fault` injects.
-Expect:  nothing; a violation fails it. It runs until `fencepost playground --stop`.
+Cluster: 3 brokers and the topic orders, or what `fencepost play start` was asked for.
+Load:    what `fencepost play produce` and `consume` start, and programs of the user.
+Fault:   those that `fencepost play fault` injects.
+Expect:  nothing; a violation fails it. It runs until `fencepost play stop`.
 """
 
 import os

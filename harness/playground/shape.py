@@ -35,7 +35,7 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str] = {}
 
     def words(self) -> list[str]:
-        """Return the options of `fencepost playground` that ask for it."""
+        """Return the options of `fencepost play start` that ask for it."""
         topics = [
             f"--topic={topic.topic}:{topic.partitions}:{topic.replication}"
             for topic in self.topics

@@ -74,8 +74,8 @@ def find(results: Path) -> Playground:
     """
     if not is_held(results / KEEPER):
         if os.path.lexists(results / FILE):
-            raise UsageError("the playground has ended: fencepost playground starts a new one")
-        raise UsageError("no playground runs here: fencepost playground")
+            raise UsageError("the playground has ended: fencepost play start")
+        raise UsageError("no playground runs here: fencepost play start")
     try:
         return msgspec.json.decode(read_file(results / FILE), type=Playground)
     except FileNotFoundError:

@@ -198,14 +198,14 @@ def test_a_node_that_dies_in_the_middle(project: str, tmp_path: Path) -> None:
 def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
     options = ("--results", str(tmp_path))
     orders = (
-        ("playground", "--cluster", "docker"),
-        ("fault", "pause", "leader:orders-0", "--for", "500ms"),
-        ("shell", "1", "hostname"),
-        ("playground", "--stop"),
+        ("play", "start", "--cluster", "docker"),
+        ("play", "fault", "pause", "leader:orders-0", "--for", "500ms"),
+        ("play", "shell", "1", "hostname"),
+        ("play", "stop"),
     )
     said = ""
     for order in orders:
-        code, reported = finished(order[0], *options, *order[1:])
+        code, reported = finished(*order[:2], *options, *order[2:])
         assert code == 0, reported
         said += reported
     assert "landed=True" in said

@@ -23,9 +23,9 @@ COMMANDS = [
     ["analyze", "results/made"],
     ["explain", "results/made"],
     ["run", "baseline", "--cluster", POOL.value],
-    ["playground", "--cluster", POOL.value],
-    ["fault", "pause", "leader:orders-0", "--for", "1s"],
-    ["shell", "1", "python3", "-c", "print(1)"],
+    ["play", "start", "--cluster", POOL.value],
+    ["play", "fault", "pause", "leader:orders-0", "--for", "1s"],
+    ["play", "shell", "1", "python3", "-c", "print(1)"],
     ["clean"],
 ]
 

@@ -28,10 +28,10 @@ if sandbox_problem() is not None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("playground")
-    command = [sys.executable, "-m", "harness", "playground", "--results", str(folder)]
+    command = [sys.executable, "-m", "harness", "play", "start", "--results", str(folder)]
     started = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert started.returncode == 0, started.stderr
-    assert "fencepost shell node-1" in started.stdout
+    assert "fencepost play shell node-1" in started.stdout
     yield folder
     swept = [sys.executable, "-m", "harness", "clean", "--results", str(folder)]
     subprocess.run(swept, cwd=ROOT, check=True)
@@ -50,14 +50,14 @@ def test_a_fault_on_the_leader_moves_the_leadership(
     fencepost: Fencepost, results: Path, verb: str
 ) -> None:
     before = partition(results)
-    injected = fencepost("fault", verb, "leader:orders-0", "--results", str(results))
+    injected = fencepost("play", "fault", verb, "leader:orders-0", "--results", str(results))
     assert injected.returncode == 0, injected.stderr
     assert "landed=True" in injected.stdout
     during = partition(results)
     assert during.leader != before.leader
     assert during.leader_epoch > before.leader_epoch
     assert before.leader not in during.isr
-    healed = fencepost("heal", "--results", str(results))
+    healed = fencepost("play", "heal", "--results", str(results))
     assert healed.returncode == 0, healed.stderr
     assert partition(results).isr == [1, 2, 3]
 
@@ -68,7 +68,7 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
 ) -> None:
     before = partition(results)
     words = ("fault", "pause", "leader:orders-0", "--for", "100s", "--results", str(results))
-    command = [sys.executable, "-m", "harness", *words]
+    command = [sys.executable, "-m", "harness", "play", *words]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
         wait_until(
             lambda: seen(results).paused == [before.leader] or one.poll() is not None,
@@ -77,7 +77,7 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
         )
         one.send_signal(number)
     assert seen(results).paused == [before.leader]
-    assert fencepost("heal", "--results", str(results)).returncode == 0
+    assert fencepost("play", "heal", "--results", str(results)).returncode == 0
     assert partition(results).isr == [1, 2, 3]
 
 
@@ -88,18 +88,19 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
 def test_a_target_that_there_is_not_is_a_wrong_use(
     fencepost: Fencepost, results: Path, target: str
 ) -> None:
-    refused = fencepost("fault", "pause", target, "--results", str(results))
+    refused = fencepost("play", "fault", "pause", target, "--results", str(results))
     assert refused.returncode == 64, refused.stderr
 
 
 def test_a_cut_of_replication_keeps_the_leader(fencepost: Fencepost, results: Path) -> None:
     """Its ISR would shrink only with writes that the follower then lacks."""
     before = partition(results)
-    injected = fencepost("fault", "cut-replication", "leader:orders-0", "--results", str(results))
+    words = ("fault", "cut-replication", "leader:orders-0", "--results", str(results))
+    injected = fencepost("play", *words)
     assert "landed=True" in injected.stdout, injected.stderr
     during = partition(results)
     assert (during.leader, during.leader_epoch) == (before.leader, before.leader_epoch)
-    assert fencepost("heal", "--results", str(results)).returncode == 0
+    assert fencepost("play", "heal", "--results", str(results)).returncode == 0
 
 
 @pytest.fixture
@@ -111,7 +112,7 @@ def load(fencepost: Fencepost, results: Path) -> Iterator[None]:
         ("consume",),
         ("consume", "others", "--client", "librdkafka"),
     ):
-        started = fencepost(*words, "--results", str(results))
+        started = fencepost("play", *words, "--results", str(results))
         assert started.returncode == 0, started.stderr
     wait_until(
         lambda: {group.group for group in seen(results).groups if group.commits} == GROUPS,
@@ -120,7 +121,7 @@ def load(fencepost: Fencepost, results: Path) -> Iterator[None]:
     )
     yield
     for command in ("produce", "consume"):
-        stopped = fencepost(command, "--stop", "--results", str(results))
+        stopped = fencepost("play", command, "--stop", "--results", str(results))
         assert stopped.returncode == 0, stopped.stderr
     assert seen(results).producers == []
     assert seen(results).readers == []
@@ -129,22 +130,22 @@ def load(fencepost: Fencepost, results: Path) -> Iterator[None]:
 @pytest.mark.usefixtures("load")
 def test_a_deposed_leader_is_seen_beside_its_successor(fencepost: Fencepost, results: Path) -> None:
     before = partition(results)
-    words = ("fault", "cut-controllers", "leader:orders-0", "--results", str(results))
-    assert "heal it: fencepost heal" in fencepost(*words).stdout
+    words = ("play", "fault", "cut-controllers", "leader:orders-0", "--results", str(results))
+    assert "heal it: fencepost play heal" in fencepost(*words).stdout
     during = seen(results)
     (fault,) = during.faults
     assert fault.landed
     (deposed,) = during.partitions[0].other_views
     assert (deposed.broker, deposed.leader_epoch) == (before.leader, before.leader_epoch)
     assert during.partitions[0].leader_epoch > before.leader_epoch
-    again = fencepost("fault", "cut-controllers", f"broker:{before.leader}", *words[3:])
+    again = fencepost("play", "fault", "cut-controllers", f"broker:{before.leader}", *words[4:])
     assert again.returncode == 64
-    assert f"fencepost heal {fault.number}" in again.stderr
-    shown = fencepost("status", "--results", str(results)).stdout
+    assert f"fencepost play heal {fault.number}" in again.stderr
+    shown = fencepost("play", "status", "--results", str(results)).stdout
     assert f"seen by broker {before.leader}" in shown
     assert {(one.acks, one.ok > 0) for one in during.producers} == {("1", True), ("all", True)}
     assert {one.member.partition("#")[0] for one in during.readers} == GROUPS
-    healed = fencepost("heal", str(fault.number), "--results", str(results))
+    healed = fencepost("play", "heal", str(fault.number), "--results", str(results))
     assert healed.returncode == 0, healed.stderr
     assert seen(results).faults == []
     assert partition(results).other_views == []
@@ -153,14 +154,14 @@ def test_a_deposed_leader_is_seen_beside_its_successor(fencepost: Fencepost, res
 def test_a_bounced_broker_is_back_under_another_process(
     fencepost: Fencepost, results: Path
 ) -> None:
-    injected = fencepost("fault", "bounce", "follower:orders-0", "--results", str(results))
+    injected = fencepost("play", "fault", "bounce", "follower:orders-0", "--results", str(results))
     assert "landed=True" in injected.stdout, injected.stderr
-    assert fencepost("heal", "--results", str(results)).returncode == 0
+    assert fencepost("play", "heal", "--results", str(results)).returncode == 0
     assert partition(results).isr == [1, 2, 3]
 
 
 def test_a_shell_runs_on_the_node(fencepost: Fencepost, results: Path) -> None:
-    shown = fencepost("shell", "--results", str(results), "2", "--", "ip", "-j", "addr")
+    shown = fencepost("play", "shell", "--results", str(results), "2", "--", "ip", "-j", "addr")
     assert "10.88.0.12" in json.dumps(json.loads(shown.stdout))
 
 
@@ -176,22 +177,22 @@ def test_a_shell_runs_on_the_node(fencepost: Fencepost, results: Path) -> None:
 def test_what_makes_no_sense_is_reported(
     fencepost: Fencepost, results: Path, words: tuple[str, ...], reported: str
 ) -> None:
-    refused = fencepost(*words, "--results", str(results))
+    refused = fencepost("play", *words, "--results", str(results))
     assert refused.returncode != 0
     assert reported in refused.stderr
 
 
 def test_nothing_runs_here(fencepost: Fencepost, tmp_path: Path) -> None:
-    refused = fencepost("fault", "pause", "broker:1", "--results", str(tmp_path))
+    refused = fencepost("play", "fault", "pause", "broker:1", "--results", str(tmp_path))
     assert refused.returncode == 64
-    assert "fencepost playground" in refused.stderr
+    assert "fencepost play start" in refused.stderr
 
 
 def test_its_end_leaves_nothing(fencepost: Fencepost, results: Path) -> None:
     kept_by = keeper(results)
     assert kept_by is not None
     family = [kept_by, *kept_by.children(recursive=True)]
-    assert fencepost("playground", "--stop", "--results", str(results)).returncode == 0
+    assert fencepost("play", "stop", "--results", str(results)).returncode == 0
     assert not (results / FILE).exists()
     _, alive = psutil.wait_procs(family, timeout=20)
     assert [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE] == []

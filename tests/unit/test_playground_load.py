@@ -128,7 +128,7 @@ def test_a_fault_that_can_have_no_effect_beside_another_is_refused(
     if is_possible:
         require_compatible(second, [held(first, 4)])
         return
-    with pytest.raises(TargetError, match="heal that first: fencepost heal 4"):
+    with pytest.raises(TargetError, match="heal that first: fencepost play heal 4"):
         require_compatible(second, [held(first, 4)])
 
 

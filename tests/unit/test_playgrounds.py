@@ -21,7 +21,7 @@ from contract.locks import HeldName, is_held
 from harness.clients.command import Call
 from harness.commands import playground as commands
 from harness.commands.clean import end_playground
-from harness.commands.playground import playground, start
+from harness.commands.playground import start, stop
 from harness.playground import serve as serving
 from harness.playground.serve import Orders, Views, serve
 from harness.playground.shape import shape_of
@@ -163,7 +163,7 @@ def test_a_living_one_is_found_and_ended(tmp_path: Path, held: "subprocess.Popen
     with pytest.raises(UsageError, match="not up yet"):
         find(tmp_path)
     with pytest.raises(UsageError, match="fencepost clean"):
-        playground(results=tmp_path, stop=True)
+        stop(results=tmp_path)
     write_down(PLAYGROUND, tmp_path)
     forget_ended(tmp_path)
     assert find(tmp_path) == PLAYGROUND

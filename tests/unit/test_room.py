@@ -172,7 +172,7 @@ def test_a_night_that_can_not_be_judged_loses_nothing(tmp_path: Path) -> None:
 
 
 def prune(results: Path, *options: str) -> str:
-    ended = CliRunner().invoke(program(), ["prune", "--results", str(results), *options])
+    ended = CliRunner().invoke(program(), ["clean", "nights", "--results", str(results), *options])
     assert ended.exit_code == 0, ended.output
     return ended.output
 

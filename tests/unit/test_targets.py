@@ -122,8 +122,8 @@ def test_a_page_that_can_not_be_written_is_reported_in_words(
         ["run", "baseline", "--client-jars", ""],
         ["nightly", "--results", ""],
         ["nightly", "--suite", ""],
-        ["playground", "--results", ""],
-        ["heal", "--results", ""],
+        ["play", "start", "--results", ""],
+        ["play", "heal", "--results", ""],
     ],
 )
 def test_an_empty_name_is_refused(arguments: list[str], fencepost: Fencepost) -> None:

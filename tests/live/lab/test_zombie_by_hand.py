@@ -24,7 +24,7 @@ def alike(page: str) -> list[str]:
 
     The chronicle and the verdict have more or fewer lines, as long as the fault was held.
     """
-    page = re.sub(r"\$ fencepost (explain|playground --stop).*?(?=^\$|^```)", "", page, flags=_EACH)
+    page = re.sub(r"\$ fencepost (explain|play stop).*?(?=^\$|^```)", "", page, flags=_EACH)
     numbers = re.sub(r"\d[\d,.]*", "N", re.sub(r", \d+ exceptions", "", page))
     return [" ".join(re.sub(r"N(,? N)*", "N", line).split()) for line in numbers.splitlines()]
 

@@ -37,7 +37,7 @@ def test_each_command_has_its_output_below_it_and_older_ones_are_replaced() -> N
 def test_the_page_has_commands_of_the_program_each_with_its_output() -> None:
     page = PAGE.read_text()
     assert {command.split()[1] for command in commands(page)} <= set(every_command())
-    assert "\n$ fencepost status\n$" not in page
+    assert "\n$ fencepost play status\n$" not in page
 
 
 def test_no_place_of_this_machine_is_printed(tmp_path: Path) -> None:

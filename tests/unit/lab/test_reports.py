@@ -187,7 +187,7 @@ def test_a_failed_command_ends_the_run_and_is_named(tmp_path: Path) -> None:
 def test_a_command_beside_runs_when_its_line_is_printed(tmp_path: Path) -> None:
     """It is refused, since no playground runs there."""
     terminal = Terminal(client="python3", results=tmp_path)
-    with pytest.raises(NodeError, match="fencepost heal exited 64"):
+    with pytest.raises(NodeError, match="fencepost play heal exited 64"):
         terminal.run("echo go on", [Beside(when="go", fencepost="heal")])
     assert terminal.run("echo go on", [Beside(when="stop", fencepost="heal")]) == "go on\n"
 
