@@ -45,7 +45,9 @@ from harness.playground.state import (
 )
 from harness.session.ducktape_session import PROGRAM
 
-app = typer.Typer(help="A playground: a cluster that keeps running, for faults by hand.")
+app = typer.Typer(
+    help="A playground: a cluster that keeps running, for faults by hand.", no_args_is_help=True
+)
 _console = Terminal(highlight=False, soft_wrap=True)
 _READY_SECONDS = 120
 _STOP_SECONDS = 360
