@@ -151,7 +151,6 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("versions", "lock", "latest"), 64, "versions lock takes a version such as 4.4.0"),
         (("versions", "fetch", "../4.4.0"), 64, "versions fetch takes a version such as 4.4.0"),
         (("versions", "fetch", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
-        (("patch", "build", "nonsense", "4.3.1"), 64, "there is no patch nonsense"),
         (("play", "start", "--kafka", "latest"), 64, "--kafka takes a version"),
         (("play", "stop"), 64, "no playground runs here"),
         (("play", "fault", "pause", "leader:orders-0"), 64, "no playground runs here"),

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from analysis.report.outputs import FAMILIES, OUTPUT_FILES
 from contract.nights import NightRow
 from contract.verdicts import FINDINGS, UnexpectedFindings, Verdict
-from harness.cli import program
+from tests.conftest import Fencepost
 
 # What `make` hands to the shell: a path is one word, whatever is in it.
 
@@ -204,50 +203,6 @@ def test_a_night_that_was_not_judged_shows_no_earlier_one(tmp_path: Path, night:
     assert printed == "::error title=fencepost::the night was not judged, exit code 69\n"
 
 
-A_JOB = """
-[ "$*" = "conform --client-command ./guest --cluster embedded --results results \
---stories 2 --expected e.yml" ] || exit 64
-mkdir -p results/conform-mine-2 && echo "cells" >results/conform-mine-2/conform.md
-exit 1
-"""
-
-
-@pytest.mark.parametrize(
-    ("program", "code", "job"),
-    [(A_JOB, 1, "job=results/conform-mine-2\n"), ("exit 69", 69, "")],
-)
-def test_the_step_of_a_client_shows_its_cells(
-    tmp_path: Path, program: str, code: int, job: str
-) -> None:
-    (tmp_path / "fencepost").write_text(f"#!/bin/sh\n{program}")
-    (tmp_path / "fencepost").chmod(0o755)
-    earlier = tmp_path / "results" / "conform-mine-1"
-    earlier.mkdir(parents=True)
-    (earlier / "conform.md").touch()
-    out, summary = tmp_path / "output", tmp_path / "summary"
-    given = {
-        "CLIENT_COMMAND": "./guest",
-        "FEATURES": "",
-        "EXPECTED": "e.yml",
-        "CLUSTER": "embedded",
-        "RESULTS": "results",
-        "ARGUMENTS": "--stories 2",
-        "GITHUB_OUTPUT": str(out),
-        "GITHUB_STEP_SUMMARY": str(summary),
-        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
-    }
-    ended = subprocess.run(
-        ["bash", str(FOLDER / "conform.sh")],
-        cwd=tmp_path,
-        env={**os.environ, **given},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, out.read_text()) == (code, f"exit-code={code}\n{job}")
-    assert summary.exists() == bool(job)
-
-
 def test_what_is_annotated_are_fields_of_the_contract() -> None:
     fields = {kind: set(kind.__struct_fields__) for kind in (NightRow, Verdict)}
     assert set(row("", "", None)) <= fields[NightRow]
@@ -255,11 +210,10 @@ def test_what_is_annotated_are_fields_of_the_contract() -> None:
     assert {"check", "first"} <= set(UnexpectedFindings.__struct_fields__)
 
 
-@pytest.mark.parametrize("name", ["night.sh", "conform.sh"])
-def test_the_command_of_the_action_exists(name: str) -> None:
-    script = (FOLDER / name).read_text()
-    (command,) = (line.split() for line in script.splitlines() if line.startswith("fencepost "))
-    shown = CliRunner().invoke(program(), [command[1], "--help"], env={"COLUMNS": "200"}).output
+def test_the_command_of_the_action_exists(fencepost: Fencepost) -> None:
+    script = (FOLDER / "night.sh").read_text()
+    assert "\nfencepost nightly " in script
+    shown = fencepost("nightly", "--help").stdout
     options = re.findall(r"--[a-z][a-z-]+", script)
     assert [option for option in options if option not in shown] == []
 
@@ -277,7 +231,7 @@ def test_systemd_reads_the_units_of_a_night(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_the_service_and_the_crontab_have_options_that_there_are() -> None:
+def test_the_service_and_the_crontab_have_options_that_there_are(fencepost: Fencepost) -> None:
     service = (ROOT / "docs" / "systemd" / "fencepost.service").read_text()
     page = (ROOT / "docs" / "running.md").read_text()
     commands = [
@@ -289,8 +243,7 @@ def test_the_service_and_the_crontab_have_options_that_there_are() -> None:
     assert len(commands) == 3
     for command in commands:
         named, *options = re.split(r" (?=--)", command)
-        asked = [*named.split(), "--help"]
-        shown = CliRunner().invoke(program(), asked, env={"COLUMNS": "200"}).output
+        shown = fencepost(*named.split(), "--help").stdout
         assert [one for one in options if one.split()[0] not in shown] == []
 
 

@@ -21,6 +21,7 @@ COMPARED = ("--scenario", "baseline", "--runs", "4")
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--parameters", "{"), 64, "not JSON"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0"), 64, "Missing option '--scenario'"),
         (("compare", "kafka=4.4.0"), 64, "Missing argument 'B'"),
+        (("patch", "build", "nonsense", "4.3.1"), 64, "there is no patch nonsense"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "0"), 64, "'--runs'"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", *COMPARED, "--runs", "3"), 64, "needs 4 runs"),
         (("compare", "kafka=4.4.0", "kafka=4.4.0", "--scenario", "x", "--runs", "4"), 64, "no sc"),
