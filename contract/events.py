@@ -491,7 +491,7 @@ class WireAnswer(msgspec.Struct, frozen=True, kw_only=True):
 class WireCalled(Event, frozen=True, kw_only=True):
     """One request to one broker, at one version of its API, and the response; or a client's call.
 
-    client: of a client's call, as contract.under_test names it; None: a single request. A call has
+    client: of a client's call, as contract.software names it; None: a single request. A call has
         the name of the client's method as `api`, version 0, and broker -1: the client chose one.
     request, response: as JSON, by Kafka's own converters of that version.
     failure: why there is no response that could be decoded.

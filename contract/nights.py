@@ -16,8 +16,8 @@ import yaml
 
 from contract.errors import UsageError, lacking
 from contract.files import read_described, read_file, replace_file
+from contract.software import Choice, with_note
 from contract.terms import Check
-from contract.under_test import Choice, with_note
 from contract.verdicts import CheckVerdict, RunVerdict
 
 # What a night shows beside the nights before it: a part of its `report/summary.json`.

@@ -12,8 +12,7 @@ import msgspec
 from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros, as_json
 from contract.files import is_below, leaving_link, read_described, replace_file
-from contract.terms import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.under_test import (
+from contract.software import (
     Build,
     Client,
     Level,
@@ -24,6 +23,7 @@ from contract.under_test import (
     request_timeout_ms,
     with_note,
 )
+from contract.terms import BY_THE_CLIENT, CommitEpoch, Isolation, Manner, ResetPolicy
 
 # What follows from a run for an application or a cluster, and the document that it rests on.
 

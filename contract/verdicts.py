@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from contract.errors import RunFolderError
 from contract.files import open_regular
 from contract.run_folder import Consequence, RunFolder
+from contract.software import with_note
 from contract.terms import CommitEpoch
-from contract.under_test import with_note
 
 EXAMPLES_MAX = 10
 

@@ -15,8 +15,8 @@ from contract.run_folder import (
     TopicPlan,
     TransactionPlan,
 )
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy, Stage
-from contract.under_test import Client
 from harness import faults
 from harness.faults import *  # noqa: F403 - all that __all__ has
 from harness.story.run import Run

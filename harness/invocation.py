@@ -14,7 +14,7 @@ import msgspec
 
 from contract.errors import UsageError
 from contract.packages import IS_INSTALLED
-from contract.under_test import Build, Choice, released
+from contract.software import Build, Choice, released
 
 GLOBALS_KEY = "fencepost"
 _ROOT = Path(__file__).resolve().parents[1]

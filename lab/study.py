@@ -21,7 +21,7 @@ from contract.nights import SUMMARY_FILE, NightSummary
 from contract.program import run_program
 from contract.protocol import API_NAMES, RULES
 from contract.run_folder import RunDescription, find_runs
-from contract.under_test import version_numbers
+from contract.software import version_numbers
 from contract.verdicts import Verdict
 from website.figures import keep, kept, rendered
 

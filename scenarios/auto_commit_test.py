@@ -19,8 +19,8 @@ from typing import ClassVar
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, ResetPolicy, Stage
-from contract.under_test import Client
 from harness.clients.process import WorkerService
 from harness.faults import KillClient
 from harness.story.consumers import members_of

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from contract.run_folder import GroupPlan
+from contract.software import Client
 from contract.terms import CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.under_test import Client
 
 Way = tuple[CommitEpoch, Manner]
 

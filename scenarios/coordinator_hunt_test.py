@@ -27,9 +27,9 @@ from ducktape.mark import parametrize
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
+from contract.software import Client
 from contract.tables import OFFSETS_TOPIC
 from contract.terms import Check, CommitEpoch, Isolation, ResetPolicy, Stage
-from contract.under_test import Client
 from harness.clients.observer_worker import ObserverRole
 from harness.faults import Broker, Cut, Elect, Fault, Kill, Links, Stop
 from harness.story.consumers import members_of

@@ -32,8 +32,8 @@ from contract.protocol import (
     FIRST_WITH_REPLICA,
 )
 from contract.run_folder import Consequence
+from contract.software import Client, clients_of
 from contract.terms import Check, Stage
-from contract.under_test import Client, clients_of
 from harness.faults import Elect, Reassign
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -14,8 +14,8 @@ from functools import partial
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, TopicPlan
+from contract.software import INSTALLED
 from contract.terms import Check, Stage
-from contract.under_test import INSTALLED
 from harness.faults import DeleteBefore, Hold
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, GroupPlan
+from contract.software import Client
 from contract.tables import OFFSETS_TOPIC
 from contract.terms import Check, Stage
-from contract.under_test import Client
 from harness.faults import Broker, Cut, Kill, Links, Stop
 from harness.story.consumers import members_of
 from harness.story.run import Run

@@ -16,8 +16,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence
+from contract.software import Client
 from contract.terms import Check, Stage
-from contract.under_test import Client
 from harness.faults import BrokerFault, Kill, LeaderOf, Rebalance, Stop
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -25,8 +25,8 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.protocol import OFFSET_FETCH
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
+from contract.software import INSTALLED, Client
 from contract.terms import Check, Stage
-from contract.under_test import INSTALLED, Client
 from harness.faults import Hold, Refuse
 from harness.story.run import Run
 from harness.story.scenario import Scenario

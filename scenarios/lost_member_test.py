@@ -18,8 +18,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, GroupPlan, MemberPlan, TopicPlan
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, ResetPolicy, Stage
-from contract.under_test import Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, TopicPlan
+from contract.software import INSTALLED
 from contract.terms import Check, Isolation, Stage
-from contract.under_test import INSTALLED
 from harness.faults import Broker, Kill, Pause
 from harness.story.run import Run
 from harness.story.scenario import Scenario

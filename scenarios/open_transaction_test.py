@@ -16,8 +16,8 @@ Source:  confluent-kafka-go#1093; KIP-447.
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, GroupPlan, MemberPlan
+from contract.software import CLASSIC, Client
 from contract.terms import Check, CommitEpoch, Isolation, ResetPolicy, Stage
-from contract.under_test import CLASSIC, Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

@@ -21,8 +21,8 @@ from itertools import product
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, TopicPlan
+from contract.software import Client
 from contract.terms import Check, Stage
-from contract.under_test import Client
 from harness.faults import Cut, FollowerOf, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario

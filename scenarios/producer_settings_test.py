@@ -14,8 +14,8 @@ Source:  KIP-98; KIP-185; Kafka documentation, producer configuration enable.ide
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, GroupPlan, TransactionPlan
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Isolation, ResetPolicy
-from contract.under_test import Client
 from harness.faults import Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

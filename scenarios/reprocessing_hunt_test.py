@@ -24,8 +24,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, GroupPlan
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, ResetPolicy
-from contract.under_test import Client
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
 from scenarios.hunt import Hunt, for_minutes

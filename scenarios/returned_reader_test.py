@@ -24,9 +24,9 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from contract.protocol import FIRST_WITH_NEW_COORDINATOR, OFFSET_FETCH
 from contract.run_folder import Consequence, Expectation, GroupPlan
+from contract.software import Client
 from contract.tables import OFFSETS_TOPIC
 from contract.terms import Check, Isolation, ResetPolicy, Stage
-from contract.under_test import Client
 from harness.clients.observer_worker import Ask
 from harness.faults import Broker, Cut, Elect, Links, Reassign, Stop
 from harness.story.run import Run

@@ -11,8 +11,8 @@ Source:  KIP-320, KAFKA-19902 (leader changes alone must not reset consumers).
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence
+from contract.software import CLASSIC, WITHOUT_EPOCHS
 from contract.terms import Check
-from contract.under_test import CLASSIC, WITHOUT_EPOCHS
 from harness.faults import Broker, Stop
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic

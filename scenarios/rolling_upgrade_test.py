@@ -21,8 +21,8 @@ from ducktape.mark import matrix
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Consequence, TransactionPlan
+from contract.software import CLASSIC, WITHOUT_EPOCHS, ClassPath
 from contract.terms import Check, Stage
-from contract.under_test import CLASSIC, WITHOUT_EPOCHS, ClassPath
 from harness.faults import Broker, Upgrade
 from harness.story.features import HowFar
 from harness.story.run import Run

@@ -23,8 +23,8 @@ from itertools import product
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
+from contract.software import INSTALLED, Client
 from contract.terms import Check, ResetPolicy, Stage
-from contract.under_test import INSTALLED, Client
 from harness.faults import Cut, LeaderOf, Links
 from harness.story.run import Run
 from harness.story.scenario import Scenario

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation, TopicPlan
+from contract.software import INSTALLED, Client
 from contract.terms import Check, ResetPolicy, Stage
-from contract.under_test import INSTALLED, Client
 from harness.faults import FollowerOf, Kill, LeaderOf
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

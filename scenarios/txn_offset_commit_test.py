@@ -39,8 +39,8 @@ from contract.protocol import (
     TXN_COMMIT,
 )
 from contract.run_folder import Consequence, Expectation, GroupPlan
+from contract.software import Client
 from contract.terms import Check, Isolation, Stage
-from contract.under_test import Client
 from harness.faults import Broker, CoordinatorOf, Elect, Kill, Reassign, Recreate, TakeOver, Upgrade
 from harness.story.run import Run
 from harness.story.scenario import Scenario

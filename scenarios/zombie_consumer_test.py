@@ -19,8 +19,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Consequence, Expectation
+from contract.software import Client
 from contract.terms import Check, Stage
-from contract.under_test import Client
 from harness.clients.process import JAVA_WORKER
 from harness.faults import PauseClient
 from harness.story.consumers import members_of

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 from contract.errors import UsageError
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
+from contract.software import Client
 from contract.tables import TABLES, of_run
 from contract.terms import Check
-from contract.under_test import Client
 from simulator.finish import Numbering, finish, laid_out
 from simulator.log import micros
 from simulator.plain import fragmented_universe, plain_universe, unhealthy_universe

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from contract.run_folder import TopicPlan
+from contract.software import Client
 from contract.terms import PHASE_LIMIT_SECONDS, Stage
-from contract.under_test import Client
 from simulator.frames import NULL
 from simulator.log import Span, expand, micros
 from simulator.universe import Universe

@@ -13,10 +13,10 @@ from itertools import pairwise
 from analysis.statements.files import computed
 from analysis.statements.trace import Row, Trace
 from contract.run_folder import GENERATED
+from contract.software import version_of
 from contract.table_columns import string
 from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC, TABLES
 from contract.terms import TargetKind
-from contract.under_test import version_of
 
 ALL_TABLES = tuple(TABLES)
 """Of a gap after which nothing of the run can be relied on."""

@@ -8,8 +8,8 @@ import msgspec
 import pyarrow as pa
 
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunDescription
+from contract.software import longest_ms, without_version
 from contract.terms import Isolation
-from contract.under_test import longest_ms, without_version
 
 PLANNED = {
     "planned_topics": pa.schema(

@@ -25,7 +25,7 @@ from cluster.made import made_once
 from contract.errors import DistributionError, UsageError
 from contract.files import cache_folder
 from contract.packages import environment, python
-from contract.under_test import Client, client_of, version_of
+from contract.software import Client, client_of, version_of
 
 LOCKS = Path(__file__).resolve().parent / "locks"
 PACKAGES = {client: client.about.package for client in Client if client.about.package}

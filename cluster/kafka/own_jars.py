@@ -14,7 +14,7 @@ from cluster.kafka.download import sha256_of
 from cluster.kafka.lock import locked_versions
 from contract.errors import DistributionError, UsageError
 from contract.files import cache_folder, replace_file
-from contract.under_test import Build, Choice, Jar, version_numbers
+from contract.software import Build, Choice, Jar, version_numbers
 
 _BROKER = re.compile(r"kafka_2\.1\d-\d.*")
 _CLIENTS = re.compile(r"kafka-clients-\d.*")

@@ -21,7 +21,7 @@ from cluster.kafka.config import (
 from cluster.kafka.topology import CLIENT_PORT, Topology
 from cluster.nodes.node import Node, NodeProcess, NodeState
 from contract.errors import NodeError
-from contract.under_test import ClassPath
+from contract.software import ClassPath
 
 _STOP_SECONDS = 30
 _LOG_TAIL_BYTES = 2000

@@ -31,7 +31,7 @@ from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import DistributionError, NodeError
 from contract.packages import python
-from contract.under_test import Jar, digest
+from contract.software import Jar, digest
 from contract.waiting import wait_until
 
 REPLY_SECONDS = 30

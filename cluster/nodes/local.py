@@ -34,7 +34,7 @@ from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import FaultError, NodeError, PrerequisiteError
 from contract.locks import HeldName, hold_first
 from contract.processes import java_command, with_class_data
-from contract.under_test import Jar
+from contract.software import Jar
 
 
 class LocalNode(Node):

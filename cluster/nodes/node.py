@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import CommandFailedError
-from contract.under_test import Jar
+from contract.software import Jar
 
 FIRST_HOST = 11
 """The last number of the first node's address, where nodes have addresses of one network."""

@@ -15,7 +15,7 @@ from contract.errors import UsageError
 from contract.files import SCHEMA
 from contract.nights import PlannedRun
 from contract.run_folder import SEED_BITS
-from contract.under_test import Build, Choice, with_note
+from contract.software import Build, Choice, with_note
 from extras.compare.comparison import Comparison, Side
 from harness.nightly.state import Wanted
 from harness.nightly.suite import Entry, Suite, as_file_name, planned

@@ -20,8 +20,8 @@ from contract.packages import python
 from contract.processes import run_child
 from contract.program import PhaseProgress, Terminal
 from contract.run_folder import STORE_FOLDER, new_seed
+from contract.software import Choice, Client, Level, client_of
 from contract.terms import ResetPolicy
-from contract.under_test import Choice, Client, Level, client_of
 from extras.conform.expected import FAILING, JOB_FILE, Job, Standing, read_expected
 from extras.conform.features import Features, read_features
 from extras.conform.job import Work

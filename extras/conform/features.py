@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from contract.errors import lacking
+from contract.software import Level, about
 from contract.terms import Isolation, ResetPolicy
-from contract.under_test import Level, about
 from extras.conform.located import Located
 from extras.conform.vocabulary import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 

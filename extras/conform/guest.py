@@ -18,7 +18,7 @@ from cluster.nodes.tether import tethered
 from contract.errors import WorkerError, nearest
 from contract.events import NO_EPOCH, Int32, Int64
 from contract.packages import environment, without_own
-from contract.under_test import Guest
+from contract.software import Guest
 
 RESPONSE_SECONDS = 90
 """How long a guest may take for a response, beyond the `timeout_ms` of a poll."""

@@ -12,7 +12,7 @@ from cluster.nodes.pool import PoolKind
 from contract.errors import NodeError
 from contract.program import PhaseProgress, Terminal
 from contract.run_folder import find_runs, new_seed
-from contract.under_test import Choice, Guest
+from contract.software import Choice, Guest
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.conform.guests.trial import NAME, Kept, Trial, read_trial
 from harness.commands.options import AsJson, Cluster, Kafka, fetched, require_guest

@@ -14,8 +14,8 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import ClientNamed
+from contract.software import Client, Guest, Level
 from contract.terms import NO_OFFSET, GroupChange, Outcome, commit_outcome
-from contract.under_test import Client, Guest, Level
 from extras.conform.guest import (
     Asked,
     BrokenRuleError,

@@ -7,8 +7,8 @@ import msgspec
 
 from contract.errors import UsageError, lacking
 from contract.run_folder import GroupPlan
+from contract.software import Level
 from contract.terms import Isolation, Manner, ResetPolicy
-from contract.under_test import Level
 
 
 class Hazard(enum.StrEnum):

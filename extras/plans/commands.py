@@ -22,8 +22,8 @@ from contract.packages import python
 from contract.processes import run_child
 from contract.program import PhaseProgress, Terminal
 from contract.run_folder import STORE_FOLDER, new_seed
+from contract.software import Build, Choice, clients_of
 from contract.terms import Check
-from contract.under_test import Build, Choice, clients_of
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.plans.draw import draw
 from extras.plans.plan import PLAN_FILE, RandomPlan, read_plan, written

@@ -6,8 +6,8 @@ from random import Random
 from msgspec.structs import replace
 
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
+from contract.software import Client, about
 from contract.terms import CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.under_test import Client, about
 from extras.plans.plan import (
     BROKERS,
     EXPIRE,

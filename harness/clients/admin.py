@@ -13,9 +13,9 @@ from cluster.kafka.settings import compaction
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, OffsetRead, TransactionChanged, WireAnswer, WireCalled
 from contract.protocol import ALTER_OFFSETS, NO_API_KEY, NO_BROKER
+from contract.software import Client
 from contract.tables import OFFSETS_TOPIC
 from contract.terms import Outcome, TransactionChange, TransactionStep
-from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import jpype
 
 from contract.events import NO_EPOCH
+from contract.software import JAVA_REQUEST_TIMEOUT, Client
 from contract.terms import DEFINITE_COMMIT_FAILURES, GroupChange, Manner, Outcome
-from contract.under_test import JAVA_REQUEST_TIMEOUT, Client
 from harness.clients.history import HistoryWriter
 from harness.clients.java_producer import transactional
 from harness.clients.member import (

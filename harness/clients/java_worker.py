@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from contract.errors import WorkerError
+from contract.software import Client
 from contract.terms import Outcome
-from contract.under_test import Client
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember, java_member

@@ -17,8 +17,8 @@ from kafka.structs import OffsetAndMetadata
 from cluster.kafka.settings import unknown
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
+from contract.software import Client
 from contract.terms import Isolation
-from contract.under_test import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.kafka_python_producer import KafkaPythonProducer, refusal
 from harness.clients.member import (

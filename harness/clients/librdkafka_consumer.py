@@ -22,8 +22,8 @@ from confluent_kafka import (
 )
 
 from contract.events import NO_EPOCH
+from contract.software import Client
 from contract.terms import NO_OFFSET, Isolation, Manner, ResetPolicy
-from contract.under_test import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.librdkafka_producer import LibrdkafkaProducer, refusal
 from harness.clients.member import (

@@ -12,6 +12,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
+from contract.software import Client, Level
 from contract.terms import (
     CommitEpoch,
     GroupChange,
@@ -20,7 +21,6 @@ from contract.terms import (
     Outcome,
     commit_outcome,
 )
-from contract.under_test import Client, Level
 from harness.clients.history import HistoryWriter
 
 POLL_MS = 100

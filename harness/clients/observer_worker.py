@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from contract.events import QuorumSampled, Sampled, WireCalled
-from contract.under_test import Client
+from contract.software import Client
 from harness.clients.admin import AdminRole
 from harness.clients.broker_view import BrokerView, groups_seen_by
 from harness.clients.command import command

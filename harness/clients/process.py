@@ -17,7 +17,7 @@ from cluster.nodes.node import Node, NodeProcess
 from contract.errors import FencepostError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
 from contract.packages import extras, python
-from contract.under_test import ClassPath, Guest, client_of, version_of
+from contract.software import ClassPath, Guest, client_of, version_of
 from contract.waiting import wait_until
 from harness.clients.command import Call
 from harness.clients.worker import Role, WorkerPlan

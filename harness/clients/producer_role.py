@@ -11,8 +11,8 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.run_folder import ProducerPlan
+from contract.software import PATIENT_DELIVERY_MS, Client
 from contract.terms import Outcome
-from contract.under_test import PATIENT_DELIVERY_MS, Client
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.member_role import MemberFactory, MemberRole, open_log

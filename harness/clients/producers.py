@@ -17,6 +17,7 @@ import msgspec
 
 from contract.events import INTENDED_MAX, SendsIntended, Sent, TransactionChanged, make_value
 from contract.run_folder import ProducerPlan, TransactionPlan
+from contract.software import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
 from contract.terms import (
     Outcome,
     TransactionChange,
@@ -25,7 +26,6 @@ from contract.terms import (
     send_outcome,
     transaction_outcome,
 )
-from contract.under_test import DELIVERY_MS, PRODUCER_REQUEST_MS, Client
 from harness.clients.history import HistoryWriter
 
 NO_OFFSET = -1

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from contract.errors import WorkerError
 from contract.events import WireAnswer, WireCalled
 from contract.protocol import NO_API_KEY, NO_BROKER, OFFSETS_FOR_TIMES
-from contract.under_test import Client
+from contract.software import Client
 from harness.clients.history import HistoryWriter
 from harness.clients.member import Partition
 from harness.java.jvm import java_class, java_partition, kafka_consumer

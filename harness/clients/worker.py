@@ -14,7 +14,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import Answered, WorkerStarted, WorkerStopped
-from contract.under_test import Guest
+from contract.software import Guest
 from harness.clients.command import Line, command, command_named
 from harness.clients.history import HistoryWriter
 

@@ -9,8 +9,8 @@ from cluster.nodes.node import Node, NodeState
 from contract.files import lines_of, printable, read_regular
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.run_folder import RunFolder
+from contract.software import Client
 from contract.terms import PHASE_LIMIT_SECONDS, Stage
-from contract.under_test import Client
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.decode.client_logs import librdkafka, resets

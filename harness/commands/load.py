@@ -6,8 +6,8 @@ import typer
 
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan
+from contract.software import Client
 from contract.terms import CommitEpoch, Manner, ResetPolicy
-from contract.under_test import Client
 from harness.commands.options import RESULTS, PlaygroundResults
 from harness.commands.status import console
 from harness.playground.serve import Orders

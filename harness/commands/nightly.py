@@ -23,7 +23,7 @@ from contract.nights import (
     read_summary,
 )
 from contract.program import Terminal, say
-from contract.under_test import Choice
+from contract.software import Choice
 from contract.verdicts import EXIT_CODES
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -15,7 +15,7 @@ from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from contract.errors import UsageError
 from contract.files import local_folder
-from contract.under_test import Build, Choice, Guest, is_guest_name
+from contract.software import Build, Choice, Guest, is_guest_name
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
 from harness.story.changes import parsed

@@ -21,7 +21,7 @@ from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, say, unexpected
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
-from contract.under_test import with_note
+from contract.software import with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from contract.under_test import ClassPath
+from contract.software import ClassPath
 from harness.faults.bounce import Bounce
 from harness.faults.fault import Evidence, Field
 from harness.faults.targets import Target

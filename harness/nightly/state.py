@@ -24,7 +24,7 @@ from contract.nights import (
     write_atomically,
 )
 from contract.run_folder import new_seed
-from contract.under_test import Choice
+from contract.software import Choice
 from harness.nightly.suite import (
     Suite,
     begun_with_both,

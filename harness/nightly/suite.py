@@ -19,7 +19,7 @@ from contract.errors import DistributionError, UsageError
 from contract.files import read_file
 from contract.nights import RANDOM, PlannedRun
 from contract.run_folder import SEED_BITS
-from contract.under_test import Build, Choice
+from contract.software import Build, Choice
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
 from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders

@@ -6,8 +6,8 @@ import msgspec
 
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan
+from contract.software import released
 from contract.terms import CommitEpoch, Outcome
-from contract.under_test import released
 from harness.clients.command import command
 from harness.clients.producers import Counts
 from harness.story.run import Run

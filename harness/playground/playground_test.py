@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import Plan, RunDescription
+from contract.software import CLASSIC
 from contract.terms import Check
-from contract.under_test import CLASSIC
 from harness.playground.serve import serve
 from harness.playground.shape import shape_asked
 from harness.playground.state import SOCKET_FOLDER, Playground, Server, write_down

@@ -40,7 +40,7 @@ from contract.nights import SESSION_FILE
 from contract.packages import environment, python
 from contract.program import Terminal
 from contract.run_folder import RunFolder, find_runs, has_runs
-from contract.under_test import Build
+from contract.software import Build
 from harness.collection.collect import decode_clients
 from harness.invocation import Session
 from harness.session.account import dropped, failure_of

@@ -10,7 +10,7 @@ import msgspec
 from cluster.kafka.topology import COLLECTORS, Topology
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
-from contract.under_test import client_of
+from contract.software import client_of
 
 FORMS = (
     "group.NAME.SETTING=VALUE",

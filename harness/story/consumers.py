@@ -8,8 +8,8 @@ from typing import TypeVar
 from contract.errors import UsageError, WorkerError
 from contract.events import NO_EPOCH
 from contract.run_folder import GroupPlan, ProducerPlan
+from contract.software import Client, Level, client_of, is_guest, version_of
 from contract.terms import ResetPolicy
-from contract.under_test import Client, Level, client_of, is_guest, version_of
 from harness.clients.admin import GroupView, ListedOffset
 from harness.clients.command import Call
 from harness.clients.java_worker import JavaRole

@@ -38,8 +38,7 @@ from contract.run_folder import (
     RunFolder,
     TopicPlan,
 )
-from contract.terms import PHASE_LIMIT_SECONDS, Check, Stage
-from contract.under_test import (
+from contract.software import (
     ClassPath,
     Client,
     client_of,
@@ -50,6 +49,7 @@ from contract.under_test import (
     with_note,
     without_version,
 )
+from contract.terms import PHASE_LIMIT_SECONDS, Check, Stage
 from contract.waiting import limited
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerKind, WorkerService

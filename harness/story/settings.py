@@ -16,8 +16,8 @@ from cluster.nodes.node import NODES_MAX
 from contract.errors import WorkerError
 from contract.packages import environment, python
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.software import BY_THE_HARNESS, Build, Client, client_of, version_of
 from contract.terms import Manner
-from contract.under_test import BY_THE_HARNESS, Build, Client, client_of, version_of
 from harness.clients.process import worker_of
 from harness.clients.producer_role import ASK_SETTINGS
 from harness.clients.producers import ASK_PRODUCER, ProducerQuestion, opening_of

@@ -21,9 +21,7 @@ from contract.answers import (
 )
 from contract.errors import UsageError, lacking
 from contract.run_folder import GroupPlan, Plan, ProducerPlan
-from contract.tables import TABLES
-from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy
-from contract.under_test import (
+from contract.software import (
     INSTALLED,
     Build,
     Client,
@@ -35,6 +33,8 @@ from contract.under_test import (
     is_guest_name,
     version_of,
 )
+from contract.tables import TABLES
+from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy
 from contract.verdicts import FINDINGS, FindingVerdict, Resumption
 from harness.clients.member import OF_THE_CLIENTS_STATE
 from harness.faults.targets import Broker

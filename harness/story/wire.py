@@ -7,7 +7,7 @@ from typing import Any
 from cluster.kafka.topology import CLIENT_PORT, PASSWORD, SECURED_PORT
 from contract.errors import WorkerError
 from contract.protocol import API_KEYS, METADATA_LOG, METADATA_LOG_ID
-from contract.under_test import Client
+from contract.software import Client
 from harness.clients.observer import Observer
 from harness.clients.observer_worker import Ask, ObserverRole, WireResult
 from harness.wire.request import Broker

@@ -4,8 +4,8 @@ from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
 from contract.run_folder import Expectation, GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
+from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, Outcome, ResetPolicy
-from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.clients.member_role import MemberRole
 from harness.clients.observer import Observer

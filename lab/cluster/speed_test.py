@@ -20,8 +20,8 @@ import msgspec
 from cluster.kafka.topology import CLIENT_PORT, CONTROLLER_PORT, Topology
 from cluster.nodes.node import Node
 from contract.events import make_value
+from contract.software import INSTALLED, Client
 from contract.terms import Stage
-from contract.under_test import INSTALLED, Client
 from harness.clients.admin import NewTopic
 from harness.clients.producer_role import ProducerRole
 from harness.story.run import Run

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import MemberPlan, TopicPlan
+from contract.software import INSTALLED, Client
 from contract.terms import Check, CommitEpoch
-from contract.under_test import INSTALLED, Client
 from harness.clients.admin import MemberView
 from harness.clients.observer_worker import ObserverRole
 from harness.faults import KillClient

@@ -17,7 +17,7 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import RunFolder
-from contract.under_test import Build
+from contract.software import Build
 from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.ducktape_session import run_ducktape

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from stage import BROKERS, GROUP, GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
 from contract.run_folder import TopicPlan
+from contract.software import Client
 from contract.terms import Outcome
-from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.clients.admin import JoinedAndLeft, NewTopic
 from harness.clients.observer_worker import ObserverRole

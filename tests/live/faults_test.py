@@ -21,7 +21,7 @@ from stage import BROKERS, GROUPS, LOAD, ORDERS, SHARED, told
 
 from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
-from contract.under_test import Client
+from contract.software import Client
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.workload import writer

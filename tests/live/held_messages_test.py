@@ -15,8 +15,8 @@ from ineffective import Ineffective, meanwhile, short_waits
 from cluster.kafka.topology import Topology
 from contract.errors import NotLandedError
 from contract.run_folder import TopicPlan
+from contract.software import Client
 from contract.terms import Check
-from contract.under_test import Client
 from contract.waiting import wait_until
 from harness.faults import Hold, OnMessage, Refuse
 from harness.story.run import Run

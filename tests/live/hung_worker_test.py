@@ -10,8 +10,8 @@ from ducktape.mark import matrix
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import TopicPlan
+from contract.software import Client
 from contract.terms import Check
-from contract.under_test import Client
 from harness.clients.process import worker_of
 from harness.story.scenario import Scenario
 from harness.story.workload import reader

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from cluster.kafka import distribution
-from contract.under_test import clients_of
+from contract.software import clients_of
 from harness.clients.history import HistoryWriter
 from harness.clients.java_consumer import JavaMember, columns_of
 from harness.clients.java_producer import JavaProducer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from contract.run_folder import TopicPlan
-from contract.under_test import Client
+from contract.software import Client
 from harness.clients.admin import NewTopic
 from harness.faults import LeaderOf
 from harness.story.workload import reader

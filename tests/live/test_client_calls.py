@@ -10,7 +10,7 @@ from command import POOL, ran
 from analysis.verdict.judge import judge
 from contract.protocol import ALTER_OFFSETS
 from contract.run_folder import RunFolder, find_runs
-from contract.under_test import INSTALLED
+from contract.software import INSTALLED
 from contract.verdicts import CheckVerdict
 from harness.session.catalog import read_scenario
 from tests.traces import load

@@ -13,7 +13,7 @@ from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from contract.run_folder import RunFolder, find_runs
-from contract.under_test import Choice
+from contract.software import Choice
 from harness.session.catalog import find_scenarios
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(240)]

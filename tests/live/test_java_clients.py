@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from contract.under_test import clients_of
+from contract.software import clients_of
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 

@@ -32,7 +32,7 @@ from cluster.toolchains import javac_command
 from contract.errors import DistributionError, PrerequisiteError, UsageError, WaitTimeoutError
 from contract.files import CACHE_VARIABLE
 from contract.nights import PlannedRun
-from contract.under_test import (
+from contract.software import (
     Build,
     Choice,
     Client,

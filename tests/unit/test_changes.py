@@ -10,7 +10,7 @@ from cluster.kafka.config import java_options
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan
-from contract.under_test import Choice, released
+from contract.software import Choice, released
 from harness.invocation import rerun_command
 from harness.story.changes import Changes, parsed
 from harness.story.topics import durable_topic, new_topic

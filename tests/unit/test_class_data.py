@@ -16,7 +16,7 @@ from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from contract.processes import ClassData, class_data, java_command, with_class_data
-from contract.under_test import ClassPath
+from contract.software import ClassPath
 
 RELEASE = 'IMPLEMENTOR="Nobody"\nJAVA_VERSION="17.0.15"\n'
 PROGRAM = "program-1.0"

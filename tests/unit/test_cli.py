@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from contract.under_test import released
+from contract.software import released
 from harness.commands import judging, run
 from harness.nightly.suite import suite_names
 from harness.session.ducktape_session import DucktapeSession

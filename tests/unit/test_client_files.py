@@ -15,7 +15,7 @@ import pytest
 from cluster.image import build
 from cluster.image.build import client_packages, wheels
 from contract.errors import PrerequisiteError
-from contract.under_test import INSTALLED, Client
+from contract.software import INSTALLED, Client
 from harness.clients.process import JAVA_WORKER, worker_of
 from harness.decode.client_logs import reader_of
 
@@ -50,7 +50,7 @@ EAGER = """
 import json
 from harness.clients.member import Member
 from harness.clients.java_consumer import JavaMember
-from contract.under_test import INSTALLED, Client
+from contract.software import INSTALLED, Client
 def opened(client):
     member = JavaMember.__new__(JavaMember)
     member.member = Member(group="g", member="g#1", topic="t", reset="none", client=client)
@@ -117,7 +117,7 @@ def test_a_client_is_named_by_its_own_files_alone() -> None:
     }
     workers = {f"harness/clients/{one}_consumer.py" for one in ("librdkafka", "kafka_python")}
     assert naming == workers | {
-        "contract/under_test.py",
+        "contract/software.py",
         "harness/clients/time_lookup.py",  # Two clients look up times, each by its own call.
         "harness/collection/collect.py",  # Only librdkafka's log has commits that it omits.
     }

@@ -16,7 +16,7 @@ from cluster.clients import versions
 from cluster.nodes.docker_node import DockerNode
 from contract.errors import DistributionError, UsageError, WorkerError
 from contract.packages import environment, python
-from contract.under_test import Client, client_of, version_of
+from contract.software import Client, client_of, version_of
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
 from harness.commands.options import choice_of
 from harness.session.catalog import read_scenario

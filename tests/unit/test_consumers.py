@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, MemberPlan
-from contract.under_test import INSTALLED, Client, clients_of
+from contract.software import INSTALLED, Client, clients_of
 from harness.clients.command import Call
 from harness.clients.member_role import MemberRole
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from cluster.kafka.service import log_end
-from contract.under_test import INSTALLED, Client
+from contract.software import INSTALLED, Client
 from harness.decode.client_logs import resets
 from harness.decode.client_logs.librdkafka import omitted_commits
 from harness.decode.client_logs.lines import end_of

@@ -9,7 +9,7 @@ import pytest
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
 from contract.run_folder import Plan
-from contract.under_test import released
+from contract.software import released
 from fencepost import template
 from harness.commands.new import content
 from harness.session.catalog import scenarios

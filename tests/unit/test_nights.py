@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from contract.errors import RunFolderError, UsageError
 from contract.nights import NIGHT_FILE, PlannedRun, RunStatus, read_night
-from contract.under_test import Choice
+from contract.software import Choice
 from harness.nightly.run import Ended, remaining_seconds, run_remaining
 from harness.nightly.state import HeldNight, Wanted, earlier_runs, hold_night
 from harness.nightly.suite import Suite, begun_with_both, find_suite, plan_runs, suite_names

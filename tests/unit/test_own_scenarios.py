@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
-from contract.under_test import released
+from contract.software import released
 from harness.cli import program
 from harness.invocation import Session
 from harness.nightly.suite import find_suite, plan_runs

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from cluster.kafka import distribution
 from contract.run_folder import ProducerPlan, TransactionPlan
+from contract.software import released
 from contract.terms import TransactionStep
-from contract.under_test import released
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.kafka_python_producer import KafkaPythonProducer

@@ -15,7 +15,7 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
-from contract.under_test import Jar, released
+from contract.software import Jar, released
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.language import FAULTS
 from harness.session import catalog
@@ -587,7 +587,7 @@ def test_every_fault_that_needs_a_network_is_found_in_its_file() -> None:
 
 SIZED = '''"""A question?"""
 from cluster.kafka.topology import Topology
-from contract.under_test import Client
+from contract.software import Client
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 from shapes import CONTROLLERS

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import pytest
 
-from contract.under_test import released
+from contract.software import released
 from harness.session.catalog import scenario_folders, scenarios
 from harness.session.ducktape_session import pool_size
 from harness.story import settings

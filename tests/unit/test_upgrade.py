@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from contract.under_test import ClassPath
+from contract.software import ClassPath
 from harness.faults import Broker, Upgrade
 from scenarios.offset_commits import Repeated
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from contract.events import NO_EPOCH, make_value
 from contract.run_folder import TopicPlan
+from contract.software import Level
 from contract.terms import Stage
-from contract.under_test import Level
 from extras.conform.guest import Asked, Position, Record, Response, Rule
 from extras.conform.guest_consumer import GuestRole
 from extras.conform.guests.trial import Trial, broken_by

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from contract.under_test import Level
+from contract.software import Level
 from extras.conform.guest import LINE_BYTES_MAX, RESPONSE_SECONDS, Rule
 
 TRIAL_FILE = "trial.json"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from contract.software import Client, Guest, version_of
 from contract.terms import ResetPolicy
-from contract.under_test import Client, Guest, version_of
 from extras.conform.features import Features, read_features
 from extras.conform.released import building
 from extras.conform.released.building import Release

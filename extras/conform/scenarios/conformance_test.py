@@ -39,8 +39,8 @@ from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.errors import UsageError
 from contract.run_folder import Consequence, Expectation, GroupPlan, TopicPlan
+from contract.software import Client, Level, client_of
 from contract.terms import Check, Stage
-from contract.under_test import Client, Level, client_of
 from extras.conform.vocabulary import COMMITS, CONTROL, MEETS, RESTART, Hazard, Reader, readers_of
 from harness.faults import (
     Broker,

@@ -20,7 +20,7 @@ from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.errors import UsageError
 from contract.run_folder import Consequence, Expectation
-from contract.under_test import INSTALLED, about
+from contract.software import INSTALLED, about
 from extras.plans.draw import draw
 from extras.plans.plan import (
     BROKERS,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from contract.under_test import INSTALLED, Client
+from contract.software import INSTALLED, Client
 from harness.decode.client_logs.lines import LogLine, Reset, log_lines
 
 Reader = Callable[[Iterable[LogLine]], list[Reset]]

@@ -7,8 +7,8 @@ Expect:  the guest of librdkafka and librdkafka read the same, and no check is v
 
 from cluster.kafka.topology import Topology
 from contract.run_folder import TopicPlan
+from contract.software import Client
 from contract.terms import Check
-from contract.under_test import Client
 from harness.story.scenario import Scenario
 from harness.story.workload import reader
 

@@ -10,7 +10,7 @@ from broken_rules_test import BARE_END, FOUND, KEEPS, TRIED
 from command import POOL, ROOT, ran
 
 from contract.run_folder import find_runs
-from contract.under_test import Choice, Guest, released
+from contract.software import Choice, Guest, released
 from extras.conform.guest import Rule
 from harness.session.catalog import read_scenario
 

@@ -10,7 +10,7 @@ from command import POOL, ROOT, ran
 
 from analysis.verdict.judge import judge
 from contract.run_folder import RunFolder, find_runs
-from contract.under_test import Choice, Guest, released
+from contract.software import Choice, Guest, released
 from contract.verdicts import RunVerdict
 from harness.session.catalog import read_scenario
 from tests.traces import load

@@ -17,7 +17,7 @@ from analysis.report.words import wilson
 from contract.errors import UsageError
 from contract.nights import Night, PlannedRun, RunStatus
 from contract.run_folder import GroupPlan, RunFolder
-from contract.under_test import Choice, released
+from contract.software import Choice, released
 from contract.verdicts import CheckResult, CheckVerdict, Resumption, RunVerdict, Verdict
 from extras.compare.builds import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from extras.compare.cells import Value, Values, values_of

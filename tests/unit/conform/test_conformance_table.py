@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from contract.errors import UsageError
+from contract.software import Level
 from contract.terms import ResetPolicy
-from contract.under_test import Level
 from extras.conform.expected import FAILURES
 from extras.conform.features import Features
 from extras.conform.released import page, rows

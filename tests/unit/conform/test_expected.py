@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from contract.errors import UsageError
+from contract.software import Level
 from contract.terms import ResetPolicy
-from contract.under_test import Level
 from extras.conform.command import hazards_of
 from extras.conform.expected import (
     Expected,

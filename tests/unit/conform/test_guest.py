@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from contract.errors import WorkerError
+from contract.software import Guest, Level
 from contract.terms import CommitEpoch, Outcome
-from contract.under_test import Guest, Level
 from contract.waiting import wait_until
 from extras.conform.guest import BrokenRuleError, GuestProcess, ReportedError, Rule
 from extras.conform.guest_consumer import GuestMember, GuestRole

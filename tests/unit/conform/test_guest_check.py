@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from contract.errors import UsageError
-from contract.under_test import Guest, Level
+from contract.software import Guest, Level
 from extras.conform import guest_command as command
 from extras.conform.guest import GuestProcess, Response, Rule
 from extras.conform.guests.trial import RULES, Trial, broken_by

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from contract.errors import InterruptError, NodeError, UsageError
-from contract.under_test import INSTALLED, released
+from contract.software import INSTALLED, released
 from contract.verdicts import RunVerdict
 from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of

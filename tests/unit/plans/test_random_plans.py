@@ -15,8 +15,8 @@ from ducktape.tests.session import SessionContext
 from msgspec.structs import replace
 
 from contract.errors import UsageError
+from contract.software import INSTALLED, Client, clients_of
 from contract.terms import CommitEpoch, Manner
-from contract.under_test import INSTALLED, Client, clients_of
 from extras.plans.draw import WEIGHTS, draw
 from extras.plans.plan import (
     HOLDS,

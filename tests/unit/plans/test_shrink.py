@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from contract.errors import UsageError
-from contract.under_test import INSTALLED
+from contract.software import INSTALLED
 from contract.verdicts import RunVerdict
 from extras.plans.draw import draw
 from extras.plans.plan import Do, RandomPlan, When, require_possible

@@ -16,7 +16,7 @@ from typing import Any
 import jpype
 
 from cluster.kafka import distribution
-from contract.under_test import Level
+from contract.software import Level
 from harness.java.jvm import (
     exception_name,
     java_class,

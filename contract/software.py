@@ -1,4 +1,4 @@
-"""What is under test: the clients, as plans name them, and the builds of Kafka that a run is on."""
+"""The software under test: the clients, as plans name them, and the builds of Kafka of a run."""
 
 import enum
 import hashlib
