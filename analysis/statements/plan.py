@@ -76,9 +76,9 @@ whose log is not read, may have been reset unseen; null: of any other client. `h
 partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
-`min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas` and
-`unclean.leader.election.enable`. `run_ended_micros`:
-when the run began, if it is not known when it ended. `has_failed`: whether the scenario failed.
+`min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas`
+and `unclean.leader.election.enable`. `run_ended_micros`: when the run began, if it is not known
+when it ended. `has_failed`: whether the scenario failed.
 """
 
 
