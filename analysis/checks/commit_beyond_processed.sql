@@ -4,7 +4,8 @@ definition: The record before the committed offset is in the log, and the group 
   delivered it.
 explanation: A first commit at the position where the group started without a commit goes past
   nothing. Records of transactions are left out if the group reads committed values.
-undecided: the group's client commits by itself, and the record was delivered later. Such a
+undecided: no client of the run reports the commit. The group's client commits by itself, and the
+  record was delivered later. Such a
   commit can be stored while the poll that delivers the record returns. Or its member's worker was
   killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka
   whose response is not awaited.
@@ -21,6 +22,10 @@ cases:
   when: is_of_former
   cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group, but record
     {offset - 1} of the topic that had this name before
+- undecided: not reported
+  when: is_unreported
+  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group; no client of
+    the run reports the commit
 - undecided: delivering
   when: is_by_client and delivered_micros is not null
   cause: record {offset - 1} was delivered to the group {seconds:.1f} s after its client
@@ -76,12 +81,14 @@ killed as (
   select {{ commit_key }}, max(member) as interrupted from interrupted_commits group by all
 ),
 judged as (
-  select c.*, timeline, delivered_micros, is_by_client, interrupted,
+  select c.*, u.stored_offset is not null as is_unreported, timeline, delivered_micros,
+    is_by_client, interrupted,
     (delivered_micros - committed_micros) / {{ micros_per_second }} as seconds
   from {{ with_reset_to("beyond") }} as c
   left anti join hidden using ({{ commit_key }})
   left join delivered using ({{ commit_key }})
   left join killed using ({{ commit_key }})
+  left join unreported_commits as u using ({{ commit_key }})
   left join timelines using (topic, partition)
   left join planned_groups using (group)
   where previous_offset is not null or not reset_cause <=> 'no_commit'

@@ -6,7 +6,8 @@ permitted: since the previous commit, a reset or a reported truncation of the pa
   the offset or below it. Or the application chose the offset and not the client (all styles but
   `record`, `position`, `metadata` and `max`), as the one behind a record that the group had been
   delivered; from there to the previous offset it was delivered none.
-undecided: a guest may have been reset unseen; a commit of unknown outcome, which this group had
+undecided: a guest may have been reset unseen; no client of the run reports one of the two
+  commits; a commit of unknown outcome, which this group had
   begun by then on this partition, has one of the two offsets; or the group's client commits by
   itself, so that no outcome is known.
 evaluates: every commit that has a predecessor, except those of transactions, which may have been
@@ -25,6 +26,10 @@ cases:
   when: is_behind_last
   cause: the committed offset went back from {previous_offset} to {offset}, behind the last record
     of the application; none lay between
+- undecided: not reported
+  when: is_unreported
+  cause: the committed offset went back from {previous_offset} to {offset}; no client of the run
+    reports one of the two commits
 - undecided: silent
   when: is_unknown
   cause: the committed offset went back from {previous_offset} to {offset}; the outcome of a
@@ -71,6 +76,13 @@ may_be as (
   where unknown_offset in (offset, previous_offset)
     and begun_micros <= committed_micros + {{ commit_clock_micros }}
 ),
+unreported as (
+  select distinct {{ commit_key }}, true as is_unreported
+  from back
+  join (select group, topic, partition, stored_offset, stored_micros from unreported_commits)
+    using (group, topic, partition)
+  where stored_offset in (offset, previous_offset) and stored_micros <= committed_micros
+),
 again as (
   select distinct {{ commit_key }}, true as is_delivered
   from back join sliced_polls as p using (group, topic, partition)
@@ -78,8 +90,10 @@ again as (
 )
 select *, previous_offset - offset as records,
   coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown,
-  is_chosen and is_delivered is null as is_behind_last
+  is_chosen and is_delivered is null as is_behind_last,
+  coalesce(is_unreported, false) as is_unreported
 from back
 left join may_be using ({{ commit_key }})
 left join again using ({{ commit_key }})
+left join unreported using ({{ commit_key }})
 left join planned_groups using (group)

@@ -44,19 +44,11 @@ answers as (
   from attempts join (select distinct group, member from waits) as waiting using (group)
   where unanswered = 0 or is_about_group
 ),
-known_partitions as (
-  select distinct group, offsets_partition from committed_offsets
-),
-partitions as (
-  select max(partition) + 1 as count from leaderships where topic = {{ offsets_topic }}
-),
 placed as (
   select waited.*, {{ offsets_topic }} as topic, true as needs_insync,
-    coalesce(offsets_partition, hash % count) as partition
+    offsets_partition as partition
   from {{ outages_of("waits", "group, member", answers="answers") }} as waited
-  left join known_partitions using (group)
-  left join (select distinct group, hash from planned_groups) using (group)
-  cross join partitions
+  left join places_of_groups using (group)
 ),
 outages as (
   select * from {{ with_timeouts("placed", "planned_groups", "group") }}

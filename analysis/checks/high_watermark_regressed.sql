@@ -42,11 +42,13 @@ of_epochs as (
   from reported
   group by all
 ),
+-- The nearest of the epochs that reported more: elections before it permit nothing that it had.
 followed as (
-  select *, max(struct(highest, leader_epoch)) over (
-      partition by topic, partition order by leader_epoch
-      rows between unbounded preceding and 1 preceding) as earlier
-  from of_epochs
+  select l.*, max(struct(e.leader_epoch, e.highest)) as earlier
+  from of_epochs as l join of_epochs as e
+    on (e.topic, e.partition) = (l.topic, l.partition) and e.leader_epoch < l.leader_epoch
+      and e.highest > l.lowest
+  group by all
 ),
 regressed as (
   select topic, partition, leader_epoch, leader_epoch as epoch_before,
@@ -56,9 +58,8 @@ regressed as (
   select topic, partition, leader_epoch, earlier.leader_epoch,
     lowest, earlier.highest, at, 'across epochs'
   from followed
-  where lowest < earlier.highest
 ),
 known as (
   select * from regressed left join timelines using (topic, partition)
 )
-select * from {{ with_permit("known", "epoch_before", "leader_epoch", "offset_last - 1") }}
+select * from {{ with_permit("known", "epoch_before", "leader_epoch", "offset_first") }}

@@ -58,17 +58,27 @@ followed as (
 ),
 overtaken as (
   select *, {{ fork_then("leader_epoch", forever) }} as fork,
-    array_min(filter(later,
+    explode(filter(later,
       one -> one.start_high < committed or array_contains(one.lacked, leader_epoch))) as lacking
   from followed
 ),
-left_behind as (
+begun as (
   select topic, partition, leader_epoch, committed, timeline,
     lacking.leader_epoch as next_epoch, lacking.start_high as next_start,
     least(lacking.start_high, if(array_contains(lacking.lacked, leader_epoch), fork, null))
       as offset_first
   from overtaken
-  where lacking is not null
+),
+-- A later epoch is to have what those between left of it: their permits are not its own.
+kept as (
+  select *, min(offset_first) over (partition by topic, partition, leader_epoch
+      order by next_epoch rows between unbounded preceding and 1 preceding) as kept
+  from begun
+),
+left_behind as (
+  select * except (committed, kept), least(committed, kept) as committed
+  from kept
+  where kept is null or offset_first < kept
 ),
 elected as (
   select topic, partition, epoch as next_epoch, broker as leader, from_micros as at

@@ -53,10 +53,12 @@ with_other_offset as (
   select * from stored_otherwise where kind = 'offset' and took_micros is not null
 ),
 lost as (
-  select a.*, out_of_sync_at, brokers, oldest_micros, oldest_high, last_micros, last_low, last_at
+  select a.*, offsets_partition, out_of_sync_at, brokers, oldest_micros, oldest_high, last_micros,
+    last_low, last_at
   from acknowledged as a
   left join stored using (group, topic, partition, member, seq)
   left join stored_bounds using (group, topic, partition)
+  left join places_of_groups using (group)
   left anti join with_other_offset using (group, topic, partition, member, seq)
   where not coalesce(survives, false)
 )
@@ -64,5 +66,4 @@ select *, offset as offset_first, offset as offset_last, committed_micros as at,
   coalesce(last_low > committed_micros, false) as is_followed,
   coalesce(last_at.offsets_offset <= out_of_sync_at.offsets_offset, false)
     or coalesce(oldest_high < began_micros, false) as is_uncompacted
-from {{ with_offsets_permit("lost", "committed_micros",
-  "coalesce(out_of_sync_at.offsets_partition, last_at.offsets_partition)") }}
+from {{ with_offsets_permit("lost", "committed_micros", "offsets_partition") }}

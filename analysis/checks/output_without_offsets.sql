@@ -58,15 +58,12 @@ uncommitted as (
 readers as (
   select distinct worker, group as reader, topic, partition from deliveries
 ),
-coordinators as (
-  select group as reader, min(offsets_partition) as offsets_partition from all_offsets group by all
-),
 of_groups as (
   select u.*, offsets_partition,
     coalesce(last_low > at and not oldest_high < began_micros, false) as is_followed
   from uncommitted as u
   left join readers using (worker)
-  left join coordinators using (reader)
+  left join places_of_groups as p on p.group = reader
   left join stored_bounds as b
     on (b.group, b.topic, b.partition) = (reader, readers.topic, readers.partition)
 )

@@ -11,6 +11,12 @@ source: 'KIP-98, sendOffsetsToTransaction; KIP-447: a new member waits for open 
 needs: [transactions, sends, polls, committed_offsets]
 evaluated: select count(*) as evaluated from sent where is_judged
 cases:
+- undecided: commit not reported
+  when: led_by = 'commit not reported'
+  cause: >-
+    {records} records were processed by transaction {first.transaction} of {first.producer}, and
+    again by transaction {second.transaction} of {second.producer}; the group had been led back by
+    a commit that no client of the run reports
 - permitted: '{led_by}'
   when: led_by is not null
   cause: >-
@@ -72,7 +78,9 @@ pairs as (
 led as (
   select group, topic, partition, to_offset, at_micros as led_micros, cause from client_resets
   union all
-  select group, topic, partition, offset, committed_micros, 'administrator' from administered
+  select group, topic, partition, offset, committed_micros,
+    if(is_reported, 'administrator', 'commit not reported')
+  from administered
 ),
 repeated as (
   select pairs.*, max(cause) filter (where led_micros between first_micros and at_micros

@@ -19,6 +19,8 @@ cases:
   cause: log start {offset_first}, but nothing allows deletion; expected {bound}
 - violation: younger than retention.ms
   cause: offset {offset_first} was deleted before its retention.ms of {bound}
+- permitted: ordered
+  cause: log start {offset_first}, up to which the run ordered to delete
 - violation: went back
   cause: log start went back from {bound} to {offset_first}
 - permitted: went back with its leader
@@ -58,10 +60,25 @@ seen as (
   union all
   select topic, partition, log_start_offset, null from log_starts
 ),
+deleted as (
+  select seen.topic, seen.partition, log_start_offset, at_micros,
+    max(ordered.topic is not null) as is_ordered
+  from seen left join {{ orders_of("seen") }}
+    and coalesce(log_start_offset <= ordered_to, true)
+    and coalesce(ordered_micros <= at_micros + :clock_micros, true)
+  where log_start_offset > 0
+  group by all
+),
+unplanned as (
+  select topic, partition, max(log_start_offset) as offset, min(at_micros) as at, is_ordered
+  from deleted join planned_topics using (topic)
+  where not deletes and retention_ms is null
+  group by all
+),
 steps as (
   select topic, partition, retention_ms, log_start_offset as offset, min(at_micros) as at
-  from reported join planned_topics using (topic)
-  where log_start_offset > 0 and not deletes
+  from deleted join planned_topics using (topic)
+  where at_micros is not null and not is_ordered and not deletes
   group by all
 ),
 timed as (
@@ -95,10 +112,8 @@ select topic, partition, lowest, at_micros, 'went back with its leader', highest
 from followed
 where lowest < highest_before
 union all
-select topic, partition, max(log_start_offset), min(at_micros), 'nothing allows deletion', 0
-from seen join planned_topics using (topic)
-where log_start_offset > 0 and not deletes and retention_ms is null
-group by all
+select topic, partition, offset, at, if(is_ordered, 'ordered', 'nothing allows deletion'), 0
+from unplanned
 union all
 select topic, partition, offset, at, 'younger than retention.ms', retention_ms
 from youngest

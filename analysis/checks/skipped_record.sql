@@ -4,7 +4,8 @@ definition: A group's position went past a record of the surviving log that it w
 explanation: >-
   Counted from where the group began, not from its first delivery. What a transaction wrote is left
   out for groups that read committed values: `torn_transaction` evaluates that.
-undecided: the history of a member lacks events; a guest's policy is `latest`, so that a reset may
+undecided: the history of a member lacks events; the group went on at a commit that no client of
+  the run reports; a guest's policy is `latest`, so that a reset may
   have led past it unseen; a client that chooses what it commits, and is not
   Java's, had committed the record when its worker was killed, perhaps in a poll that returned it; a
   group that commits the epochs of its records
@@ -28,6 +29,10 @@ cases:
 - permitted: skipped by an administrator
   when: set_to is not null
   cause: an administrator set the group's offset to {set_to}, past the records
+- undecided: skipped to a commit that nobody reports
+  when: set_unreported is not null
+  cause: the group went on at {set_unreported}, past the records; no client of the run reports this
+    commit
 - undecided: skipped in an interrupted poll
   when: interrupted is not null and not is_replaced
   cause: 'the client of {interrupted} had committed the record when its worker was killed, perhaps in a
@@ -61,7 +66,8 @@ cases:
   cause: neither a truncation nor a reset explains the skip
   undecided_if: is_gapped or coalesce(hidden_reset, '') = 'latest'
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
-  set_to, withheld_at, truncated_to, unclean_epochs, is_replaced, permit, interrupted
+  set_to, set_unreported, withheld_at, truncated_to, unclean_epochs, is_replaced, permit,
+  interrupted
 */
 with began as (
   select group, topic, partition, max(committed_offset) as unvalidated_below
@@ -90,6 +96,7 @@ judged as (
 )
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
-  committed_epoch, jumped_to, policy, set_to, withheld_at, truncated_to, unclean_epochs,
+  committed_epoch, jumped_to, policy, set_to, set_unreported, withheld_at, truncated_to,
+  unclean_epochs,
   is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, hidden_reset,
   leader_epoch") }}

@@ -47,6 +47,9 @@ cases:
 - permitted: at an epoch of an administrator
   cause: the member stopped at {position}, which an administrator had set with epoch {set_epoch};
     no leader had that epoch
+- undecided: at an epoch that nobody reports
+  cause: the member stopped at {position}, which was committed with epoch {set_epoch}; no client of
+    the run reports that commit, and no leader had that epoch
 - permitted: at a transaction without a marker
   cause: the member stopped at {position}; the transaction that began at {open_at} has no marker in
     the log, though {closed_by}{lost_by}; the log ends at {log_end}
@@ -102,7 +105,8 @@ idle as (
 ),
 -- A client waits for metadata of an epoch that no leader had yet (KIP-320).
 set_ahead as (
-  select member, topic, partition, s.at_micros, max(committed_epoch) as set_epoch
+  select member, topic, partition, s.at_micros, max(committed_epoch) as set_epoch,
+    max(administered.is_reported) as is_set_by_administrator
   from standstills as s
   join administered using (group, topic, partition)
   join leaderships as l using (topic, partition)
@@ -140,7 +144,8 @@ stalls as (
 unfetched as (
   select member, group, topic, partition, position, max(at_micros) as at_micros, log_end,
     cast(null as bigint) as open_at, cast(null as string) as closed_by,
-    cast(null as string) as lost_by, cast(null as int) as set_epoch, true as is_required,
+    cast(null as string) as lost_by, cast(null as int) as set_epoch,
+    true as is_required,
     if(is_first, 'never fetched', 'no longer fetched') as kind, max(raised) as raised,
     (max(at_micros) - since_micros) / {{ micros_per_second }} as seconds
   from stalls
@@ -154,7 +159,8 @@ select member, group, topic, partition, position, at_micros, log_end, open_at, c
     when is_held then 'while a fault held'
     when closed_by is not null then 'at a transaction without a marker'
     when open_at is not null then 'at an open transaction'
-    when set_epoch is not null then 'at an epoch of an administrator'
+    when is_set_by_administrator then 'at an epoch of an administrator'
+    when set_epoch is not null then 'at an epoch that nobody reports'
     when is_recent then 'soon after a fault'
     else 'no fault'
   end as kind,

@@ -1,9 +1,15 @@
 /*
-about: When the run first had records of a topic deleted.
+about: When the run first had records deleted, of a partition or of all partitions of a topic.
 subject: permits
 kept: false
+columns:
+  partition: 'null: each one'
+  ordered_to: 'the log start that was asked for; null: any'
 */
-select topic, min(injected_micros) as ordered_micros
+select topic, if(fault = 'delete records', partition, null) as partition,
+  cast(nullif(regexp_extract(if(fault = 'delete records', evidence, ''),
+    '"log_start": *([0-9]+)', 1), '') as bigint) as ordered_to,
+  min(injected_micros) as ordered_micros
 from faults
-where fault in ('expire by time', 'expire by size', 'expire by order')
+where fault in ('delete records', 'expire by time', 'expire by size', 'expire by order')
 group by all

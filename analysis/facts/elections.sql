@@ -69,7 +69,8 @@ injected as (
   from faults
 ),
 followed as (
-  select *,
+  select elected.*, entered_micros, passed_over, orders, wipes, tails,
+    coalesce(planned.unclean_election, otherwise.unclean_election) as may_be_unclean,
     exists(orders, one -> (one.topic, one.partition) = (topic, partition)
       and {{ is_meanwhile }} and ({{ is_next }}
         or at_micros <= coalesce(one.proved_micros, one.injected_micros) + :clock_micros))
@@ -82,13 +83,14 @@ followed as (
   cross join injected
   left join entered using (topic, partition, metadata_offset)
   left join in_service using (topic, partition, metadata_offset)
-  left join planned_topics using (topic)
+  left join planned_topics as planned using (topic)
+  cross join run_conditions as otherwise
 ),
 named as (
   select *, case
       when is_first then 'first'
       when was is null then 'unknown'
-      when is_unclean and unclean_election then 'configured'
+      when is_unclean and may_be_unclean then 'configured'
       when is_unclean and is_ordered then 'ordered'
       when is_unclean and size(was.isr) = 0 and leader = last_leader and passed_over is null
         then 'last known leader'

@@ -17,14 +17,22 @@ had as (
   left semi join planned_readers using (group, topic)
   left semi join deleted using (topic, partition, value)
   group by all
+),
+losses as (
+  select * from {{ with_deletion("deleted", "offset") }}
+),
+ordered as (
+  select distinct losses.topic, losses.partition, losses.offset, losses.value, true as is_ordered
+  from losses join {{ orders_of("losses") }}
+  where ordered_micros <= coalesce(deletion.at_micros, ordered_micros)
+    and coalesce(losses.offset < ordered_to, true)
 )
 select topic, partition, offset, value,
   not coalesce(subscribed > 0 and subscribed <= groups_had, false) as is_unread,
   subscribed - coalesce(groups_had, 0) as groups_missed,
-  coalesce(retention_ms is not null or deletes
-    or ordered_micros <= coalesce(deletion.at_micros, ordered_micros), false) as is_planned,
+  coalesce(retention_ms is not null or deletes or is_ordered, false) as is_planned,
   deletion
-from {{ with_deletion("deleted", "offset") }}
+from losses
 left join had using (topic, partition, value)
 left join planned_topics using (topic)
-left join deletion_orders using (topic)
+left join ordered using (topic, partition, offset, value)

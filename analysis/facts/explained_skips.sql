@@ -12,6 +12,7 @@ columns:
   withheld_at: the position behind which a client left its commits out, so that the group resumed
     past it; null if none did
   set_to: the offset to which an administrator moved the group past it
+  set_unreported: that of a commit that no client of the run reports
   truncated_to: the offset to which the client went for a truncation that it placed above it
   unclean_epochs: of several unclean elections, where that offset is the one that the leader then
     had to return for the position's epoch, which was newer than the record's; else null
@@ -41,13 +42,14 @@ withheld as (
 ),
 -- Only where a member was assigned the partition while that offset stood.
 moves as (
-  select group, topic, partition, moved_from, a.offset as moved_to
+  select group, topic, partition, moved_from, a.offset as moved_to, is_reported
   from administered as a join group_events using (group, topic, partition)
   where change = 'assigned' and at_micros >= a.committed_micros - :clock_micros
     and coalesce(at_micros <= until_micros + :clock_micros, true)
 ),
 moved_past as (
-  select {{ skip_key }}, max(moved_to) as set_to
+  select {{ skip_key }}, max(moved_to) filter (where is_reported) as set_to,
+    max(moved_to) filter (where not is_reported) as set_unreported
   from never_delivered join moves using (group, topic, partition)
   where offset >= moved_from and offset < moved_to
   group by all
@@ -77,7 +79,8 @@ gapped as (
 ),
 explained as (
   select * except (is_gapped), coalesce(is_gapped, false) as is_gapped,
-    read_epoch is not null and jumped_to is null and set_to is null
+    read_epoch is not null and jumped_to is null
+      and coalesce(set_to, set_unreported) is null
       and (truncated_to is null or commit_epoch = 'none') as is_replaced
   from never_delivered
   left join (select group, commit_epoch from planned_groups) using (group)

@@ -135,9 +135,70 @@ _TIMES = dict(_times())
 """By table, the first and the last time of a row, in SQL."""
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What gaps are known from: rows of a run's tables.
+
+    Attributes:
+        of: the run.
+        problems: why a table can't be used, by each that can't.
+        histories: one for each history file; `incomplete` those that lack lines.
+        kills: clients that faults killed.
+        last_logged: when a client was opened or closed last, by worker.
+        bounds: the first and the last time of a table.
+        servers: what was collected of them.
+        states: of brokers, by metadata offset.
+        faults: that held a broker.
+        unread: segments that could not be read.
+        implied: tables that should have rows.
+    """
+
+    of: Trace
+    problems: dict[str, str]
+    histories: list[Row]
+    incomplete: list[Row]
+    kills: list[Row]
+    last_logged: list[Row]
+    bounds: list[Row]
+    servers: list[Row]
+    states: list[Row]
+    faults: list[Row]
+    unread: list[Row]
+    implied: list[_Implied]
+    clock_micros: int
+    jump_micros: int
+
+    @classmethod
+    def ask(cls, trace: Trace) -> "_Known":
+        """Read all of it at once."""
+        problems = {table: trace.problem(table) for table in TABLES}
+        timed = [_bounds(name) for name in _TIMES if trace.rows[name] and not problems[name]]
+
+        def rows_of(table: str, more: str = "") -> list[Row]:
+            return trace.ask(f"select * from {table} {more}", optional=(table,))
+
+        histories = rows_of("histories")
+        return cls(
+            of=trace,
+            problems={table: problem for table, problem in problems.items() if problem},
+            histories=histories,
+            incomplete=trace.ask("select * from incomplete_histories"),
+            kills=rows_of("faults", "where fault = 'kill' and target_kind = 'client'"),
+            last_logged=trace.ask(_LAST_LOGGED, regardless=("group_events",)),
+            bounds=trace.ask_each(timed, regardless=tuple(_TIMES)),
+            servers=rows_of("servers"),
+            states=rows_of("broker_states", "order by metadata_offset"),
+            faults=[] if problems["faults"] else trace.ask("select * from held_faults"),
+            unread=rows_of("unread_segments", "where error is not null"),
+            implied=list(_implied(trace, histories)),
+            clock_micros=trace.clock_micros,
+            jump_micros=trace.jump_micros,
+        )
+
+
 def gaps(trace: Trace) -> list[Gap]:
     """All that is known to be missing."""
-    return trace.once("gaps", lambda: list(_found(trace)))
+    return trace.once("gaps", lambda: list(_found(_Known.ask(trace))))
 
 
 @computed(string("source"), string("reason", "in words"))
@@ -168,26 +229,25 @@ def reasons(found: Iterable[Gap], tables: set[str]) -> str:
     return "; ".join(sorted({gap.reason for gap in found if tables & set(gap.tables)}))
 
 
-def _found(trace: Trace) -> Iterator[Gap]:
+def _found(known: _Known) -> Iterator[Gap]:
     for table, tables in _KEPT_BY_GAPS.items():
-        if problem := trace.problem(table):
+        if problem := known.problems.get(table):
             yield Gap(table, tables, problem)
-    for alteration in trace.alterations():
+    for alteration in known.of.alterations():
         yield Gap("manifest.json", ALL_TABLES, alteration)
-    if trace.run.cluster == GENERATED and not trace.is_generated:
+    if known.of.run.cluster == GENERATED and not known.of.is_generated:
         reason = "run.json says that the history was generated, but the run has files of a cluster"
         yield Gap("run.json", ALL_TABLES, reason)
-    rows = trace.ask("select * from histories", optional=("histories",))
-    yield from _in_histories(trace.ask("select * from incomplete_histories"))
-    yield from _without_end(trace, rows)
-    yield from _missing_histories(trace, rows)
-    yield from _client_logs(trace, rows)
-    yield from _outside(trace)
-    yield from _servers(trace, rows)
-    yield from _segments(trace)
-    yield from _emptied(trace, {row["role"] for row in rows} - {None})
-    if any(row["role"] == "driver" for row in rows):
-        for reason in unexplained_restarts(trace):
+    yield from _in_histories(known.incomplete)
+    yield from _without_end(known)
+    yield from _missing_histories(known)
+    yield from _client_logs(known)
+    yield from _outside(known)
+    yield from _servers(known)
+    yield from _segments(known.unread)
+    yield from _emptied(known)
+    if any(row["role"] == "driver" for row in known.histories):
+        for reason in _unexplained_restarts(known):
             yield Gap("faults", ALL_TABLES, reason)
 
 
@@ -202,34 +262,25 @@ def _in_histories(rows: list[Row]) -> Iterator[Gap]:
         yield Gap(row["worker"], tables, reason, is_in_history=True)
 
 
-def _without_end(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+def _without_end(known: _Known) -> Iterator[Gap]:
     """Histories whose worker did not say that it ended, unless a fault killed the worker.
 
     What the lines after the last one said is not known, nor how many there were.
     """
-    endless = [row["worker"] for row in rows if row["ended_by_itself"] is False]
-    if not endless:
-        return
-    kills = trace.ask(
-        "select worker from faults where fault = 'kill' and target_kind = 'client'",
-        optional=("faults",),
-    )
-    killed = {row["worker"] for row in kills}
-    for worker in sorted(set(endless) - killed):
+    endless = {row["worker"] for row in known.histories if row["ended_by_itself"] is False}
+    for worker in sorted(endless - {row["worker"] for row in known.kills}):
         yield Gap(worker, ALL_TABLES, f"history of {worker}: its end is missing")
 
 
-def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+def _client_logs(known: _Known) -> Iterator[Gap]:
     """Logs of clients that end too early. What a line in the middle said can't be missed."""
-    known = [row for row in rows if row["log_lines"] is not None]
-    ends = {row["worker"]: row for row in known if row["client"] == _LOGS_ITS_END}
-    for row in known:
+    logs = [row for row in known.histories if row["log_lines"] is not None]
+    ends = {row["worker"]: row for row in logs if row["client"] == _LOGS_ITS_END}
+    for row in logs:
         if row["is_log_torn"] and row["ended_by_itself"]:
             reason = f"log of {row['worker']}: its last line has no end"
             yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
-    if not ends:
-        return
-    for change in trace.ask(_LAST_LOGGED, regardless=("group_events",)):
+    for change in known.last_logged:
         if change["worker"] not in ends:
             continue
         row = ends[change["worker"]]
@@ -237,7 +288,7 @@ def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
         if until is None:
             reason = f"log of {row['worker']}: there is none, though clients were opened and closed"
             yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
-        elif until < change["until"] - _LOG_MICROS - trace.jump_micros:
+        elif until < change["until"] - _LOG_MICROS - known.jump_micros:
             seconds = (change["until"] - until) / MICROS_PER_SECOND
             reason = (
                 f"log of {row['worker']}: it ends {seconds:.1f} s before the last opening or "
@@ -246,12 +297,11 @@ def _client_logs(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
             yield Gap(row["worker"], _OF_CLIENT_LOGS, reason)
 
 
-def _outside(trace: Trace) -> Iterator[Gap]:
+def _outside(known: _Known) -> Iterator[Gap]:
     """Tables with times before the run's start or after its end, beyond the bound of the clocks."""
-    asked = [_bounds(name) for name in _TIMES if trace.rows[name] and not trace.problem(name)]
-    bound = trace.clock_micros + _EDGE_MICROS
-    start, end = trace.run.started_micros - bound, trace.run.ended_micros
-    for row in trace.ask_each(asked, regardless=tuple(_TIMES)):
+    bound = known.clock_micros + _EDGE_MICROS
+    start, end = known.of.run.started_micros - bound, known.of.run.ended_micros
+    for row in known.bounds:
         if row["first"] is not None and row["first"] < start:
             yield _outside_by(row["name"], start + bound - row["first"], "before the run's start")
         if end is not None and row["last"] is not None and row["last"] > end + bound:
@@ -268,13 +318,13 @@ def _outside_by(table: str, by_micros: int, where: str) -> Gap:
     return Gap(table, (table,), f"table {table} has times up to {seconds:.1f} s {where}")
 
 
-def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
+def _missing_histories(known: _Known) -> Iterator[Gap]:
     """Who should have written a history, and left none."""
-    if trace.is_generated:
+    if known.of.is_generated:
         return
-    rows = [row for row in rows if row["role"] is not None]
+    rows = [row for row in known.histories if row["role"] is not None]
     if not rows:
-        if trace.rows["servers"]:
+        if known.servers:
             yield Gap("histories", ALL_TABLES, "no history was collected")
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
@@ -282,22 +332,20 @@ def _missing_histories(trace: Trace, rows: list[Row]) -> Iterator[Gap]:
     for role, tables in _OF_ROLES.items():
         if role not in roles:
             yield Gap(role, tables, f"there is no history of the {role}")
-    for client in sorted({client for group in trace.plan.groups for client in group.clients}):
+    for client in sorted({client for group in known.of.plan.groups for client in group.clients}):
         # A version has a worker of its name; Java's clients share one, whose client is `java`.
-        is_there = any(known and client.startswith(known) for known in clients)
+        is_there = any(named and client.startswith(named) for named in clients)
         if not (client in workers if version_of(client) else is_there):
             yield Gap(client, _BY_CLIENTS, f"there is no history of a {client} client")
 
 
-def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
-    if not trace.rows["servers"]:
-        if any(row["role"] == "driver" for row in histories):
+def _servers(known: _Known) -> Iterator[Gap]:
+    if not known.servers:
+        if any(row["role"] == "driver" for row in known.histories):
             yield Gap("servers", (*_OF_REPLICAS, *_OF_LOGS), "no server's files were collected")
         return
-    servers = trace.ask("select * from servers", optional=("servers",))
-    collected = {row["server"]: row for row in servers}
-    states = trace.ask("select distinct broker from broker_states", optional=("broker_states",))
-    for broker in sorted(row["broker"] for row in states):
+    collected = {row["server"]: row for row in known.servers}
+    for broker in sorted({row["broker"] for row in known.states}):
         row = collected.get(broker)
         if row is None or not row["replicas"]:
             yield Gap(
@@ -309,11 +357,8 @@ def _servers(trace: Trace, histories: list[Row]) -> Iterator[Gap]:
             yield Gap(f"broker {broker}", _OF_LOGS, f"no log of broker {broker}")
 
 
-def _segments(trace: Trace) -> Iterator[Gap]:
-    if not trace.rows["unread_segments"]:
-        return
-    unread = "select * from unread_segments where error is not null"
-    for row in trace.ask(unread, optional=("unread_segments",)):
+def _segments(unread: list[Row]) -> Iterator[Gap]:
+    for row in unread:
         replica = f"{row['topic']}-{row['partition']} of broker {row['broker']}"
         yield Gap(
             replica,
@@ -322,18 +367,24 @@ def _segments(trace: Trace) -> Iterator[Gap]:
         )
 
 
-def _emptied(trace: Trace, roles: set[str]) -> Iterator[Gap]:
-    """A gap for each such table."""
+def _emptied(known: _Known) -> Iterator[Gap]:
+    for one in known.implied:
+        reason = f"table {one.table} is empty, but table {one.by} implies rows of it"
+        yield Gap(one.table, (one.table,), reason)
+
+
+def _implied(trace: Trace, histories: list[Row]) -> Iterator[_Implied]:
+    """The tables without rows that should have some."""
     if trace.is_generated:
         return
-    known = roles | ({_CLIENTS} if roles - {"driver", "observer_worker"} else set())
+    roles = {row["role"] for row in histories} - {None}
+    concerned = roles | ({_CLIENTS} if roles - {"driver", "observer_worker"} else set())
     if trace.rows["servers"]:
-        known.add("")
+        concerned.add("")
     for one in _IMPLIED:
         is_empty = not trace.rows[one.table] and not trace.problem(one.table)
-        if is_empty and one.role in known and _has_rows(trace, one):
-            reason = f"table {one.table} is empty, but table {one.by} implies rows of it"
-            yield Gap(one.table, (one.table,), reason)
+        if is_empty and one.role in concerned and _has_rows(trace, one):
+            yield one
 
 
 def _has_rows(trace: Trace, implied: _Implied) -> bool:
@@ -349,22 +400,18 @@ _STARTING_MICROS = 30 * MICROS_PER_SECOND
 """A broker registers at most this long after the heal that starts it."""
 
 
-def unexplained_restarts(trace: Trace) -> Iterator[str]:
+def _unexplained_restarts(known: _Known) -> Iterator[str]:
     """Brokers that registered again, with a new broker epoch, without a fault that restarts them.
 
     A process registers once. Only faults restart brokers, so the driver's history lacks one, and
     what else that fault did to the cluster is not known.
     """
-    faults = [] if trace.problem("faults") else trace.ask("select * from held_faults")
     registered: dict[int, dict[int, int]] = {}
-    states = trace.ask(
-        "select * from broker_states order by metadata_offset", optional=("broker_states",)
-    )
-    for row in states:
+    for row in known.states:
         registered.setdefault(row["broker"], {}).setdefault(row["broker_epoch"], row["at_micros"])
     for broker, epochs in sorted(registered.items()):
         for before, at in pairwise(epochs.values()):
-            if not _is_explained(faults, broker, before, at):
+            if not _is_explained(known.faults, broker, before, at):
                 when = datetime.fromtimestamp(at / MICROS_PER_SECOND, UTC)
                 yield f"broker {broker} registered again at {when:%H:%M:%S} without a fault"
 

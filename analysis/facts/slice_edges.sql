@@ -5,7 +5,7 @@ columns:
   place: in the partition
 regardless: [sends, polls, replica_records, cut_records, log_starts, log_start_changes, samples,
   epoch_checkpoints, leader_epoch_starts, truncations, commits, committed_offsets, group_events,
-  replica_batches, resets]
+  replica_batches, resets, faults]
 */
 -- Those of a single record come in pairs.
 with named as (
@@ -41,6 +41,8 @@ with named as (
   where is_transactional
   union all
   select topic, partition, array(from_offset - 1, from_offset, to_offset - 1, to_offset) from resets
+  union all
+  select topic, partition, array(ordered_to) from deletion_orders where ordered_to is not null
 ),
 repeated as (
   select topic, partition, shift, explode(sequence(greatest(first_sequence, from_sequence),

@@ -1,9 +1,10 @@
 /*
 about: |
-  The replicas that speak for their partition at the end: those in its last ISR.
+  The replicas that speak for their partition at the end: those in its last ISR, or, where that is
+  empty, the eligible leader replicas, which have all that is committed (KIP-966).
 
   A broker that never came back keeps records that the partition has lost, so its replica proves
-  nothing. All replicas count where the last ISR is unknown, empty, or left no replica at all.
+  nothing. All replicas count where none of either left one, or nothing is known of them.
 subject: trace
 optional: [log_starts]
 regardless: [replica_records]
@@ -16,7 +17,8 @@ with replicas as (
   where not exists (select broker from log_starts)
 ),
 isrs as (
-  select topic, partition, max_by(isr, metadata_offset) as isr from leaderships group by all
+  select topic, partition, max_by(if(size(isr) > 0, isr, elr), metadata_offset) as isr
+  from leaderships group by all
 ),
 compared as (
   select *, coalesce(array_contains(isr, broker), false) as is_in_sync

@@ -6,6 +6,6 @@ about: |
 subject: gaps
 optional: [stored_otherwise]
 */
-select group, topic, partition, stored_offset, stored_epoch, stored_micros
+select {{ commit_key }}, stored_offset, stored_epoch, stored_micros
 from stored_otherwise
 where kind is null

@@ -64,13 +64,14 @@ coalesce(began_micros, {{ answered }} - {{ 30 * micros_per_second }})
       group by all) using ({{ standing_key }}))
 {%- endmacro %}
 
-{# Rows of `committed_offsets` with survives: whether a replica in the last ISR of its partition holds
-   it, or that is not known. #}
+{# Rows of `committed_offsets` with survives: whether a replica in the last ISR of its partition (of an
+   empty one, an eligible leader replica) holds it, or that is not known. #}
 {% macro with_survival(rows) -%}
 (select * except (_last_isr),
       coalesce(size(_last_isr) = 0 or arrays_overlap(brokers, _last_isr), true) as survives
     from {{ rows }} left join (
-      select partition as offsets_partition, max_by(isr, metadata_offset) as _last_isr
+      select partition as offsets_partition, max_by(if(size(isr) > 0, isr, elr), metadata_offset)
+        as _last_isr
       from leaderships where topic = {{ offsets_topic }} group by partition
     ) as _led using (offsets_partition))
 {%- endmacro %}

@@ -53,6 +53,12 @@
     from {{ rows }} left join logged_deletions using (topic, partition))
 {%- endmacro %}
 
+{# The orders of the run (`deletion_orders`) to delete of the partition of `rows`, to be joined. #}
+{% macro orders_of(rows) -%}
+deletion_orders as ordered on ordered.topic = {{ rows }}.topic
+  and coalesce(ordered.partition = {{ rows }}.partition, true)
+{%- endmacro %}
+
 {# Of rows of `with_deletion`: the event; empty if no deletion was logged. #}
 {% macro deletion_in_words() -%}
 case when deletion is not null then format_string(

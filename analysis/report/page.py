@@ -64,17 +64,18 @@ def write_report(facts: RunFacts, verdict: Verdict) -> None:
         trees=trees,
         trees_left=left,
     )
-    replace_text(file, page(facts, verdict, pictures))
+    text = page(facts, verdict, pictures)
+    replace_text(file, text)
 
 
 def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
     """The page's text."""
     plan, run = facts.folder.plan(), facts.folder.run()
     asked, _, rest = plan.question.partition("\n")
-    found = findings_of(facts, verdict)
     labels = {group.group: group.labels for group in plan.groups}
     unexpected = [_card(one) for one in verdict.unexpected]
     idle = _idle(verdict)
+    found = findings_of(facts, verdict)
     return (
         environment()
         .get_template("run.html.j2")
@@ -91,35 +92,35 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             asked=asked,
             question=rest.strip(),
             seconds=_seconds(run),
+            undecided=_with(verdict, CheckVerdict.UNDECIDED),
+            holds=_with(verdict, CheckVerdict.HOLDS),
+            idle=idle,
+            idle_count=sum(len(names) for _, names in idle),
+            versions=_versions(run, verdict),
+            has_branches=_has_branches(verdict),
+            style_columns=columns(verdict.styles),
+            styles=lines(verdict.styles),
             expected_line=expected_line(verdict),
             verdict_line=verdict_line(verdict),
             unexpected=unexpected[:UNEXPECTED_MAX],
             unexpected_count=sum(one.findings for one in verdict.unexpected),
             unexpected_left=max(0, len(unexpected) - UNEXPECTED_MAX),
             reasons=list(reasons(verdict, run)),
-            style_columns=columns(verdict.styles),
-            styles=lines(verdict.styles),
             by_standing={str(one): found.checks[one] for one in Standing},
             origin=found.origin,
             notes=[
                 (f"{(note.at_micros - facts.zero_micros) / MICROS_PER_SECOND:+.3f} s", note.text)
                 for note in verdict.notes
             ],
-            undecided=_with(verdict, CheckVerdict.UNDECIDED),
-            holds=_with(verdict, CheckVerdict.HOLDS),
-            idle=idle,
-            idle_count=sum(len(names) for _, names in idle),
             resumption=verdict.resumption if Check.RESUMPTION in verdict.must_judge else [],
             epochs_known=said_epochs(verdict.resumption),
             several=several_partitions(verdict.resumption),
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
-            versions=_versions(run, verdict),
             times=times_of(verdict),
             rerun=pasted(verdict.rerun),
             rows_max=ROWS_MAX,
             trees=pictures.trees,
-            has_branches=_has_branches(verdict),
             trees_left=pictures.trees_left,
             as_json=_as_json,
             figure=Markup(pictures.timeline),  # noqa: S704 - see Pictures

@@ -54,6 +54,7 @@ PLANNED = {
             "release": pa.int32(),
             "metadata_max_bytes": pa.int32(),
             "min_insync": pa.int32(),
+            "unclean_election": pa.bool_(),
             "run_ended_micros": pa.int64(),
             "has_failed": pa.bool_(),
         }
@@ -75,8 +76,9 @@ whose log is not read, may have been reset unseen; null: of any other client. `h
 partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
-`min_insync`: of topics that the plan does not have, by `min.insync.replicas`. `run_ended_micros`:
-when the run began, if it is not known when it ended. `has_failed`: whether the scenario failed.
+`min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas`
+and `unclean.leader.election.enable`. `run_ended_micros`: when the run began, if it is not known
+when it ended. `has_failed`: whether the scenario failed.
 """
 
 
@@ -148,6 +150,7 @@ def _conditions(run: RunDescription) -> dict[str, Any]:
         "release": run.release,
         "metadata_max_bytes": int(settings.get("offset.metadata.max.bytes", 4096)),
         "min_insync": int(settings.get("min.insync.replicas", 1)),
+        "unclean_election": str(settings.get("unclean.leader.election.enable")).lower() == "true",
         "run_ended_micros": run.ended_micros or run.started_micros,
         "has_failed": run.error is not None,
     }

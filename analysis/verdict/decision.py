@@ -11,6 +11,7 @@ import pyarrow as pa
 from analysis.statements.cases import FINDING_COLUMNS
 from analysis.statements.trace import Query
 from analysis.verdict.every_finding import ORDER, in_order
+from contract.files import is_of_storage
 from contract.run_folder import Expectation
 from contract.terms import Check
 from contract.verdicts import (
@@ -268,3 +269,27 @@ def result_of(found: list[Found], evaluated: int, examples: list[Finding]) -> Ch
 def _kinds(rows: pa.Table) -> list[tuple[FindingVerdict, str | None]]:
     verdicts, groups = rows["verdict"].to_pylist(), rows["group"].to_pylist()
     return [(FindingVerdict(one), group) for one, group in zip(verdicts, groups, strict=True)]
+
+
+def lacking(lacks: str, gap: str) -> CheckResult:
+    """Of a check whose tables have no rows: undecided where a gap may be the cause."""
+    if gap:
+        return unjudged(CheckVerdict.UNDECIDED, f"{lacks}: {gap}")
+    return unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
+
+
+def unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:
+    """Of a check that judged nothing, and why."""
+    return CheckResult(verdict=verdict, evaluated=0, findings=0, examples=[], reason=reason)
+
+
+def crashed(error: Exception) -> CheckResult:
+    """Of a check that ended with an error; a full disk ends the judging instead.
+
+    Raises:
+        Exception: the error, if something can't be written.
+    """
+    if is_of_storage(error):
+        raise error
+    first_line = str(error).strip().partition("\n")[0]
+    return unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")

@@ -8,27 +8,29 @@ import msgspec
 from analysis.facts.gaps import doubts, gaps, reasons
 from analysis.statements.registry import CHECKS, DESCRIBED
 from analysis.statements.trace import Row, Trace
-from analysis.verdict import resumption
 from analysis.verdict.decision import (
     Found,
     collect,
+    crashed,
     decide,
     doubted,
     doubted_rows,
     every,
     finding_of,
     found_of,
+    lacking,
     meet,
     result_of,
     unexpected,
+    unjudged,
     with_expected,
 )
 from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import vacuous_check, with_exercised
-from analysis.verdict.resumption import style_rows
+from analysis.verdict.resumption import resumptions, style_rows
 from analysis.verdict.rules import rule_rows, unasked
 from contract.errors import TableError
-from contract.files import SCHEMA, is_of_storage
+from contract.files import SCHEMA
 from contract.packages import extras, load
 from contract.tables import MICROS_PER_SECOND
 from contract.terms import Check, Stage, target_of
@@ -39,8 +41,6 @@ from contract.verdicts import (
     FaultResult,
     Note,
     PhaseTime,
-    Resumption,
-    RuleRow,
     Timing,
     Verdict,
 )
@@ -58,21 +58,22 @@ def judge(
     """
     asked = list(only)
     must_judge = trace.plan.must_judge
+    faults = _faults(trace)
     unclear = doubts(trace) + _unclear_plan(must_judge)
     found, results = _run([check for check in asked if check in CHECKS], trace, keep)
-    resumed: list[Resumption] = []
-    if Check.RESUMPTION in asked:
-        resumed, results[Check.RESUMPTION] = _resumption(trace)
+    results = with_exercised(results, trace)
+    resumed, resumption = resumptions(trace) if Check.RESUMPTION in asked else ([], None)
+    if resumption is not None:
+        results[Check.RESUMPTION] = resumption
     if Check.VACUOUS_CHECK in asked:
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
         if keep is not None:
             keep(str(Check.VACUOUS_CHECK), as_table(results[Check.VACUOUS_CHECK].examples), {})
-    rules = _rules(trace)
+    rules = rule_rows(trace)
     unclear += unasked(rules, must_judge)
     results = with_expected(results, trace.plan.expects, found)
     expectations = meet(trace.plan.expects, found)
     uncovered = unexpected(trace.plan.expects, found)
-    faults = _faults(trace)
     return Verdict(
         schema=SCHEMA,
         run_id=trace.run.run_id,
@@ -127,7 +128,8 @@ def _run(
     def judged(check: Check) -> tuple[list[Found], CheckResult]:
         definition = CHECKS[check]
         if lacks := definition.lacks(trace):
-            return [], _lacking(lacks, reasons(missing, set(definition.needs)))
+            gap = reasons(missing, set(definition.needs))
+            return [], lacking(lacks, gap)
         try:
             with trace.touched() as tables:
                 outcome = definition.judge(trace)
@@ -146,61 +148,14 @@ def _run(
                 rows = every(outcome.findings, collected)
                 keep(str(check), doubted_rows(rows) if unreliable else rows, clients)
         except TableError as error:
-            return [], _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
+            return [], unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
-            return [], _crashed(error)
+            return [], crashed(error)
         return doubted(found, result, unreliable) if unreliable else (found, result)
 
     answers = {check: judged(check) for check in asked}
     results = {check: result for check, (_, result) in answers.items()}
-    return [one for found, _ in answers.values() for one in found], with_exercised(results, trace)
-
-
-def _lacking(lacks: str, gap: str) -> CheckResult:
-    """Of a check whose tables have no rows: undecided where a gap may be the cause."""
-    if gap:
-        return _unjudged(CheckVerdict.UNDECIDED, f"{lacks}: {gap}")
-    return _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
-
-
-def _unjudged(verdict: CheckVerdict, reason: str) -> CheckResult:
-    return CheckResult(verdict=verdict, evaluated=0, findings=0, examples=[], reason=reason)
-
-
-def _crashed(error: Exception) -> CheckResult:
-    """Of a check that ended with an error; a full disk ends the judging instead.
-
-    Raises:
-        Exception: the error, if something can't be written.
-    """
-    if is_of_storage(error):
-        raise error
-    first_line = str(error).strip().partition("\n")[0]
-    return _unjudged(CheckVerdict.UNDECIDED, f"{type(error).__name__}: {first_line}")
-
-
-def _resumption(trace: Trace) -> tuple[list[Resumption], CheckResult]:
-    """The rows of resumption, and their count as a check's result."""
-    if lacks := resumption.lacks(trace):
-        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
-    try:
-        resumed = resumption.resumptions(trace)
-    except TableError as error:
-        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
-    except Exception as error:  # noqa: BLE001 - the checks are reported all the same
-        return [], _crashed(error)
-    if not resumed:
-        return [], _unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")
-    holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
-    return resumed, holds
-
-
-def _rules(trace: Trace) -> list[RuleRow]:
-    """The responses about each rule; none if they can't be counted, which the checks report."""
-    try:
-        return rule_rows(trace)
-    except Exception:  # noqa: BLE001 - the checks are reported all the same
-        return []
+    return [one for found, _ in answers.values() for one in found], results
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

@@ -5,22 +5,37 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.statements.trace import Trace
+from analysis.verdict.decision import crashed, unjudged
+from contract.errors import TableError
 from contract.events import NO_EPOCH
 from contract.run_folder import GroupPlan
 from contract.terms import CommitEpoch
-from contract.verdicts import Resumption, StyleRow
+from contract.verdicts import CheckResult, CheckVerdict, Resumption, StyleRow
 
 _NEEDS = ("group_events", "committed_offsets", "polls")
 _EPOCHS = ("record_epoch", "position_epoch", "metadata_epoch", "cluster_epoch")
 
 
-def lacks(trace: Trace) -> str:
-    """Which tables `resumptions` can't do without, in words; empty if it lacks none."""
-    return trace.lacks(_NEEDS)
+def resumptions(trace: Trace) -> tuple[list[Resumption], CheckResult]:
+    """How each group went on after it was stopped and opened again, or after its last pause.
+
+    With their count as the result of a check.
+    """
+    if lacks := trace.lacks(_NEEDS):
+        return [], unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
+    try:
+        resumed = _resumed(trace)
+    except TableError as error:
+        return [], unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
+    except Exception as error:  # noqa: BLE001 - the checks are reported all the same
+        return [], crashed(error)
+    if not resumed:
+        return [], unjudged(CheckVerdict.NOT_EVALUABLE, "no group was opened a second time")
+    holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=len(resumed), findings=0, examples=[])
+    return resumed, holds
 
 
-def resumptions(trace: Trace) -> list[Resumption]:
-    """How each group went on after it was stopped and opened again, or after its last pause."""
+def _resumed(trace: Trace) -> list[Resumption]:
     rows = trace.ask("select * from resumptions order by topic, partition")
     by_group = {group.group: group for group in trace.plan.groups}
     order = {group: index for index, group in enumerate(sorted(by_group))}

@@ -36,6 +36,12 @@ from tests.exam.rows import Found
 from tests.exam.world import World
 from tests.records import from_rows
 
+UNCLEAN = {"unclean.leader.election.enable": "true"}
+"""Settings of servers in the exam's run: a history may elect a coordinator uncleanly.
+
+One that is judged alone has the default.
+"""
+
 Said = dict[str, dict[str, str]]
 """By history, then by check: a line for each of the worst findings, `verdict: kind: words`, which
 are the cause and the evidence.
@@ -152,7 +158,7 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
         _end_faults(history)
     folder = RunFolder(path)
     folder.write_plan(_plan(histories, checks))
-    folder.write_run(_run(histories))
+    folder.write_run(_run(histories, UNCLEAN))
     missing = {table for history in histories for table in history.missing}
     for table in TABLES.keys() - missing:
         rows = [row for history in histories for row in history.rows.get(table, [])]
@@ -184,11 +190,13 @@ def _plan(histories: list[History], checks: list[str]) -> Plan:
     )
 
 
-def _run(histories: list[History]) -> RunDescription:
+def _run(histories: list[History], settings: Mapping[str, str] | None = None) -> RunDescription:
     ended = histories[-1].at(histories[-1].seconds)
     (error,) = {history.error for history in histories} or {None}
     run = description(0, "make test", "unknown", {})
-    return msgspec.structs.replace(run, ended_micros=ended, error=error)
+    return msgspec.structs.replace(
+        run, ended_micros=ended, error=error, config={"settings": settings or {}}
+    )
 
 
 def _end_faults(history: History) -> None:
