@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pyarrow.parquet as pq
@@ -22,6 +23,8 @@ from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
+from tests.made import made
+from tests.programs import ran_python
 
 ROOT = Path(__file__).resolve().parents[2]
 POOL = PoolKind.EMBEDDED if sandbox_problem() is None else PoolKind.LOOPBACK
@@ -47,18 +50,26 @@ def finished(*arguments: str, **env: str) -> tuple[int, str]:
     return process.returncode, said
 
 
+def facts_of(program: str, *arguments: object) -> Any:
+    """What a program in this folder prints at last, as JSON."""
+    folder = Path(__file__).parent
+    paths = {"PYTHONPATH": f"{ROOT}:{folder}", "PATH": "/usr/bin:/bin", "HOME": str(Path.home())}
+    ended = ran_python(folder / program, *map(str, arguments), cwd=ROOT, env=paths)
+    assert ended.returncode == 0, ended.stderr
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
 def ran(
     scenario: ScenarioFile, results: Path, pool: PoolKind, *, build: Build | None = None
 ) -> Path:
     """Run a scenario to its end, and leave it unjudged; the session's folder."""
-    session = Session(
+    session = made(
+        Session,
         seed=1,
         kafka="4.4.0" if build is None else build.kafka,
         build=build,
         cluster=pool,
         command="pytest",
-        git_head="",
-        versions={},
         results=str(results),
     )
     with node_root(results) as root:

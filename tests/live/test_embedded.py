@@ -13,6 +13,7 @@ import pytest
 
 from cluster.nodes.sandbox import Sandbox, sandbox_problem
 from contract.waiting import wait_until
+from tests.programs import ran
 
 ROOT = Path(__file__).resolve().parents[2]
 INSIDE = str(Path(__file__).with_name("inside.py"))
@@ -154,14 +155,7 @@ def test_blocked_user_namespaces_are_reported_with_what_still_runs() -> None:
         f"{sys.executable} -c 'from cluster.nodes.sandbox import sandbox_problem as p; print(p())'"
     )
     command = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork", "--mount"]
-    reported = subprocess.run(
-        [*command, "sh", "-c", script],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    reported = ran(*command, "sh", "-c", script, cwd=ROOT, env=ENVIRONMENT)
     assert "blocks user namespaces" in reported.stdout, reported.stderr
     assert "user.max_user_namespaces=15000" in reported.stdout
     assert "--cluster loopback" in reported.stdout
@@ -183,12 +177,5 @@ def test_an_ordinary_user_gets_the_same_pool(tmp_path_factory: pytest.TempPathFa
         f"sys.exit(Sandbox([sys.executable, {INSIDE!r}, {str(folder)!r}], "
         f"env=dict(os.environ), cwd=Path('.'), writable=[Path({str(folder)!r})]).wait())\n"
     )
-    ended = subprocess.run(
-        [*as_nobody, sys.executable, "-c", script],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran(*as_nobody, sys.executable, "-c", script, cwd=ROOT, env=ENVIRONMENT)
     assert "all cuts bit" in ended.stdout, ended.stderr

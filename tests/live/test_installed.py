@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command import POOL, ROOT
 
+from tests.programs import ran
+
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 HOSTILE = "raise SystemExit('a module of the user was imported')\n"
 NAMES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
@@ -56,18 +58,8 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def finished(programs: Path, users: Path, *command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command,
-        cwd=users,
-        env={
-            **os.environ,
-            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(users),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    return ran(*command, cwd=users, env=os.environ | {"PATH": path, "PYTHONPATH": str(users)})
 
 
 def test_all_commands_work_and_leave_results_only(programs: Path, users: Path) -> None:

@@ -1,33 +1,20 @@
 """What is read from the Java clients' own fields is what they have in force."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import facts_of
 
 from contract.software import clients_of
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = ["4.4.0", "3.9.0"]
 
 
 def facts(folder: Path, kafka: str, what: str) -> dict[str, Any]:
-    program = Path(__file__).with_name("java_facts.py")
-    said = subprocess.run(
-        [sys.executable, str(program), kafka, str(folder), what],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    reported: dict[str, Any] = facts_of("java_facts.py", kafka, folder, what)
     return reported
 
 

@@ -1,6 +1,5 @@
 """An archive of Kafka's classes is made once, and servers and workers map it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from cluster.kafka import class_data, distribution
 from cluster.nodes.local import LoopbackPool
+from tests.programs import ran_python
 
 VERSION = "4.4.0"
 WORKER = """\
@@ -38,12 +38,7 @@ def test_servers_and_workers_map_the_archive_that_was_made_once(
     with class_data.lone_server(class_path, flags=node.class_data(class_path)) as server:
         assert str(archive) in Path(f"/proc/{server.pid}/maps").read_text()
 
-    ended = subprocess.run(
-        [sys.executable, "-c", WORKER, tmp_path / "venv", tmp_path / "jvm.log", *class_path],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    ended = ran_python("-c", WORKER, tmp_path / "venv", tmp_path / "jvm.log", *class_path)
     assert str(archive) in ended.stdout
     assert "cds" not in ended.stdout.replace(str(archive), "") + ended.stderr
 

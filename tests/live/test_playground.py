@@ -16,6 +16,7 @@ from harness.playground.serve import Views
 from harness.playground.state import FILE, find, keeper, look
 from harness.playground.status import PartitionStatus, Status
 from tests.conftest import Fencepost
+from tests.programs import ran_python
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {"readers", "others"}
@@ -28,13 +29,11 @@ if sandbox_problem() is not None:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("playground")
-    command = [sys.executable, "-m", "harness", "play", "start", "--results", str(folder)]
-    started = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    started = ran_python("-m", "harness", "play", "start", "--results", folder, cwd=ROOT)
     assert started.returncode == 0, started.stderr
     assert "fencepost play shell node-1" in started.stdout
     yield folder
-    swept = [sys.executable, "-m", "harness", "clean", "--results", str(folder)]
-    subprocess.run(swept, cwd=ROOT, check=True)
+    assert ran_python("-m", "harness", "clean", "--results", folder, cwd=ROOT).returncode == 0
 
 
 def seen(results: Path) -> Status:

@@ -1,34 +1,21 @@
 """Segments as Kafka's own classes write them, whole and damaged, become tables that tell it."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import facts_of
 
 from harness.decode.replica_files import ignored_files
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORDS = 50_000
 """In one batch."""
 
 
 def decoded(folder: Path, damage: str, records: int = RECORDS) -> dict[str, Any]:
-    writer = Path(__file__).with_name("segment_writer.py")
-    said = subprocess.run(
-        [sys.executable, str(writer), str(folder), damage, str(records)],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    reported: dict[str, Any] = facts_of("segment_writer.py", folder, damage, records)
     return reported
 
 

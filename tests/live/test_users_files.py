@@ -13,6 +13,7 @@ from command import POOL
 from contract.packages import environment
 from contract.run_folder import find_runs
 from contract.waiting import wait_until
+from tests.programs import ran, ran_python
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 MINE = '''
@@ -77,14 +78,8 @@ def pytest_of(folder: Path, text: str) -> list[str]:
 
 def test_a_test_of_a_user_injects_runs_and_judges(tmp_path: Path) -> None:
     command = pytest_of(tmp_path, MINE)
-    ended = subprocess.run(
-        [one for one in command if one != "-s"],
-        env=environment(),
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [one for one in command if one != "-s"]
+    ended = ran(*words, env=environment(), cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout
     assert "1 passed" in ended.stdout
 
@@ -121,14 +116,7 @@ def test_what_new_scenario_writes_passes(tmp_path: Path) -> None:
         ["new", "scenario", "mine"],
         ["run", "mine_test.py::test_mine", "--cluster", POOL.value, "--seed", "19902"],
     ):
-        ended = subprocess.run(
-            [sys.executable, "-m", "fencepost", *arguments],
-            env=environment(),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        ended = ran_python("-m", "fencepost", *arguments, env=environment(), cwd=tmp_path)
         assert ended.returncode == 0, ended.stdout + ended.stderr
     assert {one.name for one in tmp_path.iterdir()} == {"mine_test.py", "results"}
     (run,) = find_runs(tmp_path / "results")

@@ -1,16 +1,13 @@
 """What Kafka's message classes of each release make of requests and responses."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import facts_of
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSIONS = {
     "4.4.0": {
         "FETCH": [4, 18, 9],
@@ -28,16 +25,7 @@ VERSIONS = {
 
 
 def facts(folder: Path, kafka: str) -> dict[str, Any]:
-    said = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("wire_facts.py")), kafka, str(folder)],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    reported: dict[str, Any] = json.loads(said.stdout.splitlines()[-1])
+    reported: dict[str, Any] = facts_of("wire_facts.py", kafka, folder)
     return reported
 
 

@@ -59,23 +59,14 @@ def make_trace(database: Database) -> TraceMaker:
     def make(
         rows: Rows,
         *,
-        group: str = "g",
+        groups: tuple[str, ...] = ("g",),
         client: str = "java",
         commit_epoch: str = "record",
-        reset: str = "earliest",
-        isolation: str = "read_uncommitted",
         level: str = "positions",
         unclean_election: bool = True,
-        min_insync: int = 1,
-        retention_ms: int | None = None,
-        deletes: bool = False,
-        groups: tuple[str, ...] | None = None,
-        settings: dict[str, str | int] | None = None,
         missing: tuple[str, ...] = (),
         checks: tuple[str, ...] = (),
-        error: str | None = None,
-        started_micros: int = 0,
-        ended_micros: int | None = None,
+        **described: Any,
     ) -> Trace:
         engine = database.engine()
 
@@ -86,43 +77,17 @@ def make_trace(database: Database) -> TraceMaker:
                 content = from_rows(name, each)
             engine.add(name, content)
 
+        topic = {"topic": "t", "partitions": 1, "replication": 2, "min_insync": 1}
+        group = {"client": client, "topic": "t", "commit_epoch": commit_epoch, "level": level}
+        group |= {"reset": "earliest", "isolation": "read_uncommitted"}
         plan = plan_of(
             scenario="micro",
-            topics=[
-                TopicPlan(
-                    topic="t",
-                    partitions=1,
-                    replication=2,
-                    min_insync=min_insync,
-                    unclean_election=unclean_election,
-                    retention_ms=retention_ms,
-                    deletes=deletes,
-                )
-            ],
-            groups=[
-                GroupPlan(
-                    group=name,
-                    client=client,
-                    topic="t",
-                    commit_epoch=commit_epoch,
-                    reset=reset,
-                    isolation=isolation,
-                    level=level,
-                    settings=settings or {},
-                )
-                for name in (groups if groups is not None else (group,))
-            ],
+            topics=[TopicPlan(**topic, unclean_election=unclean_election)],
+            groups=[GroupPlan(**group, group=name) for name in groups],
             must_judge=list(checks) or [str(check) for check in Check],
-            expects=[],
         )
-        run = description_of(
-            scenario="micro",
-            clients={"java": "4.4.0"},
-            git_head="0",
-            started_micros=started_micros,
-            ended_micros=ended_micros,
-            error=error,
-        )
+        named = {"scenario": "micro", "clients": {"java": "4.4.0"}, "git_head": "0"}
+        run = description_of(**(named | {"started_micros": 0} | described))
         counts = {name: len(rows.get(name, [])) for name in TABLES}
         return Trace(engine, plan, run, load, counts, frozenset(missing))
 

@@ -14,6 +14,7 @@ import pytest
 from contract.run_folder import RunDescription, RunFolder
 from contract.waiting import wait_until
 from tests.descriptions import description_of, plan_of
+from tests.programs import ran_python
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
@@ -42,8 +43,7 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     damaged = run_folder(tmp_path / "b")
     (damaged.path / "plan.json").write_text("{")
     empty = run_folder(tmp_path / "c")
-    command = [sys.executable, "-m", "harness", "analyze", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = ran_python("-m", "harness", "analyze", tmp_path)
     assert ended.returncode == 64, ended.stderr
     assert "Traceback" not in ended.stdout + ended.stderr
     for folder, file, kind in (
@@ -75,8 +75,7 @@ def test_a_spark_that_does_not_start_is_one_line(
     tmp_path: Path, options: list[str], code: int, reported: str
 ) -> None:
     folder = run_folder(tmp_path / "a")
-    command = [sys.executable, "-m", "analysis", str(folder.path), *options]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = ran_python("-m", "analysis", folder.path, *options)
     assert ended.returncode == code
     *_, line = ended.stderr.splitlines()
     assert line.startswith(reported)

@@ -5,7 +5,7 @@ import os
 import shutil
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -79,16 +79,29 @@ class RangeHandler(SimpleHTTPRequestHandler):
         start = int(asked.removeprefix("bytes=").rstrip("-")) if asked else 0
         self.send_response(206 if asked else 200)
         self.end_headers()
-        self.wfile.write(CONTENT[start:])
+        self.write(CONTENT[start:])
+
+    def write(self, content: bytes) -> None:
+        self.wfile.write(content)
 
     def log_message(self, *_args: object) -> None:
         pass
 
 
-@pytest.fixture
-def server() -> Iterator[str]:
+class EndlessHandler(RangeHandler):
+    """Goes on sending, until nobody reads it."""
+
+    def write(self, content: bytes) -> None:
+        with suppress(OSError):
+            while True:
+                self.wfile.write(content)
+
+
+@pytest.fixture(params=[RangeHandler])
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
     RangeHandler.asked.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), RangeHandler) as running:
+    with ThreadingHTTPServer(("127.0.0.1", 0), request.param) as running:
+        running.daemon_threads = True
         threading.Thread(target=running.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
@@ -99,12 +112,6 @@ def bring(one: Artifact, address: str, folder: Path) -> list[int]:
     steps: list[int] = []
     download(one, repository=address, folder=folder, advance=steps.append)
     return steps
-
-
-def test_a_jar_is_brought_and_verified(repository: Path, tmp_path: Path) -> None:
-    steps = bring(artifact(), repository.as_uri(), tmp_path / "jars")
-    assert (tmp_path / "jars" / "tiny-1.0.jar").read_bytes() == CONTENT
-    assert sum(steps) == len(CONTENT)
 
 
 def test_a_wrong_hash_is_refused_and_removed(repository: Path, tmp_path: Path) -> None:
@@ -132,33 +139,11 @@ def test_a_damaged_jar_is_brought_again(repository: Path, tmp_path: Path) -> Non
     assert (jars / "tiny-1.0.jar").read_bytes() == CONTENT
 
 
-class EndlessHandler(SimpleHTTPRequestHandler):
-    """Goes on sending, until nobody reads it."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        with suppress(OSError):
-            while True:
-                self.wfile.write(CONTENT)
-
-    def log_message(self, *_args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def endless() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), EndlessHandler) as running:
-        running.daemon_threads = True
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-
-
-def test_a_body_without_an_end_is_not_read_on(endless: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", [EndlessHandler], indirect=True)
+def test_a_body_without_an_end_is_not_read_on(server: str, tmp_path: Path) -> None:
     jars = tmp_path / "jars"
     with pytest.raises(DistributionError, match=f"more than the {len(CONTENT)} bytes locked"):
-        bring(artifact(), endless, jars)
+        bring(artifact(), server, jars)
     assert list(jars.iterdir()) == []
 
 
@@ -203,29 +188,23 @@ def cache(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path / "cache" / "kafka" / "9.9.9"
 
 
-def test_a_version_is_complete_only_with_all_its_jars(cache: Path) -> None:
-    assert not distribution.is_fetched("9.9.9")
-    assert distribution.ensure("9.9.9", progress=False) == cache
-    assert distribution.is_fetched("9.9.9")
-    (cache / "tiny-1.0.jar").unlink()
-    assert not distribution.is_fetched("9.9.9")
-    distribution.ensure("9.9.9", progress=False)
-    assert distribution.is_fetched("9.9.9")
-
-
 def test_a_class_path_has_the_locked_jars_and_no_others(cache: Path) -> None:
     distribution.ensure("9.9.9", progress=False)
     (cache / "foreign.jar").write_bytes(b"foreign")
     assert distribution.class_path("9.9.9") == [cache / "tiny-1.0.jar"]
 
 
-@pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT[:-1], b""])
-def test_a_jar_that_changed_in_the_cache_is_brought_anew(cache: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"x" * len(CONTENT), CONTENT[:-1], b"", None])
+def test_a_jar_that_changed_in_the_cache_is_brought_anew(
+    cache: Path, content: bytes | None
+) -> None:
     """Even one of the same size and time."""
+    assert not distribution.is_fetched("9.9.9")
     (jar,) = distribution.class_path("9.9.9")
     times = (jar.stat().st_atime_ns, jar.stat().st_mtime_ns)
-    jar.write_bytes(content)
-    os.utime(jar, ns=times)
+    jar.unlink() if content is None else jar.write_bytes(content)
+    if content is not None:
+        os.utime(jar, ns=times)
     assert not distribution.is_fetched("9.9.9")
     assert distribution.class_path("9.9.9") == [jar]
     assert jar.read_bytes() == CONTENT
@@ -335,7 +314,6 @@ def test_a_lock_that_differs_is_kept_unless_it_is_to_be_updated(
 # Own builds of Kafka: what is found in them, and what is said of those that can't run.
 
 
-VERSION_FILE = "kafka/kafka-version.properties"
 CONSUMER = "org/apache/kafka/clients/consumer/KafkaConsumer.class"
 
 
@@ -346,20 +324,17 @@ def _new_files_each_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 
 def jar(path: Path, **content: str) -> Path:
-    """A jar with these entries, whose names have `__` for `/` and `_DOT_` for `.`."""
+    """A jar with these entries."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w") as made:
         for name, text in (content or {"empty": ""}).items():
-            made.writestr(name.replace("__", "/").replace("_DOT_", "."), text)
+            made.writestr(name, text)
     return path
 
 
 def clients_jar(path: Path, version: str = "4.5.0-SNAPSHOT") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(path, "w") as made:
-        made.writestr(VERSION_FILE, f"commitId=unknown\nversion={version}\n")
-        made.writestr(CONSUMER, "classes")
-    return path
+    about = f"commitId=unknown\nversion={version}\n"
+    return jar(path, **{"kafka/kafka-version.properties": about, CONSUMER: "classes"})
 
 
 def build(folder: Path, version: str = "4.5.0-SNAPSHOT") -> Path:
@@ -403,7 +378,7 @@ def test_the_observer_has_the_release_where_it_is_locked_and_else_the_build(tmp_
 
 
 def test_client_jars_come_first_and_the_rest_is_the_servers(tmp_path: Path) -> None:
-    patch = jar(tmp_path / "patch.jar", org__apache__kafka__A_DOT_class="a")
+    patch = jar(tmp_path / "patch.jar", **{"org/apache/kafka/A.class": "a"})
     found = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)]))
     assert found.of_servers == released("4.4.0").of_servers
     assert [one.path for one in found.of_clients.own] == [str(patch)]
@@ -478,11 +453,10 @@ def test_folders_of_jars_and_of_classes_are_client_jars(tmp_path: Path) -> None:
     ],
 )
 def test_a_kafka_dir_that_can_not_run_is_refused_with_what_to_do(
-    tmp_path: Path, prepare: "object", hint: str
+    tmp_path: Path, prepare: Callable[[Path], object], hint: str
 ) -> None:
     folder = tmp_path / "kafka"
     folder.mkdir()
-    assert callable(prepare)
     prepare(folder)
     with pytest.raises(UsageError) as refused:
         own(folder)
@@ -502,10 +476,9 @@ def test_a_kafka_dir_that_can_not_run_is_refused_with_what_to_do(
     ],
 )
 def test_client_jars_that_can_not_run_are_refused_with_what_to_do(
-    tmp_path: Path, prepare: "object", hint: str
+    tmp_path: Path, prepare: Callable[[Path], object], hint: str
 ) -> None:
     path = tmp_path / "mine"
-    assert callable(prepare)
     prepare(path)
     with pytest.raises(UsageError) as refused:
         resolve(Choice(kafka="4.4.0", client_jars=[str(path)]))
@@ -540,19 +513,14 @@ def test_a_node_has_own_jars_before_those_of_a_version(
 def test_a_session_carries_the_build_and_a_rerun_names_it(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "my patch.jar")
     found = own(build(tmp_path / "k"), client_version="3.9.2", client_jars=[str(patch)])
-    session = Session(
-        seed=1,
-        kafka=found.kafka,
-        cluster="embedded",
-        command="",
-        git_head="",
-        versions={},
-        build=found,
-    )
+    session = made(Session, seed=1, kafka=found.kafka, cluster="embedded", build=found)
     assert Session.from_globals(msgspec.json.decode(session.as_globals())) == session
     assert session.rerun("baseline", {}) == (
         f"fencepost run baseline --cluster embedded --kafka-dir {tmp_path}/k "
         f"--client-version 3.9.2 --client-jars '{patch}' --seed 1"
+    )
+    assert session.rerun("own/my lost_test.py::test", {}).startswith(
+        "fencepost run 'own/my lost_test.py::test' --cluster embedded"
     )
     plain = rerun_command("baseline", {}, cluster="docker", choice=Choice(kafka="4.4.0"), seed=2)
     assert plain == "fencepost run baseline --cluster docker --kafka 4.4.0 --seed 2"
@@ -625,9 +593,7 @@ def test_a_night_stops_where_a_jar_was_built_again(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "patch.jar")
     choice = Choice(kafka="4.4.0", client_jars=[str(patch)])
     planned = made(PlannedRun, kafka="4.4.0", choice=choice, build=resolve(choice).note)
-    session = Session(
-        seed=1, kafka="4.4.0", cluster="embedded", command="", git_head="", versions={}
-    )
+    session = made(Session, seed=1, kafka="4.4.0", cluster="embedded")
     clients_jar(patch, "4.6.0")
     own_jars.forget()
     with pytest.raises(UsageError, match="have changed since the night began"):

@@ -1,7 +1,6 @@
 """Class data archives: which one fits, how it gets its name, and that a bad one does no harm."""
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from cluster.nodes.local import LoopbackPool
 from cluster.nodes.node import Node
 from contract.processes import ClassData, class_data, java_command, with_class_data
 from contract.software import ClassPath
+from tests.programs import ran
 
 RELEASE = 'IMPLEMENTOR="Nobody"\nJAVA_VERSION="17.0.15"\n'
 PROGRAM = "program-1.0"
@@ -129,12 +129,7 @@ def test_outside_a_virtual_environment_there_is_none(
 
 
 def said(jar: Path, flags: Sequence[str]) -> tuple[int, str]:
-    ended = subprocess.run(
-        [java_command(), *flags, "-cp", str(jar), "NoSuchClass"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran(java_command(), *flags, "-cp", jar, "NoSuchClass")
     return ended.returncode, ended.stdout + ended.stderr
 
 

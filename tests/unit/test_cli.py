@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from harness.commands import judging, run
 from harness.nightly.suite import suite_names
 from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
+from tests.programs import ran_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,13 +36,6 @@ def test_the_version_is_that_of_the_package(fencepost: Fencepost) -> None:
     assert (ended.returncode, ended.stdout) == (0, f"fencepost {version('fencepost')}\n")
 
 
-def test_list_names_each_scenario_with_its_question(fencepost: Fencepost) -> None:
-    listed = fencepost("list").stdout
-    for name in ("baseline", "canary", "commit_epoch"):
-        assert name in listed
-    assert "Which leader epochs do consumers commit" in listed
-
-
 def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost) -> None:
     listed = {
         one["name"]: one for one in json.loads(fencepost("list", "--json").stdout)["scenarios"]
@@ -53,24 +45,9 @@ def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost)
     assert {"recipe": "pause"} in listed["zombie_leader"]["parameters"]
 
 
-@pytest.mark.parametrize("command", ["run", "analyze", "nightly"])
-def test_commands_that_print_verdicts_have_the_same_options(
-    command: str, fencepost: Fencepost
-) -> None:
-    shown = fencepost(command, "--help").stdout
-    for option in ("--json", "--verbose", "-v"):
-        assert option in shown
-
-
 def test_usage_names_the_program_as_it_is_installed() -> None:
-    shown = subprocess.run(
-        [sys.executable, "-m", "harness", "versions", "fetch", "--help"],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    words = ("-m", "harness", "versions", "fetch", "--help")
+    shown = ran_python(*words, cwd=ROOT, env={**os.environ, "COLUMNS": "200"}).stdout
     assert "Usage: fencepost versions fetch [" in shown
     assert "python -m" not in shown
 
@@ -80,10 +57,6 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
     assert "embedded pool" in reported
     assert "usable:" in reported
     assert "faults: bounce, " in reported
-
-
-def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
-    assert "4.4.0" in fencepost("versions", "list").stdout
 
 
 @pytest.mark.parametrize(
@@ -116,11 +89,7 @@ def test_kafka_list_names_the_locked_versions(fencepost: Fencepost) -> None:
         (("run", "baseline", "--results", "/dev/null"), 64, "can't be written"),
         (("nightly", "--results", "/proc/x"), 64, "can't be written"),
         (("analyze", "x" * 5000), 64, "is no folder of runs"),
-        (
-            ("nightly", "--suite", "nonsense"),
-            64,
-            f"there are: {', '.join(suite_names())}",
-        ),
+        (("nightly", "--suite", "nonsense"), 64, f"there are: {', '.join(suite_names())}"),
         (("nightly", "--seed", "99999999999"), 64, "31 bits"),
         (("nightly", "--hours", "0"), 64, "--hours takes a number above 0, and at most 168, not 0"),
         (("nightly", "--hours", "nan"), 64, "at most 168, not nan"),

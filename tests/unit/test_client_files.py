@@ -3,8 +3,6 @@
 import ast
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from importlib.metadata import packages_distributions
 from inspect import signature
@@ -18,6 +16,7 @@ from contract.errors import PrerequisiteError
 from contract.software import INSTALLED, Client
 from harness.clients.process import JAVA_WORKER, worker_of
 from harness.decode.client_logs import reader_of
+from tests.programs import ran_python
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted({client.module for client in INSTALLED})
@@ -71,8 +70,7 @@ for name, found in vars(importlib.import_module(sys.argv[1])).items():
 
 def printed(program: str, *arguments: str) -> str:
     """What a process of its own prints."""
-    command = [sys.executable, "-c", program, *arguments]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    ended = ran_python("-c", program, *arguments, cwd=ROOT)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

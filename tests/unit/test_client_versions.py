@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-import subprocess
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -22,6 +21,7 @@ from harness.commands.options import choice_of
 from harness.session.catalog import read_scenario
 from harness.story.consumers import Consumers, workers_for
 from harness.story.workload import reader
+from tests.programs import ran
 
 NAMED = "kafka-python@9.9.9"
 MODULE = b"__version__ = '9.9.9'\n"
@@ -90,12 +90,9 @@ def test_a_program_finds_it_before_what_is_installed_and_before_this_project(
 ) -> None:
     (tmp_path / "shown.py").write_text(SHOWN)
     said = [
-        subprocess.run(
-            python("shown", "an argument", packages=packages),
+        ran(
+            *python("shown", "an argument", packages=packages),
             env=environment({"PYTHONPATH": str(tmp_path)}),
-            capture_output=True,
-            text=True,
-            check=True,
         ).stdout.splitlines()
         for packages in (versions.ensure(NAMED), None)
     ]

@@ -4,7 +4,7 @@ import json
 import logging
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from scripted_members import (
     MEMBER,
+    ORDERS,
     PLAN,
     ScriptedMember,
     TellingMember,
@@ -27,7 +28,7 @@ from contract.terms import NO_OFFSET, CommitEpoch, Outcome
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.java_worker import JavaRole
-from harness.clients.member import Member, MemberCommit, OffsetAndEpoch, Partition
+from harness.clients.member import ClientState, Member, MemberCommit, OffsetAndEpoch, Partition
 from harness.clients.member_role import MemberRole, MemberStamp, open_log
 from harness.clients.producers import StepAnswer
 from harness.clients.worker import serve
@@ -219,30 +220,6 @@ def test_a_record_came_before_the_loss_that_the_member_notices_after_the_poll(
     assert seen == ["opened", "assigned", [0], [1], "revoked"]
 
 
-class ForgetfulMember(ScriptedMember):
-    """A member whose client has no offset to commit."""
-
-    def _commit(
-        self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
-    ) -> dict[Partition, str]:
-        assert is_plain
-        return dict.fromkeys(positions, NO_OFFSET)
-
-
-@pytest.mark.parametrize(
-    ("kind", "outcome", "offset", "commits"),
-    [(ForgetfulMember, "nothing", None, 0), (ScriptedMember, "ok", 3, 1)],
-)
-def test_what_a_client_leaves_out_is_not_committed(
-    tmp_path: Path, kind: type[ScriptedMember], outcome: str, offset: int | None, commits: int
-) -> None:
-    member = reading_member(tmp_path, kind)
-    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
-    (row,) = rows(tmp_path, "commits")
-    assert (row["outcome"], row["offset"]) == (outcome, offset)
-    assert member.commits == commits
-
-
 class FencedMember(ScriptedMember):
     """A member that has lost its partitions when its plain commit returns."""
 
@@ -272,13 +249,22 @@ class RefusedMember(ScriptedMember):
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome"), [("Refused", "failed"), ("CommitFailedException", "unknown")]
+    ("error", "outcome", "recorded"),
+    [
+        ("Refused", "failed", ("Refused", 3)),
+        ("CommitFailedException", "unknown", ("CommitFailedException", 3)),
+        (NO_OFFSET, "nothing", (NO_OFFSET, None)),
+    ],
 )
-def test_only_what_its_client_names_surely_failed(tmp_path: Path, error: str, outcome: str) -> None:
+def test_only_what_its_client_names_surely_failed_and_what_it_leaves_out_is_nothing(
+    tmp_path: Path, error: str, outcome: str, recorded: tuple[str | None, int | None]
+) -> None:
     member = reading_member(tmp_path, RefusedMember)
     member.error = error
     assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
-    assert [row["error"] for row in rows(tmp_path, "commits")] == [error]
+    (row,) = rows(tmp_path, "commits")
+    assert (row["error"], row["offset"]) == recorded
+    assert member.commits == 0
 
 
 @pytest.mark.parametrize(("style", "outcome"), [("record", "unknown"), ("none", "ok")])
@@ -450,12 +436,6 @@ def test_client_logs_in_python_read_as_the_java_clients(tmp_path: Path) -> None:
     assert (reported.member, reported.group, reported.text) == ("g#1", "g", "Truncation detected")
 
 
-def test_a_member_takes_what_a_copy_asks_for(tmp_path: Path) -> None:
-    member = ScriptedMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
-    assert [member.take(count, timeout_seconds=5) for count in (2, 0, 3)] == [2, 0, 3]
-    assert len(rows(tmp_path, "polls")) == 5
-
-
 def test_a_story_requires_only_what_it_can_not_do_without() -> None:
     done = StepAnswer(change="committed", outcome=Outcome.OK, error=None)
     refused = StepAnswer(change="fenced", outcome=Outcome.FAILED, error="ProducerFencedException")
@@ -464,3 +444,69 @@ def test_a_story_requires_only_what_it_can_not_do_without() -> None:
         require(done, refused)
     with pytest.raises(WorkerError, match="not acknowledged"):
         require({Outcome.OK: 3, Outcome.UNKNOWN: 1})
+
+
+# What a commit without arguments took: the client's state before it and after it.
+
+
+class ChangingMember(TellingMember):
+    """A member whose client has one state before its commit, and another one afterwards."""
+
+    states: tuple[ClientState, ClientState]
+
+    def _states(self, partitions: Iterable[Partition]) -> dict[Partition, ClientState]:
+        self._looks = getattr(self, "_looks", -1) + 1
+        return dict.fromkeys(partitions, self.states[self._looks])
+
+
+def _under(leader_epoch: int, offset: int | None = 3, epoch: int = 4) -> ClientState:
+    position = None if offset is None else OffsetAndEpoch(offset, epoch)
+    return ClientState(position=position, leader_epoch=leader_epoch)
+
+
+RESET = _under(0, 0, -1)
+AWAITED = _under(-1, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "outcome", "position"),
+    [
+        (_under(5), _under(5), "ok", (3, 4)),
+        (AWAITED, AWAITED, "nothing", (None, -1)),
+        # A new leader: the client left the position out, unless the leader came later.
+        (_under(5), _under(6), "unknown", (3, 4)),
+        (_under(5), _under(6, None), "unknown", (3, 4)),
+        # A reset, or a validation: the client took the position, unless that came later.
+        (AWAITED, RESET, "unknown", (0, -1)),
+        (_under(6, None), _under(6), "unknown", (3, 4)),
+        # Validated and invalid again: the position that the application knows.
+        (_under(6, None), _under(7, None), "unknown", (3, 1)),
+    ],
+)
+def test_a_plain_commit_is_unknown_if_the_clients_state_changes(
+    tmp_path: Path,
+    before: ClientState,
+    after: ClientState,
+    outcome: str,
+    position: tuple[int | None, int],
+) -> None:
+    """`commitSync()` takes `SubscriptionState.allConsumed` of its own moment."""
+    member = reading_member(tmp_path, ChangingMember)
+    member.states = (before, after)  # type: ignore[attr-defined]
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == outcome
+    (row,) = rows(tmp_path, "commits")
+    assert (row["outcome"], (row["offset"], row["committed_epoch"])) == (outcome, position)
+    assert row["error"] is None
+
+
+def test_an_explicit_commit_does_not_depend_on_the_clients_state(tmp_path: Path) -> None:
+    member = reading_member(tmp_path, ChangingMember)
+    member.states = (_under(5), _under(6, None))  # type: ignore[attr-defined]
+    assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.APPLICATION)) == "ok"
+
+
+def test_an_application_knows_its_last_records_not_its_position(tmp_path: Path) -> None:
+    """A position may have passed aborted records and markers of a newer epoch."""
+    member = reading_member(tmp_path, ScriptedMember)
+    member.pass_markers(5)
+    assert member.processed() == {ORDERS: OffsetAndEpoch(3, 1)}

@@ -17,9 +17,8 @@ from analysis.engine.executors import Size, Standalone, Watch
 from analysis.tasks import _reason
 from contract.errors import AnalysisError, PrerequisiteError
 from contract.processes import require_master
-from contract.run_folder import RunFolder
-from simulator.history import Request, description, universes_of, write_history
 from tests.standalone import environment, standalone
+from tests.traces import generated
 
 SMALL, LARGE = Size(1, 1024), Size(8, 65_536)
 MASTER = "spark://127.0.0.1:7077"
@@ -200,10 +199,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = RunFolder(tmp_path_factory.mktemp("runs") / "run")
-    request = Request(events=2_000, seed=1)
-    write_history(folder, universes_of(request), description(1, "test", "0", {}))
-    return folder.path
+    return generated(tmp_path_factory.mktemp("runs") / "run").path
 
 
 def analyze(run: Path, master: str, *settings: str) -> "subprocess.Popen[str]":

@@ -14,7 +14,6 @@ from conftest import TraceMaker
 from analysis.statements.registry import CHECKS
 from analysis.verdict.rules import rule_rows
 from contract.protocol import COMMIT_RULES, CommitRule
-from contract.terms import Check
 from harness.wire.answers import answers
 
 RECORDED = Path(__file__).with_name("recorded_commits")
@@ -49,12 +48,3 @@ def test_the_recorded_responses_hold_every_rule(make_trace: TraceMaker) -> None:
         if row.rule in set(CommitRule):
             verdicts.setdefault(row.rule, set()).add(row.verdict)
     assert verdicts == {str(rule): {"holds"} for rule in CommitRule}
-
-
-def test_every_rule_has_a_check() -> None:
-    assert set(CommitRule) == set(COMMIT_RULES)
-    assert {rule.check for rule in COMMIT_RULES.values()} == {
-        Check.WRONG_COMMIT_ERROR,
-        Check.WRONG_STORED_COMMIT,
-        Check.WRONG_FETCHED_COMMIT,
-    }

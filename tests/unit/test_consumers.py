@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, MemberPlan
-from contract.software import INSTALLED, Client, clients_of
+from contract.software import Client
 from harness.clients.command import Call
 from harness.clients.member_role import MemberRole
 from harness.clients.process import JAVA_WORKER, WorkerKind, WorkerService, worker_of
@@ -48,21 +48,22 @@ class ToldWorker:
         assert timeout_seconds == 60
 
 
-def consumers() -> tuple[Consumers, dict[WorkerKind, ToldWorker]]:
-    workers = {kind: ToldWorker(kind) for kind in workers_for([ALONE, PAIR])}
-    return Consumers(cast("dict[WorkerKind, WorkerService]", workers), [ALONE, PAIR]), workers
+def consumers(*groups: GroupPlan) -> tuple[Consumers, dict[WorkerKind, ToldWorker]]:
+    workers = {kind: ToldWorker(kind) for kind in workers_for(groups)}
+    return Consumers(cast("dict[WorkerKind, WorkerService]", workers), groups), workers
 
 
 def test_members_that_are_open_at_once_are_named_by_number_and_each_has_a_worker() -> None:
     assert list(members_of([ALONE, PAIR], incarnation=2)) == ["alone#2", "pair#2.1", "pair#2.2"]
     assert list(members_of([PAIR, PYTHON], incarnation=1, number=2)) == ["pair#1.2", "python#1.2"]
     assert workers_for([ALONE, PAIR]) == [JAVA_WORKER, SECOND]
+    assert workers_for([]) == workers_for([replace(ALONE, client="java-consumer")]) == [JAVA_WORKER]
     python = worker_of(Client.KAFKA_PYTHON)
     assert workers_for([PYTHON]) == [JAVA_WORKER, python, python.copy(2)]
 
 
 def test_a_command_goes_to_the_worker_of_its_member() -> None:
-    called, workers = consumers()
+    called, workers = consumers(ALONE, PAIR)
     members = list(members_of([ALONE, PAIR], incarnation=1))
     called.call(members, MemberRole.close_members)
     assert workers[JAVA_WORKER].members == ["alone#1", "pair#1.1"]
@@ -72,8 +73,7 @@ def test_a_command_goes_to_the_worker_of_its_member() -> None:
 def test_members_may_share_workers() -> None:
     shared = replace(PAIR, members=5, workers=2)
     assert workers_for([shared]) == [JAVA_WORKER, SECOND]
-    workers = {kind: ToldWorker(kind) for kind in workers_for([shared])}
-    both = Consumers(cast("dict[WorkerKind, WorkerService]", workers), [shared])
+    both, workers = consumers(shared)
     members = list(members_of([shared], incarnation=1))
     both.call(members, MemberRole.close_members)
     assert workers[JAVA_WORKER].members == ["pair#1.1", "pair#1.3", "pair#1.5"]
@@ -158,25 +158,9 @@ def test_a_member_has_its_number_and_from_the_second_incarnation_its_policy(
 
 @pytest.mark.parametrize("name", ["other#1", "alone", "alone#1.2", "pair#1.3"])
 def test_a_name_of_no_planned_member_is_refused(name: str) -> None:
-    called, _ = consumers()
+    called, _ = consumers(ALONE, PAIR)
     with pytest.raises(UsageError, match="no member"):
         called.call([name], MemberRole.close_members)
-
-
-def test_versions_are_those_that_the_workers_reported() -> None:
-    groups = [PYTHON, reader("kip-848", "t", client=Client.JAVA_CONSUMER)]
-    workers = {kind: ToldWorker(kind) for kind in workers_for(groups)}
-    reported = Consumers(cast("dict[WorkerKind, WorkerService]", workers), groups).versions()
-    assert reported == {
-        "java": "version of clients",
-        "java-consumer": "version of clients",
-        "kafka-python": "version of kafka-python",
-    }
-
-
-def test_kip_848_is_tested_from_4_0() -> None:
-    assert Client.JAVA_CONSUMER not in clients_of("3.9.2")
-    assert clients_of("4.4.0") == list(INSTALLED)
 
 
 @pytest.mark.parametrize(
@@ -203,13 +187,3 @@ def test_a_group_waits_for_the_longest_request_timeout_of_its_members() -> None:
     assert replace(java, others={2: MemberPlan(client="kafka-python")}).request_timeout_ms == 40_000
     assert replace(java, others={2: MemberPlan(client="librdkafka")}).request_timeout_ms == 60_000
     assert replace(java, others={2: MemberPlan(client="another")}).request_timeout_ms is None
-
-
-def test_a_plan_needs_one_worker_a_kind_and_javas_always() -> None:
-    def group(client: str) -> GroupPlan:
-        return GroupPlan(group=client, client=client, topic="t", commit_epoch="max", reset="none")
-
-    assert workers_for([]) == [JAVA_WORKER]
-    assert workers_for([group("java-consumer"), group("java")]) == [JAVA_WORKER]
-    needed = workers_for([group("librdkafka"), group("librdkafka"), group("kafka-python")])
-    assert [kind.worker for kind in needed] == ["clients", "librdkafka", "kafka-python"]

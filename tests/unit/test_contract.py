@@ -57,41 +57,26 @@ def test_what_we_did_not_make_is_not_intact(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "outcome"),
+    ("outcome_of", "definite", "error", "outcome"),
     [
-        (None, Outcome.OK),
-        ("RecordTooLargeException", Outcome.FAILED),
-        ("TimeoutException", Outcome.UNKNOWN),
-        ("NotEnoughReplicasAfterAppendException", Outcome.UNKNOWN),
-        ("SomethingNew", Outcome.UNKNOWN),
+        (send_outcome, DEFINITE_SEND_FAILURES, None, "ok"),
+        (send_outcome, DEFINITE_SEND_FAILURES, "RecordTooLargeException", "failed"),
+        (send_outcome, DEFINITE_SEND_FAILURES, "NotEnoughReplicasAfterAppendException", "unknown"),
+        (send_outcome, DEFINITE_SEND_FAILURES, "SomethingNew", "unknown"),
+        (commit_outcome, DEFINITE_COMMIT_FAILURES, None, "ok"),
+        (commit_outcome, DEFINITE_COMMIT_FAILURES, NO_OFFSET, "nothing"),
+        (commit_outcome, DEFINITE_COMMIT_FAILURES, "CommitFailedException", "failed"),
+        (commit_outcome, DEFINITE_COMMIT_FAILURES, "TimeoutException", "unknown"),
+        (transaction_outcome, DEFINITE_TRANSACTION_FAILURES, None, "ok"),
+        (transaction_outcome, DEFINITE_TRANSACTION_FAILURES, "ProducerFencedException", "failed"),
+        (transaction_outcome, DEFINITE_TRANSACTION_FAILURES, "InvalidTxnStateException", "failed"),
+        (transaction_outcome, DEFINITE_TRANSACTION_FAILURES, "TimeoutException", "unknown"),
     ],
 )
-def test_a_send_failed_only_where_that_is_sure(error: str | None, outcome: Outcome) -> None:
-    assert send_outcome(error, DEFINITE_SEND_FAILURES) is outcome
-
-
-def test_a_commit_of_an_old_member_surely_failed() -> None:
-    java = DEFINITE_COMMIT_FAILURES
-    assert commit_outcome("CommitFailedException", java) is Outcome.FAILED
-    assert commit_outcome("TimeoutException", java) is Outcome.UNKNOWN
-    assert commit_outcome(None, java) is Outcome.OK
-    assert commit_outcome(NO_OFFSET, java) is Outcome.NOTHING
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (None, Outcome.OK),
-        ("ProducerFencedException", Outcome.FAILED),
-        ("InvalidProducerEpochException", Outcome.FAILED),
-        ("InvalidTxnStateException", Outcome.FAILED),
-        ("TimeoutException", Outcome.UNKNOWN),
-    ],
-)
-def test_a_step_of_a_transaction_failed_only_where_that_is_sure(
-    error: str | None, outcome: Outcome
+def test_what_was_asked_for_failed_only_where_that_is_sure(
+    outcome_of: Callable[..., Outcome], definite: frozenset[str], error: str | None, outcome: str
 ) -> None:
-    assert transaction_outcome(error, DEFINITE_TRANSACTION_FAILURES) is outcome
+    assert outcome_of(error, definite) == outcome
 
 
 def test_a_fenced_producer_is_reported_by_its_error() -> None:
@@ -99,11 +84,6 @@ def test_a_fenced_producer_is_reported_by_its_error() -> None:
         assert is_fencing(name)
     assert not is_fencing("InvalidTxnStateException")
     assert not is_fencing(None)
-
-
-def test_waiting_returns_what_came() -> None:
-    values = iter([None, False, 7])
-    assert wait_until(lambda: next(values), what="seven", timeout_seconds=5) == 7
 
 
 def test_waiting_in_vain_tells_the_whole_story() -> None:
@@ -118,13 +98,6 @@ def test_waiting_in_vain_tells_the_whole_story() -> None:
         )
     for part in ("0 s for a leader", "leader -1", "start a broker", "last line"):
         assert part in str(failure.value)
-
-
-def test_runs_are_found_below_a_session(tmp_path: Path) -> None:
-    run = tmp_path / "Scenario" / "test" / "0"
-    run.mkdir(parents=True)
-    (run / PLAN_FILE).write_text("{}")
-    assert find_runs(tmp_path) == [RunFolder(run)]
 
 
 def test_folders_that_vanish_meanwhile_are_skipped(
@@ -144,17 +117,6 @@ def test_folders_that_vanish_meanwhile_are_skipped(
 
     monkeypatch.setattr(os, "scandir", scan_late)
     assert find_runs(tmp_path) == [RunFolder(run)]
-
-
-def test_no_run_is_an_error_that_says_what_was_looked_for(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match=PLAN_FILE):
-        find_runs(tmp_path)
-
-
-def test_a_broken_plan_names_its_file(tmp_path: Path) -> None:
-    (tmp_path / PLAN_FILE).write_text("{")
-    with pytest.raises(RunFolderError, match=PLAN_FILE):
-        RunFolder(tmp_path).plan()
 
 
 @pytest.mark.parametrize(

@@ -10,30 +10,16 @@ from analysis.tasks import Share, judge_here
 from contract.errors import FencepostError
 from contract.manifest import write_manifest
 from contract.run_folder import RunFolder
-from simulator.history import Request, description, universes_of, write_history
+from tests.traces import generated
 
 SEED = 19902
 
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    folder = RunFolder(tmp_path_factory.mktemp("genuine") / "run")
-    write_history(
-        folder, universes_of(Request(events=1_000, seed=1)), description(1, "test", "0", {})
-    )
+    folder = generated(tmp_path_factory.mktemp("genuine") / "run")
     write_manifest(folder)
     return folder
-
-
-@pytest.mark.parametrize("name", sorted(DAMAGES))
-def test_a_damage_leaves_another_file_than_it_found(name: str, tmp_path: Path) -> None:
-    file, sibling = tmp_path / "clients.jsonl", tmp_path / "driver.jsonl"
-    file.write_bytes(b'{"seq": 1}\n')
-    sibling.write_bytes(b'{"seq": 22}\n')
-    before = {path: path.read_bytes() for path in (file, sibling)}
-    DAMAGES[name](file, Random(SEED))
-    after = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    assert after != before
 
 
 @pytest.mark.extended

@@ -1,13 +1,16 @@
 """Histories and client logs to rows."""
 
 import os
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
 import pytest
 
 from contract.events import (
+    Event,
     FaultChanged,
     GroupChanged,
     NoteTaken,
@@ -28,32 +31,33 @@ from contract.tables import TABLES
 from contract.terms import PHASE_LIMIT_SECONDS, FaultTarget, Outcome, Stage, TargetKind, target_of
 from harness.clients.history import HistoryWriter
 from harness.collection.collect import decode_server_logs, keep_deleted
-from harness.decode.client_logs import resets
 from harness.decode.histories import read_histories
 from harness.decode.replica_files import replicas
 from harness.decode.tables import Rows, write_table
 from tests.descriptions import description_of
 
-INTENT = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
+Fields = dict[str, Any]
+INTENT: Fields = {"producer": "p", "topic": "t", "partition": 0, "acks": "all"}
+
+
+def decoded(folder: Path, *events: tuple[type[Event], Fields]) -> Rows:
+    """The rows of a history of these events."""
+    with closing(HistoryWriter(folder / "w.jsonl")) as writer:
+        for kind, fields in events:
+            writer.write(kind, **fields)
+    return read_histories(folder)
 
 
 def written(folder: Path) -> Path:
-    path = folder / "w.jsonl"
-    writer = HistoryWriter(path)
-    writer.write(SendsIntended, **INTENT, sequence_first=0, sequence_last=2)
-    writer.write(Sent, **INTENT, outcome=Outcome.OK, sequences=[0, 1], offsets=[5, 6])
-    writer.write(
-        Polled,
-        group="g",
-        member="g#1",
-        topic="t",
-        partition=0,
-        offsets=[5, 6],
-        epochs=[0, 0],
-        values=[make_value("p", 0), "broken"],
+    polled: Fields = {"group": "g", "member": "g#1", "topic": "t", "partition": 0}
+    polled |= {"offsets": [5, 6], "epochs": [0, 0], "values": [make_value("p", 0), "broken"]}
+    decoded(
+        folder,
+        (SendsIntended, INTENT | {"sequence_first": 0, "sequence_last": 2}),
+        (Sent, INTENT | {"outcome": Outcome.OK, "sequences": [0, 1], "offsets": [5, 6]}),
+        (Polled, polled),
     )
-    writer.close()
-    return path
+    return folder / "w.jsonl"
 
 
 def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
@@ -67,20 +71,15 @@ def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
 
 
 def test_a_transactions_steps_and_its_sends_are_reported_together(tmp_path: Path) -> None:
-    writer = HistoryWriter(tmp_path / "w.jsonl")
     step = {"producer": "p", "transactional_id": "x", "transaction": 3, "producer_id": 7}
-    writer.write(SendsIntended, **INTENT, sequence_first=0, sequence_last=1, transaction=3)
-    writer.write(
-        TransactionChanged,
-        **step,
-        step="commit",
-        change="fenced",
-        producer_epoch=1,
-        began_micros=5,
-        outcome=Outcome.FAILED,
-        error="ProducerFencedException",
+    changed = {"step": "commit", "change": "fenced", "producer_epoch": 1, "began_micros": 5}
+    failed = {"outcome": Outcome.FAILED, "error": "ProducerFencedException"}
+    intended = {"sequence_first": 0, "sequence_last": 1, "transaction": 3}
+    rows = decoded(
+        tmp_path,
+        (SendsIntended, INTENT | intended),
+        (TransactionChanged, step | changed | failed),
     )
-    rows = read_histories(tmp_path)
     assert [row["transaction"] for row in rows.of("sends")] == [3, 3]
     (row,) = rows.of("transactions")
     assert row.items() >= {**step, "change": "fenced", "outcome": "failed", "seq": 1}.items()
@@ -122,16 +121,17 @@ TARGET = FaultTarget(target_kind=TargetKind.LEADER, topic="t", partition=0)
 
 
 def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
-    writer = HistoryWriter(tmp_path / "driver.jsonl")
     fault = {"number": 0, "fault": "kill"}
     resolved = msgspec.structs.replace(TARGET, brokers=(1,))
     proved = {"change": "proved", "landed": True, "evidence": {"broker": 1}}
-    writer.write(FaultChanged, **fault, target=TARGET, change="injected")
-    writer.write(FaultChanged, **fault, target=resolved, **proved)
-    writer.write(FaultChanged, number=1, fault="kill", target=TARGET, change="injected")
-    writer.write(FaultChanged, **fault, target=resolved, change="heal_began")
-    writer.write(FaultChanged, **fault, target=resolved, change="healed")
-    first, second = read_histories(tmp_path).of("faults")
+    first, second = decoded(
+        tmp_path,
+        (FaultChanged, fault | {"target": TARGET, "change": "injected"}),
+        (FaultChanged, fault | {"target": resolved} | proved),
+        (FaultChanged, fault | {"number": 1, "target": TARGET, "change": "injected"}),
+        (FaultChanged, fault | {"target": resolved, "change": "heal_began"}),
+        (FaultChanged, fault | {"target": resolved, "change": "healed"}),
+    ).of("faults")
     moments = ["injected", "proved", "heal_began", "healed"]
     times = [first[f"{moment}_micros"] for moment in moments]
     assert times == sorted(times)
@@ -142,11 +142,9 @@ def test_a_fault_is_one_row_from_injection_to_heal(tmp_path: Path) -> None:
 
 
 def test_timeouts_that_kafka_forces_are_summed_by_fault(tmp_path: Path) -> None:
-    writer = HistoryWriter(tmp_path / "driver.jsonl")
     forced = {"retention.ms": 3000, "log.retention.check.interval.ms": 1000}
-    fault = {"number": 0, "fault": "expire by time", "target": TARGET}
-    writer.write(FaultChanged, **fault, change="proved", landed=True, forced_ms=forced)
-    (row,) = read_histories(tmp_path).of("faults")
+    fault = {"number": 0, "fault": "expire by time", "target": TARGET, "change": "proved"}
+    (row,) = decoded(tmp_path, (FaultChanged, fault | {"forced_ms": forced})).of("faults")
     assert row["forced_ms"] == 4000
     assert row["forced_by"] == "log.retention.check.interval.ms, retention.ms"
 
@@ -154,11 +152,12 @@ def test_timeouts_that_kafka_forces_are_summed_by_fault(tmp_path: Path) -> None:
 def test_a_phase_lasts_until_the_next_one_and_the_last_until_the_history_ends(
     tmp_path: Path,
 ) -> None:
-    writer = HistoryWriter(tmp_path / "driver.jsonl")
-    writer.write(PhaseEntered, stage=Stage.STEADY, doing="this")
-    writer.write(PhaseEntered, stage=Stage.HELD, doing="that")
-    writer.write(WorkerStopped)
-    first, second = read_histories(tmp_path).of("phases")
+    first, second = decoded(
+        tmp_path,
+        (PhaseEntered, {"stage": Stage.STEADY, "doing": "this"}),
+        (PhaseEntered, {"stage": Stage.HELD, "doing": "that"}),
+        (WorkerStopped, {}),
+    ).of("phases")
     assert (first["stage"], first["doing"]) == ("steady", "this")
     assert first["limit_seconds"] == PHASE_LIMIT_SECONDS[Stage.STEADY]
     assert first["began_micros"] <= first["ended_micros"] == second["began_micros"]
@@ -166,9 +165,7 @@ def test_a_phase_lasts_until_the_next_one_and_the_last_until_the_history_ends(
 
 
 def test_a_note_is_a_row(tmp_path: Path) -> None:
-    writer = HistoryWriter(tmp_path / "driver.jsonl")
-    writer.write(NoteTaken, text="a <b> & 'c'\n")
-    (note,) = read_histories(tmp_path).of("notes")
+    (note,) = decoded(tmp_path, (NoteTaken, {"text": "a <b> & 'c'\n"})).of("notes")
     assert note["text"] == "a <b> & 'c'\n"
     assert note["at_micros"] > 0
 
@@ -220,66 +217,16 @@ def test_a_history_refuses_what_is_no_event(tmp_path: Path) -> None:
         writer.write(GroupChanged, group="g", colour="red")
 
 
-WHERE = "[Consumer clientId=g#2, groupId=g]"
-AT = "2026-11-21 06:00:00.500 INFO SubscriptionState"
-LEADER = "currentLeader=LeaderAndEpoch{leader=Optional[10.0.0.1:9092 (id: 2 rack: null)], epoch=2}"
-OLD = f"FetchPosition{{offset=200, offsetEpoch=Optional[0], {LEADER}}}"
-BARE = f"FetchPosition{{offset=200, offsetEpoch=Optional.empty, {LEADER}}}"
-NEW = f"FetchPosition{{offset=100, offsetEpoch=Optional[0], {LEADER}}}"
-TRUNCATED = (
-    f"Truncation detected for partition t-0 at offset {OLD}, "
-    f"resetting offset to the first offset known to diverge {NEW}"
-)
-TRUNCATED_WITHOUT_POLICY = (
-    f"Truncation detected for partition t-0 at offset {OLD} (the end offset from the broker is "
-    "OffsetAndMetadata{offset=100}), but no reset policy is set"
-)
-OUT_OF_RANGE = f"Fetch position {BARE} is out of range for partition t-0, resetting offset"
-NO_COMMIT = "Found no committed offset for partition t-0"
-START = f"FetchPosition{{offset=0, offsetEpoch=Optional.empty, {LEADER}}}"
-RESETTING = f"Resetting offset for partition t-0 to position {START}."
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        ([TRUNCATED], ("truncation", 200, 0, 100, 0)),
-        ([TRUNCATED_WITHOUT_POLICY], ("truncation", 200, 0, None, -1)),
-        ([OUT_OF_RANGE, RESETTING], ("out_of_range", 200, -1, 0, -1)),
-        (
-            ["Found no committed offset for partition t-0", RESETTING],
-            ("no_commit", None, -1, 0, -1),
-        ),
-    ],
-)
-def test_resets_are_read_from_the_clients_log(texts: list[str], expected: tuple[object]) -> None:
-    lines = [f"{AT} {WHERE} {text}" for text in texts]
-    (row,) = resets(lines, worker="w", policies={"g": "earliest"}, client="java")
-    columns = ("cause", "from_offset", "from_epoch", "to_offset", "to_epoch")
-    assert tuple(row[column] for column in columns) == expected
-    assert (row["group"], row["member"], row["topic"], row["partition"]) == ("g", "g#2", "t", 0)
-    assert row["at_micros"] % 1_000_000 == 500_000
-
-
-def test_lines_about_something_else_are_no_resets() -> None:
-    lines = ["", "garbage", f"{AT} {WHERE} Successfully joined group with generation 1"]
-    assert resets(lines, worker="w", policies={}, client="java") == []
-
-
 def test_a_request_is_a_row_for_each_partition_it_asks_about(tmp_path: Path) -> None:
-    call = {"broker": 1, "version": 3, "request": "{}", "began_micros": 5}
+    call: Fields = {"broker": 1, "version": 3, "request": "{}", "began_micros": 5}
     answers = [WireAnswer(topic="t", partition=one, error_code=74, epoch=-1) for one in (0, 1)]
-    writer = HistoryWriter(tmp_path / "observer.jsonl")
-    writer.write(WireCalled, **call, api="LIST_OFFSETS", api_key=2, response="{}", answers=answers)
-    writer.write(WireCalled, **call, api="API_VERSIONS", api_key=18, failure="OSError: closed")
-    listed, other, versions = read_histories(tmp_path).of("wire_calls")
+    listing = {"api": "LIST_OFFSETS", "api_key": 2, "response": "{}", "answers": answers}
+    failing = {"api": "API_VERSIONS", "api_key": 18, "failure": "OSError: closed"}
+    rows = decoded(tmp_path, (WireCalled, call | listing), (WireCalled, call | failing))
+    listed, other, versions = rows.of("wire_calls")
     assert [row["partition"] for row in (listed, other)] == [0, 1]
-    assert (listed["seq"], listed["api"], listed["error_code"], listed["epoch"]) == (
-        0,
-        "LIST_OFFSETS",
-        74,
-        -1,
-    )
+    columns = ("seq", "api", "error_code", "epoch")
+    assert [listed[name] for name in columns] == [0, "LIST_OFFSETS", 74, -1]
     assert listed["offset"] is None
     assert (versions["failure"], versions["response"]) == ("OSError: closed", None)
     assert versions.get("topic") is None
@@ -287,11 +234,11 @@ def test_a_request_is_a_row_for_each_partition_it_asks_about(tmp_path: Path) -> 
 
 
 def test_a_committed_offset_that_a_client_returned_is_a_row(tmp_path: Path) -> None:
-    writer = HistoryWriter(tmp_path / "w.jsonl")
-    asked = {"group": "g", "topic": "t", "partition": 0, "began_micros": 5}
-    writer.write(OffsetRead, **asked, member="g#1", offset=7, epoch=2, by="consumer")
-    writer.write(OffsetRead, **asked, by="admin", is_stable=False, error="TimeoutException")
-    own, other = read_histories(tmp_path).of("offset_reads")
+    asked: Fields = {"group": "g", "topic": "t", "partition": 0, "began_micros": 5}
+    returned = {"member": "g#1", "offset": 7, "epoch": 2, "by": "consumer"}
+    failed = {"by": "admin", "is_stable": False, "error": "TimeoutException"}
+    rows = decoded(tmp_path, (OffsetRead, asked | returned), (OffsetRead, asked | failed))
+    own, other = rows.of("offset_reads")
     assert set(own) == set(TABLES["offset_reads"].names)
     assert (own["member"], own["offset"], own["epoch"], own["is_stable"]) == ("g#1", 7, 2, None)
     assert own["began_micros"] == 5 < own["at_micros"]

@@ -11,7 +11,7 @@ import pytest
 
 from analysis.engine import duckdb as module
 from analysis.engine.duckdb import Database, DuckDBEngine
-from analysis.engine.prepared import has_parameters, prepared, with_numbers
+from analysis.engine.prepared import has_parameters, with_numbers
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +32,6 @@ def reported(engine: DuckDBEngine, *statements: str, **numbers: int) -> list[tup
 def value(engine: DuckDBEngine, expression: str) -> Any:
     ((found,),) = reported(engine, f"select {expression} as found")
     return found
-
-
-def test_duckdb_spells_what_it_has_otherwise() -> None:
-    spelled = prepared(
-        "select struct(a, b as c), filter(xs, x -> x.id > 1).id, bigint(a), xxhash64(a),"
-        " last_value(a) ignore nulls over (order by b), format_string('%,d', a) from t"
-    ).in_duckdb
-    for part in (
-        "{'a': a, 'c': b}",
-        "LIST_TRANSFORM(",
-        "CAST(a AS BIGINT)",
-        "HASH(a)",
-        "FORMAT('{:,}', a)",
-    ):
-        assert part in spelled
-    assert "LAST_VALUE(a IGNORE NULLS)" in spelled
-    assert "ORDER BY b NULLS FIRST" in spelled
 
 
 @pytest.mark.parametrize(
@@ -81,6 +64,7 @@ def test_duckdb_spells_what_it_has_otherwise() -> None:
         ("greatest(1, null, 2)", 2),
         ("sort_array(array(2, 1))", [1, 2]),
         ("sequence(1, 3)", [1, 2, 3]),
+        ("format_string('%,d of %s', 1234567, 1234567)", "1,234,567 of 1234567"),
     ],
 )
 def test_an_expression_has_the_value_that_spark_gives_it(
@@ -89,89 +73,55 @@ def test_an_expression_has_the_value_that_spark_gives_it(
     assert value(engine, expression) == expected
 
 
-def test_duckdb_runs_statements_about_rows(engine: DuckDBEngine) -> None:
-    content = {"group": ["a", "a", "b"], "offset": [1, None, 3], "isr": [[1, 2], [], [3]]}
-    engine.add("polls", pa.table(content))
-    engine.keep(
-        "of_groups",
-        "select group, format_string('%s of %.1f', max(offset), count(*)) as said,"
-        " count_if(offset > 2) as above, max_by(struct(offset, isr), size(isr)) as newest"
-        " from polls group by group",
-        {},
-    )
-    found = reported(engine, "select group, said, above, newest.isr from of_groups order by group")
-    assert found == [("a", "1 of 2.0", 0, [1, 2]), ("b", "3 of 1.0", 1, [3])]
+NUMBERS = {"one": [1.25, None], "name": ["a", None]}
+NO_ROWS = """select collect_list(one) as each, sort_array(collect_set(name)) as distinct_ones,
+    collect_list(one) filter (where name = 'b') as some, count_if(one > 0) as few, max(one) as most
+    from rows where one > 2"""
+AHEAD = "over (order by name rows between 1 following and 1 following)"
+OF_JSON = "select to_json(struct(one, struct(one) as of)) as of_struct, to_json(more) as of_array"
+ROUNDED = "format_string('%.0f %.1f %.2f', one, one, one)"
 
 
-def test_nulls_come_first_in_an_order(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"one": [1, None, 2]}))
-    assert reported(engine, "select one from rows order by one") == [(None,), (1,), (2,)]
-    assert reported(engine, "select one from rows order by one desc") == [(2,), (1,), (None,)]
-
-
-def test_the_largest_by_a_value_may_be_null(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"name": ["a", None], "at": [1, 2]}))
-    found = reported(
-        engine, "select max_by(name, at) as newest, min_by(name, at) as oldest from rows"
-    )
-    assert found == [(None, "a")]
-
-
-def test_json_has_no_nulls(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"one": [1, None], "more": [[1, None], None]}))
-    found = reported(
-        engine,
-        "select to_json(struct(one, struct(one) as of)) as of_struct, to_json(more) as of_array"
-        " from rows",
-    )
-    assert found == [('{"one":1,"of":{"one":1}}', "[1,null]"), ('{"of":{}}', None)]
-
-
-def test_duckdb_writes_null_as_spark_does(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"one": [1.25, None], "name": ["a", None]}))
-    said = "format_string('%s: %.0f, %.1f %%', name, one, one)"
-    found = reported(engine, f"select {said} as said from rows")
-    assert found == [("a: 1, 1.3 %",), ("null: , n %",)]
-
-
-def test_a_list_of_nothing_is_empty(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"one": [1.25, None], "name": ["a", None]}))
-    none = reported(
-        engine,
-        "select collect_list(one) as each, sort_array(collect_set(name)) as distinct_ones,"
-        " collect_list(one) filter (where name = 'b') as some from rows where one > 2",
-    )
-    assert none == [([], [], [])]
-    ahead = "over (order by name rows between 1 following and 1 following)"
-    assert reported(engine, f"select collect_list(name) {ahead} as each from rows") == [
-        (["a"],),
-        ([],),
-    ]
-
-
-def test_what_counts_for_no_rows_is_zero(engine: DuckDBEngine) -> None:
-    engine.add("rows", pa.table({"one": [1]}))
-    found = reported(
-        engine, "select count_if(one > 0) as some, max(one) as most from rows where one > 1"
-    )
-    assert found == [(0, None)]
-
-
-def test_duckdb_rounds_as_java_does(engine: DuckDBEngine) -> None:
-    numbers = [21820.5, 1.005, -0.04, 2.0, 12345678.25]
-    engine.add("rows", pa.table({"number": numbers}))
-    said = "format_string('%.0f %.1f %.2f', number, number, number)"
-    assert reported(engine, f"select {said} as said from rows") == [
-        ("21821 21820.5 21820.50",),
-        ("1 1.0 1.01",),
-        ("-0 -0.0 -0.04",),
-        ("2 2.0 2.00",),
-        ("12345678 12345678.3 12345678.25",),
-    ]
-
-
-def test_thousands_are_set_apart(engine: DuckDBEngine) -> None:
-    assert value(engine, "format_string('%,d of %s', 1234567, 1234567)") == "1,234,567 of 1234567"
+@pytest.mark.parametrize(
+    ("rows", "statement", "found"),
+    [
+        ({"one": [1, None, 2]}, "select one from rows order by one", [(None,), (1,), (2,)]),
+        ({"one": [1, None, 2]}, "select one from rows order by one desc", [(2,), (1,), (None,)]),
+        (
+            {"name": ["a", None], "at": [1, 2]},
+            "select max_by(name, at) as newest, min_by(name, at) as oldest from rows",
+            [(None, "a")],
+        ),
+        (
+            {"one": [1, None], "more": [[1, None], None]},
+            f"{OF_JSON} from rows",
+            [('{"one":1,"of":{"one":1}}', "[1,null]"), ('{"of":{}}', None)],
+        ),
+        (
+            NUMBERS,
+            "select format_string('%s: %.0f, %.1f %%', name, one, one) as said from rows",
+            [("a: 1, 1.3 %",), ("null: , n %",)],
+        ),
+        (NUMBERS, NO_ROWS, [([], [], [], 0, None)]),
+        (NUMBERS, f"select collect_list(name) {AHEAD} as each from rows", [(["a"],), ([],)]),
+        # As Java rounds.
+        (
+            {"one": [21820.5, 1.005, -0.04, 12345678.25]},
+            f"select {ROUNDED} as said from rows",
+            [
+                ("21821 21820.5 21820.50",),
+                ("1 1.0 1.01",),
+                ("-0 -0.0 -0.04",),
+                ("12345678 12345678.3 12345678.25",),
+            ],
+        ),
+    ],
+)
+def test_a_statement_returns_what_spark_does(
+    engine: DuckDBEngine, rows: dict[str, list[Any]], statement: str, found: list[tuple[Any, ...]]
+) -> None:
+    engine.add("rows", pa.table(rows))
+    assert reported(engine, statement) == found
 
 
 @pytest.mark.parametrize("name", ["it's", 'a "b"', "[1]*?", "leader=killed", "a;b%20", "ä\nb"])
@@ -276,12 +226,6 @@ def test_parameters_are_numbers_of_the_trace() -> None:
     assert not has_parameters("x::bigint = at_micros")
     with pytest.raises(KeyError):
         with_numbers(":other_micros", {})
-
-
-def test_parameters_have_their_values_in_duckdb_too(engine: DuckDBEngine) -> None:
-    assert reported(engine, "select bigint(:clock_micros) as x", clock_micros=5) == [(5,)]
-    engine.define("moments", "select :clock_micros as at_micros", {"clock_micros": 7})
-    assert reported(engine, "select at_micros from moments") == [(7,)]
 
 
 def test_what_is_kept_of_a_large_run_is_in_a_file(

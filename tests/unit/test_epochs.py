@@ -15,8 +15,7 @@ def rows_of(table: str, *rows: dict[str, Any]) -> pa.Table:
     schema = RECORDS[table]
     nothing: dict[Any, Any] = {pa.string(): "", pa.bool_(): False}
     return pa.Table.from_pylist(
-        [{field.name: nothing.get(field.type, 0) for field in schema} | row for row in rows],
-        schema,
+        [{field.name: nothing.get(field.type, 0) for field in schema} | row for row in rows], schema
     )
 
 
@@ -30,10 +29,7 @@ def record(offset: int, sequence: int, epoch: int) -> dict[str, Any]:
 
 
 def test_an_epoch_that_is_not_shown_is_that_of_the_log_with_the_record(tmp_path: Path) -> None:
-    logs = {
-        "replica_records": [record(0, 0, 1), record(1, 5, 4)],
-        "cut_records": [record(1, 1, 2)],
-    }
+    logs = {"replica_records": [record(0, 0, 1), record(1, 5, 4)], "cut_records": [record(1, 1, 2)]}
     for table, rows in logs.items():
         ranges = to_ranges(table, rows_of(table, *rows))
         pq.write_table(ranges, tmp_path / f"{table}.parquet")

@@ -5,7 +5,6 @@ from histories import HEALTHY, WHOLE_HANDED_ON
 from judging import judge
 from micro import registered
 
-from analysis.statements.registry import CHECKS
 from contract.terms import Check
 
 _CHECKS = (
@@ -37,12 +36,3 @@ def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> 
         "unjustified_reset": 1,
         "phantom_record": 4,
     }
-
-
-def test_every_way_to_count_cases_can_be_computed(make_trace: TraceMaker) -> None:
-    trace = make_trace(WHOLE_HANDED_ON)
-    counted = {one.header.exercised for one in CHECKS.values()} - {""}
-    assert len(counted) >= 5
-    for name in counted:
-        ((rows,),) = trace.query(f"select count(*) as rows from {name}").tuples()
-        assert rows >= 0

@@ -43,9 +43,7 @@ from contract.locks import (
     remove_unheld,
 )
 from contract.manifest import (
-    DECODED_AGAIN,
     MANIFEST_FILE,
-    TABLES_OF_HISTORIES,
     alterations,
     write_manifest,
 )
@@ -53,12 +51,12 @@ from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
 from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
 from contract.waiting import limited, wait_until
 from harness.commands.run import decode_again
-from harness.decode.server_logs import TABLES_OF_SERVER_LOGS
 from harness.nightly.state import hold, hold_night
 from harness.nightly.suite import find_suite
 from harness.session.ducktape_session import reserve_session
-from simulator.history import Request, description, universes_of, write_history
 from tests.descriptions import description_of
+from tests.programs import waiting_python
+from tests.traces import generated
 from tests.unit.test_nights import wanted
 
 # Files that are no files end in an error, at once; files are replaced as a whole.
@@ -92,51 +90,49 @@ def odd(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Path]
     return make
 
 
-def test_what_is_no_file_is_not_read(odd: Callable[[str], Path]) -> None:
-    path = odd("file")
-    with pytest.raises(OSError, match="file"):
-        read_file(path)
-    assert read_regular(path) is None
+def of_run(read: Callable[[RunFolder], object]) -> Callable[[Path], object]:
+    return lambda path: read(RunFolder(path))
 
 
-def test_a_plan_or_description_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
-    odd(PLAN_FILE)
-    odd(RUN_FILE)
-    for read in (RunFolder(tmp_path).plan, RunFolder(tmp_path).run):
-        with pytest.raises(RunFolderError, match="is not a valid"):
-            read()
+def altered(run: RunFolder) -> None:
+    (reported,) = alterations(run)
+    raise RunFolderError(reported)
 
 
-def test_a_manifest_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
-    odd(MANIFEST_FILE)
-    (reported,) = alterations(RunFolder(tmp_path))
-    assert reported.startswith("manifest.json is invalid")
+def unreadable(run: RunFolder) -> None:
+    raise TableError(table_files(run).unreadable["polls"])
 
 
-def test_a_night_or_summary_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
-    odd(NIGHT_FILE)
-    odd(f"report/{SUMMARY_FILE}")
-    for read in (read_night, read_summary):
-        with pytest.raises(RunFolderError, match="is not a valid"):
-            read(tmp_path)
+def read_polls(run: RunFolder) -> None:
+    table_content("polls", lambda: open_regular(run.tables / "polls.parquet"))
 
 
-def test_a_verdict_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
-    odd("report/verdict.json")
-    with pytest.raises(RunFolderError, match="is not a valid verdict"):
-        _verdict(RunFolder(tmp_path))
-
-
-def test_a_table_that_is_no_file(odd: Callable[[str], Path], tmp_path: Path) -> None:
-    path = odd("tables/polls.parquet")
-    assert "is not a Parquet file" in table_files(RunFolder(tmp_path)).unreadable["polls"]
-    with pytest.raises(TableError, match="table polls can't be read"):
-        table_content("polls", lambda: open_regular(path))
-
-
-def test_a_suite_that_is_no_file(odd: Callable[[str], Path]) -> None:
-    with pytest.raises(UsageError, match="there is no suite"):
-        find_suite(str(odd("suite.yml")))
+@pytest.mark.parametrize(
+    ("name", "read", "kind", "reported"),
+    [
+        ("file", lambda path: read_file(path / "file"), OSError, "file"),
+        (PLAN_FILE, of_run(RunFolder.plan), RunFolderError, "is not a valid"),
+        (RUN_FILE, of_run(RunFolder.run), RunFolderError, "is not a valid"),
+        (MANIFEST_FILE, of_run(altered), RunFolderError, r"^manifest\.json is invalid"),
+        (NIGHT_FILE, read_night, RunFolderError, "is not a valid"),
+        (f"report/{SUMMARY_FILE}", read_summary, RunFolderError, "is not a valid"),
+        ("report/verdict.json", of_run(_verdict), RunFolderError, "is not a valid verdict"),
+        ("tables/polls.parquet", of_run(unreadable), TableError, "is not a Parquet file"),
+        ("tables/polls.parquet", of_run(read_polls), TableError, "table polls can't be read"),
+        ("suite.yml", lambda path: find_suite(str(path / "suite.yml")), UsageError, "no suite"),
+    ],
+)
+def test_what_is_no_file_is_an_error(
+    odd: Callable[[str], Path],
+    tmp_path: Path,
+    name: str,
+    read: Callable[[Path], object],
+    kind: type[Exception],
+    reported: str,
+) -> None:
+    assert read_regular(odd(name)) is None
+    with pytest.raises(kind, match=reported):
+        read(tmp_path)
 
 
 def test_a_limit_of_file_sizes_is_reported_as_a_full_disk_is() -> None:
@@ -247,20 +243,12 @@ def test_a_new_folder_does_not_wait_for_who_sweeps(
 
 
 def test_a_folder_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert holder.stdout is not None
-    folder = Path(holder.stdout.readline().strip())
-    (folder / "file").touch()
-    assert is_held(folder)
-    remove_unheld(tmp_path, "x-")
-    assert folder.exists()
-    holder.kill()
-    holder.communicate()
+    with waiting_python("-c", HOLDER, tmp_path) as (_, line):
+        folder = Path(line.strip())
+        (folder / "file").touch()
+        assert is_held(folder)
+        remove_unheld(tmp_path, "x-")
+        assert folder.exists()
     assert not is_held(folder)
     remove_unheld(tmp_path, "y-")
     assert folder.exists()
@@ -335,9 +323,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    other = RunFolder(tmp_path_factory.mktemp("judged") / "other")
-    universes = universes_of(Request(events=1_000, seed=1))
-    write_history(other, universes, description(1, "test", "0", {}))
+    other = generated(tmp_path_factory.mktemp("judged") / "other")
     assert judged(other).verdict is not None
     for name in FOLDERS:
         (other.path / name).mkdir(exist_ok=True)
@@ -490,10 +476,6 @@ def folder(tmp_path: Path) -> RunFolder:
     return run
 
 
-def test_as_collected(folder: RunFolder) -> None:
-    assert list(alterations(folder)) == []
-
-
 @pytest.mark.parametrize("cluster", POOLS)
 @pytest.mark.parametrize("ended_micros", [None, 2])
 def test_a_run_of_ours_without_a_manifest_can_not_be_relied_on(
@@ -560,8 +542,3 @@ def test_an_alteration_is_named(
 def test_what_the_analysis_writes_or_does_not_read_may_change(folder: RunFolder, name: str) -> None:
     (folder.path / name).write_text("new")
     assert list(alterations(folder)) == []
-
-
-def test_the_tables_that_are_decoded_again_are_those_of_histories_and_logs() -> None:
-    of_clients = {*TABLES_OF_HISTORIES, "omitted_commits", "resets"}
-    assert {*of_clients, "servers", *TABLES_OF_SERVER_LOGS} == DECODED_AGAIN

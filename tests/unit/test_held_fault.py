@@ -1,4 +1,4 @@
-"""When a fault's four times are stamped."""
+"""When a fault's four times are stamped; an effect that ends before the heal is taken back."""
 
 import json
 from collections.abc import Callable
@@ -9,12 +9,15 @@ from unittest.mock import patch
 
 import pytest
 
-from contract.errors import FaultError, NotLandedError, WaitTimeoutError
+from cluster.nodes.traffic import Direction, Packets, Traffic
+from contract.errors import FaultError, NodeError, NotLandedError, WaitTimeoutError
 from contract.terms import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
+from harness.decode.histories import read_histories
+from harness.faults import Broker, Cut, Links, Pause
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
-
-SECOND = 1_000_000
+from harness.faults.rules import lapse_of
+from harness.story.run import Injections
 
 
 class Recorded(Fault):
@@ -56,10 +59,14 @@ def lines(history: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in history.read_text().splitlines()]
 
 
-def field(history: Path) -> Field:
+def field(history: Path, kafka: object = None) -> Field:
     unused = cast("Any", SimpleNamespace())
     return Field(
-        kafka=unused, observer=unused, history=HistoryWriter(history), clients={}, kept=history
+        kafka=cast("Any", kafka or unused),
+        observer=unused,
+        history=HistoryWriter(history),
+        clients={},
+        kept=history.parent,
     )
 
 
@@ -123,3 +130,135 @@ def test_an_effect_that_does_not_show_in_time_is_recorded_as_not_landed(history:
     proved = lines(history)[1]
     assert proved.get("landed", False) is False
     assert proved["evidence"] == {"not_seen": "no broker was fenced"}
+
+
+# An effect that ends before the heal is taken back; cuts that share a rule each hold it.
+
+
+RULE = Traffic(peer="10.0.0.2", direction=Direction.OUT)
+OTHER = Traffic(peer="10.0.0.3", direction=Direction.OUT)
+
+
+class FakeNode:
+    """A node that remembers its rules."""
+
+    def __init__(self, name: str = "node-1", address: str = "10.0.0.1") -> None:
+        self.name, self.address = name, address
+        self.rules: dict[Traffic, Packets] = {}
+        self.is_awake = False
+
+    def block(self, traffic: Traffic) -> None:
+        self.rules.setdefault(traffic, Packets(dropped=1, passed=0))
+
+    def unblock(self, traffic: Traffic) -> None:
+        self.rules.pop(traffic, None)
+
+    def packets(self, traffic: Traffic) -> Packets | None:
+        return self.rules.get(traffic)
+
+    def is_suspended(self) -> bool:
+        return not self.is_awake
+
+
+class Lapsing(Fault):
+    """Landed when it is proved; `lapse` says what has become of it."""
+
+    verb, target = "kill", FaultTarget(target_kind=TargetKind.ALL)
+
+    def __init__(self, lapse: Callable[[], str]) -> None:
+        self._lapse = lapse
+
+    def inject(self, field: Field) -> None: ...
+
+    def prove(self, field: Field) -> Evidence:  # noqa: ARG002
+        return Evidence(landed=True, facts={"seen": 1}, forced_ms={"x.timeout.ms": 5})
+
+    def lapse(self, field: Field) -> str:  # noqa: ARG002
+        return self._lapse()
+
+    def heal(self, field: Field) -> None: ...
+
+
+def unreachable() -> str:
+    raise NodeError("the node is gone")
+
+
+@pytest.mark.parametrize(
+    ("lapse", "reported"),
+    [
+        (str, None),
+        (lambda: "a rule is missing", "a rule is missing"),
+        (unreachable, "its effect can't be seen: the node is gone"),
+    ],
+)
+def test_a_fault_that_ended_before_its_heal_did_not_land(
+    history: Path, lapse: Callable[[], str], reported: str | None
+) -> None:
+    held = HeldFault.inject(Lapsing(lapse), field(history))
+    held.prove()
+    held.heal()
+    times = {line["change"]: line["wall_micros"] for line in reversed(lines(history))}
+    (row,) = read_histories(history.parent).of("faults")
+    assert row["landed"] == held.evidence.landed == (reported is None)
+    assert json.loads(row["evidence"]).get("ended_before_heal") == reported
+    assert row["proved_micros"] == times["proved"]
+    assert row["forced_ms"] == 5
+    assert row["healed_micros"] == times["healed"]
+
+
+def test_rules_lapse_when_one_is_missing_or_lets_packets_pass() -> None:
+    node = cast("Any", FakeNode())
+    node.block(RULE)
+    node.block(OTHER)
+    assert lapse_of({node: [RULE, OTHER]}) == ""
+    node.rules[OTHER] = Packets(dropped=1, passed=2)
+    assert lapse_of({node: [RULE, OTHER]}) == "2 packets passed the rules of node-1"
+    node.unblock(OTHER)
+    assert lapse_of({node: [RULE, OTHER]}) == "a rule of node-1 is missing"
+
+
+@pytest.fixture
+def on_nodes(history: Path) -> Field:
+    nodes = {i: FakeNode(f"node-{i}", f"10.0.0.{i}") for i in (1, 2, 3)}
+    topology = SimpleNamespace(server_ids=[1, 2, 3])
+    return field(history, SimpleNamespace(host=nodes.get, topology=topology))
+
+
+def test_healing_one_of_two_cuts_leaves_the_other(on_nodes: Field) -> None:
+    cuts = [Cut(Broker(1), links) for links in (Links.BOTH, Links.OUT)]
+    for cut in cuts:
+        cut.brokers = [1]
+        cut.inject(on_nodes)
+    node: Any = on_nodes.kafka.host(1)
+    assert len(node.rules) == 4
+    cuts[0].heal_broker(on_nodes, 1)
+    assert {rule.direction for rule in node.rules} == {Direction.OUT}
+    assert cuts[1].lapse(on_nodes) == ""
+    assert cuts[0].lapse(on_nodes) == "a rule of node-1 is missing"
+    cuts[1].heal_broker(on_nodes, 1)
+    assert node.rules == {}
+
+
+def test_a_pause_lapses_when_its_node_goes_on(on_nodes: Field) -> None:
+    pause = Pause(Broker(2))
+    pause.brokers = [2]
+    assert pause.lapse(on_nodes) == ""
+    node: Any = on_nodes.kafka.host(2)
+    node.is_awake = True
+    assert pause.lapse(on_nodes) == "brokers that are not suspended any more: [2]"
+
+
+def test_a_fault_that_can_not_be_healed_stops_no_other(on_nodes: Field) -> None:
+    class Stubborn(Lapsing):
+        def heal(self, field: Field) -> None:  # noqa: ARG002
+            raise NodeError("it stays")
+
+    phases = cast("Any", SimpleNamespace(enter=lambda *_: None))
+    injections = Injections(on_nodes, phases)
+    (first,) = injections.inject(Lapsing(str))
+    injections.inject(Stubborn(str))
+    with pytest.raises(NodeError, match="it stays"):
+        injections.heal()
+    written = lines(on_nodes.kept / "driver.jsonl")
+    assert [line["number"] for line in written if line["change"] == "healed"] == [first.number]
+    injections.heal()

@@ -1,8 +1,10 @@
 """Histories and logs that are damaged in any way: counted, and never the end of the reader."""
 
+import json
 import os
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pyarrow.parquet as pq
@@ -13,135 +15,53 @@ from hypothesis import strategies as st
 
 from contract.events import (
     INTENDED_MAX,
-    ClockRead,
-    Committed,
     ConsumerFailed,
     Event,
     FaultChanged,
-    GroupChanged,
-    NoteTaken,
     OffsetRead,
-    PhaseEntered,
     Polled,
     Sampled,
     SendsIntended,
     Sent,
-    StateAwaited,
-    TransactionChanged,
+    WireAnswer,
     WireCalled,
-    WorkerStarted,
-    WorkerStopped,
 )
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.run_folder import GroupPlan, RunFolder
-from contract.terms import FaultTarget, Outcome, Stage, TargetKind
+from contract.terms import FaultTarget, TargetKind
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
 from tests.descriptions import description_of, plan_of
+from tests.made import made
 
 AT = 1_790_000_000_000_000
 LOG = {"topic": "t", "partition": 0}
-MEMBER = {"group": "g", "member": "g#1"}
-STEP = {"producer": "p", "transactional_id": "x", "transaction": 0, "outcome": Outcome.OK}
-WHO = {"role": "member_worker", "node": "n", "client": "java", "client_version": "4.4.0"}
-EVENTS: list[tuple[type[Event], dict[str, object]]] = [
-    (WorkerStarted, {"worker": "w", **WHO, "pid": 7}),
-    (PhaseEntered, {"stage": Stage.STEADY, "doing": "writes"}),
-    (NoteTaken, {"text": "the cache is cold"}),
-    (
-        SendsIntended,
-        {**LOG, "producer": "p", "acks": "all", "sequence_first": 0, "sequence_last": 2},
-    ),
-    (
-        Sent,
-        {
-            **LOG,
-            "producer": "p",
-            "acks": "all",
-            "outcome": "ok",
-            "sequences": [0, 1],
-            "offsets": [5, 6],
-        },
-    ),
-    (
-        TransactionChanged,
-        {
-            **STEP,
-            "step": "commit",
-            "change": "committed",
-            "producer_id": 1,
-            "producer_epoch": 0,
-            "began_micros": AT,
-        },
-    ),
-    (GroupChanged, {**MEMBER, **LOG, "change": "assigned", "position": 5, "generation": 1}),
-    (Polled, {**MEMBER, **LOG, "offsets": [5, 6], "epochs": [0, 0], "values": ["p:0:1", "\x00é"]}),
-    (
-        Committed,
-        {
-            **MEMBER,
-            **LOG,
-            "offset": 7,
-            "epoch": 0,
-            "commit_epoch": "record",
-            "record_epoch": 0,
-            "outcome": "ok",
-        },
-    ),
-    (OffsetRead, {**MEMBER, **LOG, "offset": 7, "epoch": 0, "by": "consumer", "began_micros": AT}),
-    (
-        ConsumerFailed,
-        {**MEMBER, **LOG, "exception": "LogTruncationException", "message": "[red]no[/]"},
-    ),
-    (
-        FaultChanged,
-        {
-            "number": 0,
-            "fault": "kill",
-            "target": FaultTarget(
-                target_kind=TargetKind.LEADER, brokers=(1,), topic="t", partition=0
-            ),
-            "change": "proved",
-            "landed": True,
-            "evidence": {"a": [1]},
-        },
-    ),
-    (StateAwaited, {"what": "a leader", "began_micros": AT}),
-    (ClockRead, {"node": "n", "ahead_micros": 9, "behind_micros": -9}),
-    (
-        Sampled,
-        {
-            **LOG,
-            "broker": 1,
-            "leader": 1,
-            "leader_epoch": 0,
-            "isr": [1],
-            "log_start_offset": 0,
-            "log_end_offset": 7,
-        },
-    ),
-    (
-        WireCalled,
-        {
-            "broker": 1,
-            "api": "METADATA",
-            "api_key": 3,
-            "version": 12,
-            "request": "{}",
-            "response": "{}",
-            "throttle_ms": 0,
-            "began_micros": AT,
-            "answers": [{**LOG, "error_code": 0, "leader": 1, "epoch": 0}],
-        },
-    ),
-    (WorkerStopped, {}),
+ANSWER = WireAnswer(**LOG, error_code=0, leader=1, epoch=0)
+TARGET = FaultTarget(target_kind=TargetKind.LEADER, brokers=(1,), **LOG)
+# What is not empty in an event.
+CONTENT: dict[type[Event], dict[str, Any]] = {
+    SendsIntended: {"sequence_last": 2},
+    Sent: {"sequences": [0, 1], "offsets": [5, 6]},
+    Polled: {"offsets": [5, 6], "epochs": [0, 0], "values": ["p:0:1", "\x00é"]},
+    OffsetRead: {"by": "consumer"},
+    ConsumerFailed: {"message": "[red]no[/]"},
+    FaultChanged: {"fault": "kill", "target": TARGET, "change": "proved", "evidence": {"a": [1]}},
+    Sampled: {"isr": [1]},
+    WireCalled: {"answers": [ANSWER]},
+}
+EVENTS = [
+    made(kind, seq=seq, wall_micros=AT + seq, mono_micros=seq, **CONTENT.get(kind, {}))
+    for seq, kind in enumerate(Event.__subclasses__())
 ]
 LINES = [
     msgspec.json.encode(
-        {"event": kind.__name__, "seq": seq, "wall_micros": AT + seq, "mono_micros": seq, **fields}
+        {
+            "event": type(one).__name__,
+            **{name: getattr(one, name) for name in one.__struct_fields__},
+        }
     )
-    for seq, (kind, fields) in enumerate(EVENTS)
+    for one in EVENTS
 ]
 VALUES = [
     *(one for one in HOSTILE if b"\n" not in one),
@@ -194,21 +114,16 @@ def test_a_mangled_history_is_read(tmp_path_factory: pytest.TempPathFactory, dic
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("SendsIntended", {**LOG, "producer": "p", "acks": "1", "sequence_first": 0}),
-        (
-            "FaultChanged",
-            {"number": 0, "fault": "kill", "target": {"target_kind": "all"}, "change": "moved"},
-        ),
-    ],
+    ("kind", "changed"),
+    [(SendsIntended, {"sequence_last": 10**12}), (FaultChanged, {"change": "moved"})],
 )
 def test_what_can_not_be_a_row_is_malformed(
-    tmp_path: Path, kind: str, fields: dict[str, object]
+    tmp_path: Path, kind: type[Event], changed: dict[str, object]
 ) -> None:
-    stamps = {"event": kind, "seq": 0, "wall_micros": AT, "mono_micros": 0}
-    many = {"sequence_last": 10**12} if kind == "SendsIntended" else {}
-    (tmp_path / "w.jsonl").write_bytes(msgspec.json.encode({**stamps, **fields, **many}) + b"\n")
+    (line,) = [
+        json.loads(line) for line, one in zip(LINES, EVENTS, strict=True) if isinstance(one, kind)
+    ]
+    (tmp_path / "w.jsonl").write_text(json.dumps(line | changed) + "\n")
     (row,) = decoded(tmp_path).of("histories")
     assert (row["events"], row["malformed_lines"], row["malformed_at"]) == (0, 1, "w.jsonl:1")
 
@@ -253,16 +168,9 @@ def test_log_lines_with_numbers_and_times_that_are_none_are_passed_over(tmp_path
     server = run.brokers / "1"
     server.mkdir(parents=True)
     text = "INFO [x] y [UnifiedLog partition=t-{}, dir=/d] Truncating to offset {}\n"
-    (server / "server.log").write_text(
-        "2026-01-02 03:04:05.678 "
-        + text.format(0, 7)
-        + "2026-99-02 03:04:05.678 "
-        + text.format(0, 7)
-        + "2026-01-02 03:04:05.678 "
-        + text.format(0, "9" * 5000)
-        + "2026-01-02 03:04:05.678 "
-        + text.format("9" * 12, 7)
-    )
+    written = [("01", 0, 7), ("99", 0, 7), ("01", 0, "9" * 5000), ("01", "9" * 12, 7)]
+    lines = [f"2026-{month}-02 03:04:05.678 {text.format(*at)}" for month, *at in written]
+    (server / "server.log").write_text("".join(lines))
     decode_server_logs(run, run.tables)
     (row,) = pq.read_table(run.tables / "truncations.parquet").to_pylist()
     assert (row["partition"], row["to_offset"]) == (0, 7)

@@ -82,14 +82,7 @@ def test_a_position_that_was_set_is_read_from(tmp_path: Path, bootstrap: str) ->
     rows = read_histories(tmp_path)
     assert [row["offset"] for row in rows.of("polls")][WRITTEN:] == list(range(95, WRITTEN))
     changes = [row["change"] for row in rows.of("group_events") if row["partition"] == 0]
-    assert changes == [
-        "assigned",
-        "caught_up",
-        "paused",
-        "resumed",
-        "sought",
-        "caught_up",
-    ]
+    assert changes == ["assigned", "caught_up", "paused", "resumed", "sought", "caught_up"]
 
 
 def test_a_manual_assignment_ends(tmp_path: Path, bootstrap: str) -> None:

@@ -119,9 +119,7 @@ def test_whose_log_it_is() -> None:
     assert server_of("node-7", [OLDER]) is None
 
 
-# Resets from the logs of librdkafka 2.16.0 and kafka-python 3.0.12: lines of real runs.
-#
-# Java's are in test_decode.
+# Resets from the logs of Java's client, librdkafka 2.16.0 and kafka-python 3.0.12: lines of runs.
 
 
 WHERE = "[Consumer clientId=g#2, groupId=g]"
@@ -170,6 +168,28 @@ LOGICAL = (
     "-1) to offset BEGINNING (leader epoch -1): update: Success"
 )
 
+JAVA = f"2026-11-21 06:00:00.500 INFO SubscriptionState {WHERE}"
+LEADER = "currentLeader=LeaderAndEpoch{leader=Optional[10.0.0.1:9092 (id: 2 rack: null)], epoch=2}"
+OLD = f"FetchPosition{{offset=200, offsetEpoch=Optional[0], {LEADER}}}"
+BARE = f"FetchPosition{{offset=200, offsetEpoch=Optional.empty, {LEADER}}}"
+NEW = f"FetchPosition{{offset=100, offsetEpoch=Optional[0], {LEADER}}}"
+JAVA_TRUNCATED = (
+    f"{JAVA} Truncation detected for partition orders-0 at offset {OLD}, "
+    f"resetting offset to the first offset known to diverge {NEW}"
+)
+JAVA_TRUNCATED_WITHOUT_POLICY = (
+    f"{JAVA} Truncation detected for partition orders-0 at offset {OLD} (the end offset from "
+    "the broker is OffsetAndMetadata{offset=100}), but no reset policy is set"
+)
+JAVA_OUT_OF_RANGE = (
+    f"{JAVA} Fetch position {BARE} is out of range for partition orders-0, resetting offset"
+)
+START = f"FetchPosition{{offset=0, offsetEpoch=Optional.empty, {LEADER}}}"
+JAVA_RESETTING = f"{JAVA} Resetting offset for partition orders-0 to position {START}."
+
+
+JAVA_NO_COMMIT = f"{JAVA} Found no committed offset for partition orders-0"
+
 PY = f"2026-11-21 07:55:22.028 INFO kafka.consumer.fetcher {WHERE}"
 TP = "TopicPartition(topic='orders', partition=0)"
 DIVERGENT = "OffsetAndMetadata(offset=100, metadata='', leader_epoch=0)"
@@ -190,6 +210,10 @@ PY_RESETTING = f"{PY} Resetting offset for partition {TP} to offset 150."
 @pytest.mark.parametrize(
     ("client", "lines", "expected"),
     [
+        ("java", [JAVA_TRUNCATED], ("truncation", 200, 0, 100, 0)),
+        ("java", [JAVA_TRUNCATED_WITHOUT_POLICY], ("truncation", 200, 0, None, -1)),
+        ("java", [JAVA_OUT_OF_RANGE, JAVA_RESETTING], ("out_of_range", 200, -1, 0, -1)),
+        ("java", [JAVA_NO_COMMIT, JAVA_RESETTING], ("no_commit", None, -1, 0, -1)),
         ("librdkafka", [QUERYING, *SEEKING], ("truncation", 200, 0, 100, 0)),
         ("librdkafka", [TRUNCATED_WITHOUT_POLICY], ("truncation", 200, 0, None, -1)),
         ("librdkafka", [OUT_OF_RANGE, LOOKED_UP], ("out_of_range", 200, 0, 150, 2)),
@@ -214,6 +238,7 @@ def test_resets_are_read_from_each_clients_log(
     assert tuple(row[column] for column in columns) == expected
     assert (row["group"], row["member"], row["policy"]) == ("g", "g#2", "latest")
     assert (row["topic"], row["partition"]) == ("orders", 0)
+    assert client != "java" or row["at_micros"] % 1_000_000 == 500_000
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """What a machine lacks: found by the set-up, and told before anything starts."""
 
 import os
+import re
 import shlex
 import stat
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import docker
 import pytest
@@ -18,6 +20,7 @@ from cluster.nodes.pool import PoolKind
 from contract.errors import PrerequisiteError
 from harness.commands import doctor, run
 from harness.commands.requirements import require_pool, require_programs, require_runs
+from tests.programs import ran_python
 
 # What the set-up lacks is installed where it may be, and else named with one command.
 
@@ -39,25 +42,33 @@ class Machine:
         patch.delenv("JAVA_HOME", raising=False)
         patch.setattr(prerequisites, "_OS_RELEASE", str(self._release))
         patch.setattr(sys, "platform", "linux")
-        self.has_user(1000)
-        self.put("java", JAVA.format(21))
-        self.put("ip", "exit 0")
+
+    def be(
+        self,
+        *,
+        user: int = 1000,
+        java: int | None = 21,
+        has: Sequence[str] = ("ip",),
+        release: str = "",
+        apt_get: str = "exit 0",
+        **environment: str,
+    ) -> None:
+        self._patch.setattr(os, "geteuid", lambda: user)
+        for name in has:
+            self.put(name, "exit 0")
+        if java:
+            self.put("java", JAVA.format(java))
+        if release:
+            self._release.write_text(release)
+            self.put("apt-get", f'echo "apt-get $*" >> {self.calls}\n{apt_get}')
+            self.put("apt-cache", '[ "$2" != openjdk-17-jre-headless ]')
+        for name, value in environment.items():
+            self._patch.setenv(name, value)
 
     def put(self, name: str, script: str) -> None:
         tool = self.tools / name
         tool.write_text(f"#!/bin/sh\n{script}\n")
         tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
-
-    def remove(self, name: str) -> None:
-        (self.tools / name).unlink()
-
-    def has_user(self, number: int) -> None:
-        self._patch.setattr(os, "geteuid", lambda: number)
-
-    def system(self, release: str, apt_get: str = "exit 0") -> None:
-        self._release.write_text(release)
-        self.put("apt-get", f'echo "apt-get $*" >> {self.calls}\n{apt_get}')
-        self.put("apt-cache", '[ "$2" != openjdk-17-jre-headless ]')
 
     def brings(self, **tools: str) -> str:
         """What apt-get does that installs these tools."""
@@ -83,23 +94,12 @@ def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     return int(ended.value.code or 0), capsys.readouterr().err
 
 
-def test_a_machine_with_all_is_reported_nothing(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine.has_user(0)
-    machine.system(DEBIAN)
-    assert checked(capsys) == (0, "")
-    assert machine.called() == []
-
-
 @pytest.mark.parametrize("release", [DEBIAN, MINT])
 def test_root_on_debian_gets_it_and_is_told_before(
     machine: Machine, release: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    machine.has_user(0)
-    machine.remove("java")
-    machine.remove("ip")
-    machine.system(release, machine.brings(java=JAVA.format(21), ip="exit 0") + "\necho done")
+    brought = machine.brings(java=JAVA.format(21), ip="exit 0")
+    machine.be(user=0, java=None, has=(), release=release, apt_get=f"{brought}\necho done")
     code, said = checked(capfd)
     assert code == 0
     assert said.index("installing, as this is root: apt-get install") < said.index("done")
@@ -109,79 +109,50 @@ def test_root_on_debian_gets_it_and_is_told_before(
     ]
 
 
-def test_a_failed_install_names_the_command(
-    machine: Machine, capfd: pytest.CaptureFixture[str]
-) -> None:
-    machine.has_user(0)
-    machine.put("java", JAVA.format(11))
-    machine.system(DEBIAN, "exit 100")
-    code, said = checked(capfd)
-    assert code == 69
-    last = said.splitlines()[-1]
-    assert last == "install what is missing with: apt-get install openjdk-17-jre-headless"
+WITH = "install what is missing with: "
 
 
-def test_others_than_root_are_told_one_command(
-    machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine.remove("java")
-    machine.remove("ip")
-    machine.system(DEBIAN)
-    monkeypatch.setattr(prerequisites, "_has_venv", lambda: False)
-    code, said = checked(capsys)
-    assert code == 69
-    *problems, last = said.splitlines()
-    assert [line.split(":")[0] for line in problems] == ["error"] * 3
-    assert last.startswith("install what is missing with: sudo apt-get install python3.")
-    assert last.endswith("-venv openjdk-17-jre-headless iproute2")
-    assert machine.called() == []
-
-
-def test_another_system_is_reported_its_own_command(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine.has_user(0)
-    machine.remove("java")
-    machine.put("dnf", "exit 0")
-    (code, said) = checked(capsys)
-    assert (code, said.splitlines()[-1]) == (
-        69,
-        "install what is missing with: dnf install java-17-openjdk-headless",
-    )
-
-
-def test_a_system_that_only_has_apt_get_gets_nothing_installed(
-    machine: Machine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    machine.has_user(0)
-    machine.remove("ip")
-    machine.system(FEDORA)
-    assert checked(capsys)[0] == 69
-    assert machine.called() == []
-
-
-def test_no_package_mends_an_old_java_home(
+@pytest.mark.parametrize(
+    ("machines", "code", "last"),
+    [
+        ({"user": 0, "release": DEBIAN}, 0, ""),
+        (
+            {"user": 0, "java": 11, "release": DEBIAN, "apt_get": "exit 100"},
+            69,
+            f"{WITH}apt-get install openjdk-17-jre-headless",
+        ),
+        (
+            {"java": None, "has": (), "release": DEBIAN},
+            69,
+            rf"{WITH}sudo apt-get install python3\..*-venv openjdk-17-jre-headless iproute2",
+        ),
+        (
+            {"user": 0, "java": None, "has": ("ip", "dnf")},
+            69,
+            f"{WITH}dnf install java-17-openjdk-headless",
+        ),
+        # A system that only has apt-get gets nothing installed; no package mends an old JAVA_HOME.
+        ({"user": 0, "has": (), "release": FEDORA}, 69, ".*"),
+        ({"user": 0, "release": DEBIAN, "JAVA_HOME": "/nonexistent"}, 69, "error: .*or unset it.*"),
+        ({"java": None, "has": ()}, 69, ".* package manager: a Java runtime, ip"),
+    ],
+)
+def test_what_is_lacking_is_one_command(
     machine: Machine,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    machines: dict[str, Any],
+    code: int,
+    last: str,
+    capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine.has_user(0)
-    machine.system(DEBIAN)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
-    code, said = checked(capsys)
-    assert code == 69
-    assert "or unset it" in said
-    assert "install what" not in said
-    assert machine.called() == []
-
-
-def test_no_known_package_manager(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    machine.remove("java")
-    machine.remove("ip")
-    code, said = checked(capsys)
-    assert code == 69
-    assert said.splitlines()[-1].endswith("package manager: a Java runtime, ip")
+    machine.be(**machines)
+    if "sudo" in last:
+        monkeypatch.setattr(prerequisites, "_has_venv", lambda: False)
+    ended, said = checked(capfd)
+    assert ended == code
+    assert re.fullmatch(last, said.splitlines()[-1] if said else ""), said
+    assert "sudo" not in last or said.count("error: ") == 3
+    assert machine.called() == [] or "apt_get" in machines
 
 
 # What a machine lacks is told before anything starts, in one sentence with the remedy.
@@ -204,24 +175,24 @@ def java_home(path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Path:
 @pytest.mark.parametrize(
     ("script", "problem"),
     [
-        (OLD, "is 11: set JAVA_HOME to a newer one"),
-        ("#!/nonexistent\n", "is of an unknown version"),
-        ("#!/bin/sh\nexit 1\n", "is of an unknown version"),
+        (OLD, "Java 17 or newer is needed, .*is 11: set JAVA_HOME to a newer one"),
+        ("#!/nonexistent\n", "Java 17 or newer is needed, .*is of an unknown version"),
+        ("#!/bin/sh\nexit 1\n", "Java 17 or newer is needed, .*is of an unknown version"),
+        (
+            f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}',
+            r".*jdk\.incubator\.vector, which .*Java 21\) lacks",
+        ),
+        (
+            "#!/bin/sh\necho Error occurred during initialization >&2\necho heap\nexit 1\n",
+            "{java} could not start: Error occurred during initialization heap$",
+        ),
     ],
 )
 def test_a_java_that_does_not_serve_is_reported(
     script: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    java_home(tmp_path, monkeypatch, script)
-    with pytest.raises(PrerequisiteError, match=f"^Java 17 or newer is needed, .*{problem}"):
-        require_programs()
-
-
-def test_a_java_without_a_module_that_spark_needs_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    java_home(tmp_path, monkeypatch, f'#!/bin/sh\n[ "$1" = -version ] || exit 1\n{VERSION_21}')
-    with pytest.raises(PrerequisiteError, match=r"jdk\.incubator\.vector, which .*Java 21\) lacks"):
+    java = java_home(tmp_path, monkeypatch, script)
+    with pytest.raises(PrerequisiteError, match=f"^{problem.replace('{java}', str(java))}"):
         require_programs()
 
 
@@ -256,16 +227,6 @@ def test_a_java_that_hangs_is_reported(tmp_path: Path, monkeypatch: pytest.Monke
         require_programs()
 
 
-def test_a_java_that_can_not_start_says_why_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = "Error occurred during initialization of VM"
-    java = java_home(tmp_path, monkeypatch, f"#!/bin/sh\necho {said} >&2\necho heap\nexit 1\n")
-    reported = f"^{java} could not start: {said} heap$"
-    with pytest.raises(PrerequisiteError, match=reported):
-        require_programs()
-
-
 def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -291,10 +252,7 @@ def limits_after(soft: int, hard: int) -> str:
         "try:\n    require_programs()\nexcept PrerequisiteError as error:\n    print(error)\n"
         "else:\n    print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    return ended.stdout.strip()
+    return ran_python("-c", script).stdout.strip()
 
 
 def test_few_open_files_are_reported_with_the_command_that_permits_more() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
-from contract.run_folder import Plan
 from contract.software import released
 from fencepost import template
 from harness.commands.new import content
@@ -19,6 +18,7 @@ from harness.story.mistakes import _KINDS, _Story, errors_of
 from harness.story.run import Run
 from harness.story.soundness import require_sound
 from harness.story.topics import durable_topic
+from tests.descriptions import plan_of
 
 SOUND = content("own")
 IN_A_BLOCK = 'with run.fault(Kill(LeaderOf("orders", 0))):'
@@ -42,11 +42,7 @@ KILL = 'Kill(LeaderOf("orders", 0))'
             "Check.LOST_RECORDS,",
             "38 does not import: .* there is no Check LOST_RECORDS; .* is",
         ),
-        (
-            "(Check.LOST_RECORD",
-            '("lost_recrod"',
-            "38: there is no check lost_recrod; .* lost",
-        ),
+        ("(Check.LOST_RECORD", '("lost_recrod"', "38: there is no check lost_recrod; .* lost"),
         ("    topology = Topology(brokers=3)\n", "", "OwnScenario has no topology: set the size"),
         ("none(lost_record.records", "none(lost_record.recods", "44: .* recods; .* is records"),
         ("record survive when", "record vanish when", "44: .* does not ask 'survive': name"),
@@ -57,11 +53,7 @@ KILL = 'Kill(LeaderOf("orders", 0))'
         ("load.await_ack", "load.await_ak", "56: .* the nearest is await_acknowledged of Workload"),
         ('["writer"], 5', '"writer", 5', "56: .* producers='writer' has to be of type Sequence"),
         ('["writer"], 5', '["writter"], 5', "56: there is no producer writter; .* is writer"),
-        (
-            'epoch("orders"',
-            "epoch(self.orders",
-            "57: run.leader_epoch: topic=self.orders has",
-        ),
+        ('epoch("orders"', "epoch(self.orders", "57: run.leader_epoch: topic=self.orders has"),
         ("records_per_second", "rate", "55: .* no argument rate; there are: topic, readers, rec"),
         ("run.watch()", "run.watch(self.orders)", "54: run.watch: it takes 0 arguments"),
         (KILL, 'Kill("orders-0")', "60: Kill: .* has to be a target, as LeaderOf"),
@@ -100,15 +92,8 @@ def test_what_the_cluster_does_not_have_is_refused_by_its_plan(
     text = SOUND.replace("    LeaderOf,", "    Broker,LeaderOf,")
     for story, error in ((text, None), (text.replace(right, wrong), reported)):
         module = load(written(tmp_path, story), "own_test")
-        plan = Plan(
-            scenario="own",
-            question="?",
-            parameters={},
-            topics=[durable_topic("orders", partitions=3)],
-            groups=list(module.OwnScenario.groups),
-            must_judge=[],
-            expects=[],
-        )
+        topics = [durable_topic("orders", partitions=3)]
+        plan = plan_of(topics=topics, groups=list(module.OwnScenario.groups))
         build, topology = released("4.4.0"), Topology(brokers=3)
         if error is None:
             require_sound(plan, module, topology=topology, build=build)
@@ -120,15 +105,7 @@ def test_what_the_cluster_does_not_have_is_refused_by_its_plan(
 @pytest.mark.parametrize("name", ["or ders", "", ".", "a" * 250])
 def test_a_topic_has_a_name_that_kafka_takes(tmp_path: Path, name: str) -> None:
     module = load(written(tmp_path, SOUND), "own_test")
-    plan = Plan(
-        scenario="own",
-        question="?",
-        parameters={},
-        topics=[durable_topic(name, partitions=3)],
-        groups=[],
-        must_judge=[],
-        expects=[],
-    )
+    plan = plan_of(topics=[durable_topic(name, partitions=3)])
     with pytest.raises(UsageError, match="is no name of a topic: use letters"):
         require_sound(plan, module, topology=Topology(brokers=3), build=released("4.4.0"))
 

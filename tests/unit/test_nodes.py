@@ -37,6 +37,7 @@ from contract.errors import (
 )
 from contract.waiting import wait_until
 from harness.session.node_root import node_root, sweep
+from tests.programs import waiting_python
 
 # Nodes that are folders on this machine, and what a machine is told that lacks something.
 
@@ -47,11 +48,6 @@ COMPOSE = Path(__file__).resolve().parents[2] / "docker-compose.yml"
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
     return LoopbackPool(size=1, root=tmp_path).nodes[0]
-
-
-def test_a_command_gives_status_and_output(node: Node) -> None:
-    ended = node.run(["sh", "-c", "echo out; echo err >&2"], timeout_seconds=10)
-    assert (ended.status, ended.output) == (0, "out\nerr\n")
 
 
 @given(lines=st.lists(st.binary(max_size=4).map(lambda b: b.replace(b"\n", b""))), data=st.data())
@@ -123,14 +119,8 @@ def test_a_process_dies_with_its_owner(tmp_path: Path) -> None:
         "print(node.spawn(['sleep', '600'], log=root / 'log').pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    owner = subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root
-    )
-    assert owner.stdout is not None
-    pid = int(owner.stdout.readline())
-    owner.kill()
-    owner.communicate()
+    with waiting_python("-c", script, cwd=COMPOSE.parent) as (_, line):
+        pid = int(line)
     wait_until(
         lambda: not Path(f"/proc/{pid}/exe").exists(), what="the orphan's end", timeout_seconds=10
     )
@@ -149,58 +139,47 @@ def test_a_process_outlives_the_thread_that_started_it_also_in_a_fork(tmp_path: 
         "thread = threading.Thread(target=start); thread.start(); thread.join()\n"
         "held[0].send_line('go'); os._exit(held[0].wait(10) % 256)\n"
     )
-    root = Path(__file__).resolve().parents[2]
-    ended = subprocess.run([sys.executable, "-c", script], cwd=root, check=False, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=COMPOSE.parent, check=False, timeout=60
+    )
     assert ended.returncode == 7
 
 
-def test_combined_and_separate_controllers() -> None:
-    combined = Topology(brokers=3)
-    assert combined.controller_ids == [1, 2, 3]
-    assert combined.roles(1) == "broker,controller"
-    separate = Topology(brokers=2, controllers=1)
-    assert separate.server_ids == [1, 2, 101]
-    assert (separate.roles(2), separate.roles(101)) == ("broker", "controller")
+def properties(topology: Topology) -> dict[int, str]:
+    """Of each server, which have the addresses 10.0.0.1 and so on."""
+    addresses = {server: f"10.0.0.{at}" for at, server in enumerate(topology.server_ids, 1)}
+    return {
+        server: server_properties(
+            topology, server_id=server, addresses=addresses, data=Path("/data")
+        )
+        for server in addresses
+    }
 
 
 def test_server_properties_of_a_broker_and_a_controller() -> None:
-    topology = Topology(brokers=1, controllers=1, settings={"num.io.threads": "9"})
-    addresses = {1: "10.0.0.1", 101: "10.0.0.2"}
-    texts = {
-        server_id: server_properties(
-            topology, server_id=server_id, addresses=addresses, data=Path("/data")
-        )
-        for server_id in addresses
-    }
+    texts = properties(Topology(brokers=1, controllers=1, settings={"num.io.threads": "9"}))
     assert "controller.quorum.voters=101@10.0.0.2:9093\n" in texts[1]
     assert "listeners=CLIENT://10.0.0.1:9092,REPLICATION://10.0.0.1:9094\n" in texts[1]
     assert "listeners=CONTROLLER://10.0.0.2:9093\n" in texts[101]
     assert "advertised" not in texts[101]
+    assert "process.roles=broker\n" in texts[1]
+    assert "process.roles=controller\n" in texts[101]
+    assert "process.roles=broker,controller\n" in properties(Topology(brokers=1))[1]
     assert "num.io.threads=9\n" in texts[1]
 
 
 def test_each_broker_has_a_rack_of_its_own_and_a_controller_has_none() -> None:
-    topology = Topology(brokers=2, controllers=1, has_racks=True)
-    addresses = {1: "10.0.0.1", 2: "10.0.0.2", 101: "10.0.0.3"}
-    for server_id in addresses:
-        text = server_properties(
-            topology, server_id=server_id, addresses=addresses, data=Path("/data")
-        )
-        assert (f"broker.rack=rack-{server_id}\n" in text) == (server_id in topology.broker_ids)
+    for server, text in properties(Topology(brokers=2, controllers=1, has_racks=True)).items():
+        assert (f"broker.rack=rack-{server}\n" in text) == (server in (1, 2))
 
 
 def test_principals_have_a_listener_and_an_authorizer_of_their_own() -> None:
-    topology = Topology(brokers=1, controllers=1, principals=("reader", "stranger"))
-    addresses = {1: "10.0.0.1", 101: "10.0.0.2"}
-    broker, controller = (
-        server_properties(topology, server_id=one, addresses=addresses, data=Path("/data"))
-        for one in addresses
-    )
-    assert "SECURED://10.0.0.1:9095" in broker
-    assert "SECURED:SASL_PLAINTEXT" in broker
-    assert 'user_reader="fencepost" user_stranger="fencepost";' in broker
-    assert "SECURED://" not in controller
-    for text in (broker, controller):
+    texts = properties(Topology(brokers=1, controllers=1, principals=("reader", "stranger")))
+    assert "SECURED://10.0.0.1:9095" in texts[1]
+    assert "SECURED:SASL_PLAINTEXT" in texts[1]
+    assert 'user_reader="fencepost" user_stranger="fencepost";' in texts[1]
+    assert "SECURED://" not in texts[101]
+    for text in texts.values():
         assert "StandardAuthorizer\n" in text
         assert "super.users=User:ANONYMOUS\n" in text
 
@@ -339,11 +318,6 @@ def archive(
 
 def files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
-def test_a_folder_is_unpacked_under_another_name(tmp_path: Path) -> None:
-    unpack(archive("data/orders-0/0.log"), tmp_path / "target")
-    assert files(tmp_path) == ["target/orders-0/0.log"]
 
 
 def test_a_single_file_becomes_the_target(tmp_path: Path) -> None:

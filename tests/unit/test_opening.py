@@ -21,7 +21,6 @@ from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
 
 from analysis import cli, early, opening
 from analysis.engine import class_data, session
-from analysis.engine.jvm import reason
 from analysis.engine.session import _print_no_lost_connection, open_spark
 from analysis.engine.settings import settings_of
 from contract.errors import AnalysisError, PrerequisiteError, UsageError
@@ -32,6 +31,7 @@ from harness.commands import judging
 from harness.commands.judging import EarlyAnalysis, count_stories, options_of
 from harness.commands.requirements import require_programs
 from harness.session.catalog import ScenarioFile
+from tests.programs import ran_python
 
 # Spark that does not open: its options are told in one line, and nothing stays behind.
 
@@ -204,16 +204,21 @@ def test_a_jvm_that_refuses_its_first_call_is_one_sentence(monkeypatch: pytest.M
         open_spark()
 
 
+def left_by_a_killed_one(folder: Path) -> Path:
+    """The folder of an analysis that could not remove it."""
+    killed = HeldFolder(folder, "fencepost-spark-")
+    (killed.path / "spark-1").mkdir()
+    left = shutil.move(killed.path, folder / "kept")
+    killed.remove()
+    return Path(shutil.move(left, killed.path))
+
+
 def test_temporary_files_of_a_killed_analysis_are_removed_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(session, "_held", [])
-    killed = HeldFolder(tmp_path, "fencepost-spark-")
-    (killed.path / "spark-1").mkdir()
-    left = shutil.move(killed.path, tmp_path / "kept")
-    killed.remove()
-    shutil.move(left, killed.path)
+    left_by_a_killed_one(tmp_path)
     own = session.folder_of_temporary_files()
     assert session.folder_of_temporary_files() == own
     assert list(tmp_path.iterdir()) == [own]
@@ -225,16 +230,14 @@ def test_the_jvm_of_a_killed_analysis_is_ended_by_the_next(
     """It has not yet read its standard input, and would stay without its folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(session, "_held", [])
-    killed, other = (HeldFolder(tmp_path, "fencepost-spark-") for _ in range(2))
+    other = HeldFolder(tmp_path, "fencepost-spark-")
     elsewhere = tmp_path / "fencepost-spark-elsewhere"
     programs = []
-    for folder in (killed.path, other.path, elsewhere):
+    killed = left_by_a_killed_one(tmp_path)
+    for folder in (killed, other.path, elsewhere):
         option = f"-Djava.io.tmpdir={folder}"
         program = [sys.executable, "-c", "input()", option]
         programs.append(subprocess.Popen(program, stdin=subprocess.PIPE))
-    left = shutil.move(killed.path, tmp_path / "kept")
-    killed.remove()
-    shutil.move(left, killed.path)
     session.folder_of_temporary_files()
     ended, *running = programs
     assert ended.wait(60) == -signal.SIGKILL
@@ -249,8 +252,7 @@ def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: 
         "(session.folder_of_temporary_files() / 'spark-1').mkdir()\n"
         "signal.raise_signal(signal.SIGTERM)"
     )
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    ended = subprocess.run([sys.executable, "-c", program], env=environment, check=False)
+    ended = ran_python("-c", program, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert ended.returncode == -signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 
@@ -285,18 +287,6 @@ def test_a_spark_home_with_spark_serves(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 # What an error of Spark or of its JVM says.
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (OSError("no such host\n\tat java.net"), "no such host"),
-        (UnicodeError(" "), "UnicodeError"),
-        (OSError(), "OSError"),
-    ],
-)
-def test_an_error_is_its_first_line_or_the_name_of_its_class(error: Exception, said: str) -> None:
-    assert reason(error) == said
 
 
 # What serves Spark's JVM prints nothing when that is killed: the analysis says it in one line.
@@ -334,18 +324,13 @@ later.communicate(b"\\n")
 """
 
 
-def ran(how: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", PROGRAM, how]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 def test_programs_print_nothing_as_long_as_they_run() -> None:
-    ended = ran("pass")
+    ended = ran_python("-c", PROGRAM, "pass")
     assert (ended.stdout, ended.stderr, ended.returncode) == ("after\n", "", 0)
 
 
 def test_what_they_printed_is_shown_after_an_exception() -> None:
-    ended = ran("fail")
+    ended = ran_python("-c", PROGRAM, "fail")
     assert (ended.stdout, ended.returncode) == ("", 7)
     assert ended.stderr == "out\nerr\n"
 
@@ -393,6 +378,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], 
 @pytest.mark.parametrize(
     ("stories", "phases", "judged"),
     [
+        (1, [], ORDINARY),
         (1, ["starting ducktape", STARTING, HELD], ORDINARY),
         (1, [STARTING, HELD, SETTLING], EARLY),
         (1, [STARTING, "healed: x", FINAL], EARLY),
@@ -408,25 +394,13 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], 
 def test_it_starts_when_no_fault_follows(
     started: Callable[[int], list[int]], stories: int, phases: list[str], judged: int
 ) -> None:
-    with EarlyAnalysis(stories=stories) as analysis:
+    options = options_of(is_verbose=True, as_json=True)
+    assert options == ("--verbose", "--json")
+    with EarlyAnalysis(stories=stories, options=options) as analysis:
         for phase in phases:
             analysis.phase(phase)
         assert analysis.judge(FOLDER) == judged
     assert len(started(1)) >= 1
-
-
-@pytest.mark.parametrize(("phases", "judged"), [([SETTLING], EARLY), ([], ORDINARY)])
-def test_it_is_given_the_options_of_the_command(
-    started: Callable[[int], list[int]], phases: list[str], judged: int
-) -> None:
-    options = options_of(is_verbose=True, as_json=True)
-    assert options == ("--verbose", "--json")
-    with EarlyAnalysis(stories=1, options=options) as analysis:
-        for phase in phases:
-            analysis.phase(phase)
-        assert analysis.judge(FOLDER) == judged
-    assert len(started(1)) == 1
-    assert options_of(is_verbose=False, as_json=False) == ()
 
 
 def test_one_that_ended_before_it_was_asked_is_replaced(
@@ -457,6 +431,10 @@ def test_one_that_is_not_asked_ends_with_the_command(started: Callable[[int], li
     (process,) = started(1)
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_no_options_are_none() -> None:
+    assert options_of(is_verbose=False, as_json=False) == ()
 
 
 def test_stories_are_the_declared_sets_of_parameters() -> None:
@@ -504,11 +482,10 @@ print(*class_data.flags())
 @pytest.mark.spark
 @pytest.mark.extended
 def test_class_data_are_recorded_once_and_used(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", RECORDS, str(tmp_path)]
-    flags = [subprocess.run(command, capture_output=True, text=True, check=True).stdout]
+    flags = [ran_python("-c", RECORDS, tmp_path).stdout]
     (archive,) = tmp_path.rglob("*.jsa")
     changed = archive.stat().st_mtime_ns
-    flags.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    flags.append(ran_python("-c", RECORDS, tmp_path).stdout)
     assert all(one.startswith(f"-XX:SharedArchiveFile={archive} ") for one in flags)
     assert archive.stat().st_mtime_ns == changed
 

@@ -7,9 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
-from contract.software import released
 from harness.cli import program
-from harness.invocation import Session
 from harness.nightly.suite import find_suite, plan_runs
 from harness.session.catalog import find_scenarios, own_scenario, scenarios
 from harness.session.loading import load
@@ -90,12 +88,6 @@ def test_a_folder_without_scenarios_is_refused(tmp_path: Path) -> None:
         scenarios(tmp_path)
 
 
-def test_a_missing_file_is_reported(own: Path) -> None:
-    (missing,) = find_scenarios([str(own / "nothing_test.py")])
-    with pytest.raises(UsageError, match=r"nothing_test\.py can't be read: No such file"):
-        missing.require({})
-
-
 def test_a_suite_anywhere_names_scenarios_by_path_and_by_name(own: Path) -> None:
     suite = own / "mine.yml"
     suite.write_text(
@@ -113,20 +105,6 @@ def test_a_suite_anywhere_names_scenarios_by_path_and_by_name(own: Path) -> None
     assert runs[0].rerun.startswith("fencepost run own/lost_test.py::test_first --cluster emb")
     with pytest.raises(UsageError, match=r"runs\[1\].scenario: there is no scenario lost; "):
         find_suite("own/mine.yml")
-
-
-def test_the_command_that_repeats_a_run_has_the_path() -> None:
-    session = Session(
-        seed=7,
-        kafka="4.4.0",
-        cluster="embedded",
-        command="",
-        git_head="",
-        versions={},
-        build=released("4.4.0"),
-    )
-    again = session.rerun("own/my lost_test.py::test_first", {})
-    assert again.startswith("fencepost run 'own/my lost_test.py::test_first' --cluster embedded")
 
 
 def test_a_list_has_the_paths_of_own_scenarios(own: Path) -> None:

@@ -46,13 +46,8 @@ from tests.made import made
 def plan(
     topic: str, *, partitions: int = 3, replication: int = 3, min_insync: int = 2
 ) -> TopicPlan:
-    return TopicPlan(
-        topic=topic,
-        partitions=partitions,
-        replication=replication,
-        min_insync=min_insync,
-        unclean_election=False,
-    )
+    shape = {"partitions": partitions, "replication": replication, "min_insync": min_insync}
+    return made(TopicPlan, topic=topic, **shape)
 
 
 def test_a_shape_is_three_brokers_and_orders_unless_asked_for(
@@ -295,15 +290,8 @@ def test_a_group_that_can_not_be_is_refused(other: dict[str, Any], reported: str
 
 
 def state(leader: int, epoch: int, end: int = -1) -> PartitionState:
-    return PartitionState(
-        topic="orders",
-        partition=0,
-        leader=leader,
-        leader_epoch=epoch,
-        isr=[leader],
-        log_start_offset=0,
-        log_end_offset=end,
-    )
+    where = {"topic": "orders", "leader": leader, "isr": [leader]}
+    return made(PartitionState, **where, leader_epoch=epoch, log_end_offset=end)
 
 
 def test_a_partition_is_its_newest_leaders_and_a_deposed_one_is_named() -> None:

@@ -40,6 +40,7 @@ from harness.playground.state import (
 )
 from harness.story.run import Run
 from tests.made import made
+from tests.programs import waiting_python
 
 T = TypeVar("T")
 
@@ -80,17 +81,16 @@ def held(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """A process that holds the lock of a playground, and looks like what keeps one up."""
     (tmp_path / FOLDER).mkdir(exist_ok=True)
     words = ["harness.playground.keep", str(tmp_path / KEEPER), str(tmp_path)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield process
-    process.kill()
-    process.communicate()
+    with waiting_python("-c", HOLDER, *words) as (process, _):
+        yield process
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is to keep a playground up ends at once."""
+    ended = subprocess.Popen([sys.executable, "-c", "raise SystemExit('one runs already')"])
+    ended.wait()
+    monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: ended)
 
 
 def test_none_runs_by_files_alone(tmp_path: Path) -> None:
@@ -125,26 +125,17 @@ def test_a_damaged_lock_file_holds_nothing(tmp_path: Path) -> None:
             (tmp_path / KEEPER).unlink()
 
 
-def test_of_two_that_start_at_once_the_second_shows_the_first(
-    tmp_path: Path, held: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert held.poll() is None
+@pytest.mark.usefixtures("held", "refused")
+def test_of_two_that_start_at_once_the_second_shows_the_first(tmp_path: Path) -> None:
     write_down(PLAYGROUND, tmp_path)
-    refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('one runs already')"])
-    refused.wait()
-    monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
     assert start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE) == PLAYGROUND
 
 
-def test_one_that_does_not_come_up_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("refused")
+def test_one_that_does_not_come_up_is_reported(tmp_path: Path) -> None:
     write_down(PLAYGROUND, tmp_path)
     forget_ended(tmp_path)
     assert not (tmp_path / FILE).exists()
-    refused = subprocess.Popen([sys.executable, "-c", "raise SystemExit('no')"])
-    refused.wait()
-    monkeypatch.setattr(commands.subprocess, "Popen", lambda *_, **__: refused)
     with pytest.raises(NodeError, match="did not come up"):
         start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE)
 

@@ -29,15 +29,11 @@ NUMBERS = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
         ("select * from polls where topic in (select topic from sends)", "polls sends"),
         ("select (select max(offset) from sends) as most from polls", "polls sends"),
         ("select 1 as one", ""),
+        ("with a as (select 1 from polls), b as (select * from a) select * from b", "polls"),
     ],
 )
 def test_a_statement_reads_the_tables_that_it_names(text: str, tables: str) -> None:
     assert prepared(text).tables == tuple(tables.split())
-
-
-def test_steps_are_no_tables() -> None:
-    text = "with a as (select 1 from polls), b as (select * from a) select * from b join deliveries"
-    assert prepared(text).tables == ("deliveries", "polls")
 
 
 @pytest.mark.parametrize(
@@ -136,16 +132,6 @@ def test_what_set_up_prepared_is_not_prepared_again(
     assert prepared(KNOWN) == before
     with pytest.raises(NameError):
         prepared(UNKNOWN)
-
-
-@pytest.mark.usefixtures("own_file")
-def test_what_is_in_no_file_is_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    write([KNOWN], {})
-    forget()
-    first = prepared(UNKNOWN)
-    assert first.tables == ("b",)
-    monkeypatch.delattr(module, "parse_one")
-    assert prepared(UNKNOWN) is first
 
 
 @pytest.mark.usefixtures("own_file")

@@ -123,23 +123,29 @@ def test_a_steady_load_writes_to_each_partition_in_turn(tmp_path: Path) -> None:
     assert sum(of["ok"] for of in counts.values()) == len(rows(tmp_path, "sends"))
 
 
+def transactional(
+    plan: ProducerPlan, partitions: list[int], kind: type[ScriptedProducer], folder: Path
+) -> TransactionalLoad:
+    history = history_of(folder)
+    producer = TransactionalProducer(opening_of(plan, "b"), open_producer=kind, history=history)
+    assert plan.transactions is not None
+    return TransactionalLoad(
+        plan,
+        partitions,
+        plan.transactions,
+        records_per_second=1000,
+        producer=producer,
+        history=history,
+    )
+
+
 def test_a_transactional_load_aborts_its_share_and_opens_again_after_a_failed_step(
     tmp_path: Path,
 ) -> None:
     plan = replace(writer("w", "orders"), transactions=HALF)
     ScriptedProducer.opened.clear()
     ScriptedProducer.broken[:] = [TransactionStep.COMMIT]
-    history = history_of(tmp_path)
-    load = TransactionalLoad(
-        plan,
-        [0, 1],
-        HALF,
-        records_per_second=1000,
-        producer=TransactionalProducer(
-            opening_of(plan, "b"), open_producer=WillingProducer, history=history
-        ),
-        history=history,
-    )
+    load = transactional(plan, [0, 1], WillingProducer, tmp_path)
     load.begin()
     wait_until(
         lambda: sum(of.get("ok", 0) for of in load.counts().values()) >= 16,
@@ -168,17 +174,7 @@ def test_a_transactional_load_aborts_its_share_and_opens_again_after_a_failed_st
 
 def test_a_transaction_with_a_lost_value_is_aborted(tmp_path: Path) -> None:
     plan = replace(writer("w", "orders"), transactions=TransactionPlan(records=5))
-    history = history_of(tmp_path)
-    load = TransactionalLoad(
-        plan,
-        [0],
-        TransactionPlan(records=5),
-        records_per_second=1000,
-        producer=TransactionalProducer(
-            opening_of(plan, "b"), open_producer=ScriptedProducer, history=history
-        ),
-        history=history,
-    )
+    load = transactional(plan, [0], ScriptedProducer, tmp_path)
     load.begin()
     wait_until(lambda: load.counts()[0].get("ok", 0) >= 8, what="two", timeout_seconds=10)
     load.stop()

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -21,15 +20,15 @@ from contract.errors import AnalysisError, InterruptError, PrerequisiteError
 from contract.nights import PlannedRun
 from contract.packages import PACKAGES, environment, python
 from contract.processes import run_child
-from contract.program import PhaseProgress, limit_of, run_program
+from contract.program import PhaseProgress, run_program
 from contract.run_folder import RunFolder
-from contract.terms import PHASE_LIMIT_SECONDS, Stage
 from contract.verdicts import RunVerdict
 from contract.waiting import wait_until
 from harness.nightly.run import NightProgress
 from harness.session.ducktape_session import salvage
 from tests.descriptions import description_of, plan_of
 from tests.made import made
+from tests.programs import ran, ran_python
 
 # How a command ends: each way has its exit code, one line, and no traceback on the terminal.
 
@@ -138,33 +137,24 @@ def test_closed_streams_are_no_files(streams: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command",
-    [["list"], ["--help"], ["explain", "nowhere"]],
+    ("stream", "command", "code"),
+    [
+        ("stdout", ["list"], 141),
+        ("stdout", ["--help"], 141),
+        ("stdout", ["explain", "nowhere"], 64),
+        ("stderr", ["analyze", "nowhere"], 64),
+    ],
 )
-def test_a_pipe_that_nobody_reads_has_the_code_of_sigpipe(command: list[str]) -> None:
+def test_a_pipe_that_nobody_reads_has_the_code_of_sigpipe_unless_there_is_an_error(
+    stream: str, command: list[str], code: int
+) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    ended = subprocess.run(
-        [sys.executable, "-m", "harness", *command],
-        cwd=ROOT,
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writer}
+    ended = ran_python("-m", "harness", *command, cwd=ROOT, capture_output=False, **streams)
     os.close(writer)
-    is_of_errors = command[0] == "explain"
-    assert ended.returncode == (64 if is_of_errors else 141)
-    assert bool(ended.stderr) == is_of_errors
-
-
-def test_an_error_that_nobody_reads_keeps_its_code() -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-m", "harness", "analyze", "nowhere"]
-    ended = subprocess.run(command, cwd=ROOT, stderr=writer, check=False)
-    os.close(writer)
-    assert ended.returncode == 64
+    assert ended.returncode == code
+    assert bool(ended.stderr) == (command[0] == "explain")
 
 
 # No child of the program imports from the current folder, and one without a result is an error.
@@ -200,9 +190,7 @@ def test_the_current_folder_is_not_imported(
         f"import subprocess, sys; subprocess.run([sys.executable, '-c', {PRINTS!r}], check=True)"
     )
     for command in ([*python("json.tool")[:2], "-c", PRINTS], [sys.executable, "-c", inner]):
-        ended = subprocess.run(
-            command, env=environment(), capture_output=True, text=True, check=False
-        )
+        ended = ran(*command, env=environment())
         assert ended.returncode == 0, ended.stderr
         assert str(PACKAGES) in ended.stdout
         assert str(hostile) not in ended.stdout
@@ -220,13 +208,7 @@ def test_absolute_folders_of_a_pythonpath_are_kept(monkeypatch: pytest.MonkeyPat
 )
 def test_a_command_ends_as_it_does_elsewhere(arguments: list[str], hostile: Path) -> None:
     (hostile / "page.html").write_text("<script src='other.js'></script>")
-    ended = subprocess.run(
-        [sys.executable, "-P", "-m", "harness", *arguments],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = ran_python("-P", "-m", "harness", *arguments, env=environment())
     assert ended.returncode == 64, ended.stderr
     assert ended.stderr.startswith("error: ")
 
@@ -333,11 +315,10 @@ def test_what_asks_the_command_line_to_end_is_an_interrupt(
     # One long sleep would miss a signal that arrives just before it (Python's handler runs after).
     steps = "for _ in range(6000): time.sleep(0.01)"
     waits.write_text(f"import time\nprint('there', flush=True)\n{steps}\n")
-    root = Path(__file__).resolve().parents[2]
     before = signal.signal(number, signal.SIG_DFL)  # What nohup starts ignores SIGHUP.
     process = subprocess.Popen(
         ["sh", "-c", f"{script}exec {sys.executable} -m harness"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -365,13 +346,7 @@ processes.run_child(["sleep", "60"], what="it")
 
 
 def test_an_interrupt_while_a_child_starts_ends_it_too() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_WHILE_STARTING],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
+    ended = ran_python("-c", INTERRUPTED_WHILE_STARTING, timeout=30)
     assert ended.stderr.rstrip().endswith("KeyboardInterrupt")
     with pytest.raises(ProcessLookupError):
         os.kill(int(ended.stdout), 0)
@@ -380,15 +355,8 @@ def test_an_interrupt_while_a_child_starts_ends_it_too() -> None:
 def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "typer.py"
     broken.write_text("raise KeyboardInterrupt\n")
-    root = Path(__file__).resolve().parents[2]
-    ended = subprocess.run(
-        [sys.executable, "-m", "harness"],
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{root}"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    ended = ran_python("-m", "harness", env=environment, cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (130, "error: interrupted\n")
 
 
@@ -475,16 +443,6 @@ def test_several_runs_are_numbered() -> None:
     lines = shown((*PHASES, *PHASES[1:]), is_terminal=False, runs=2).splitlines()
     assert [line for line in lines if line.startswith("run")] == ["run 1 of 2", "run 2 of 2"]
     assert lines[1] == "run 1 of 2"
-
-
-def limits() -> Iterator[tuple[str, int | None]]:
-    yield from ((f"{stage}: this", PHASE_LIMIT_SECONDS[stage]) for stage in Stage)
-    yield "starting Spark", None
-
-
-@pytest.mark.parametrize(("phase", "limit"), list(limits()))
-def test_a_phase_has_the_limit_of_its_stage(phase: str, limit: int | None) -> None:
-    assert limit_of(phase) == limit
 
 
 def night_shown(*, is_terminal: bool) -> str:

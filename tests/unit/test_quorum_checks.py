@@ -10,13 +10,7 @@ from analysis.statements.registry import CHECKS
 from contract.protocol import QuorumRule
 from contract.terms import Check
 from tests.exam.history import History
-from tests.exam.quorum_verbs import (
-    FENCED,
-    NOT_LEADER,
-    UNKNOWN,
-    controller_called,
-    quorum_divided,
-)
+from tests.exam.quorum_verbs import FENCED, NOT_LEADER, UNKNOWN, controller_called, quorum_divided
 from tests.exam.world import Place
 
 Columns = dict[str, Any]

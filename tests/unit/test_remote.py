@@ -1,7 +1,5 @@
 """Runs at the URI of a Hadoop file system: here `viewfs`, which mounts a folder."""
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,8 +15,8 @@ from analysis.engine.hadoop import HadoopFolder, in_full
 from analysis.engine.session import sql_session
 from analysis.runs.remote import RemoteFolder
 from contract.errors import RunFolderError
-from contract.run_folder import RunFolder
-from simulator.history import Request, description, universes_of, write_history
+from tests.programs import ran_python
+from tests.traces import generated
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
@@ -134,21 +132,18 @@ buffers.createTmpFileForWrite("part", 1, conf).delete()
 
 @pytest.mark.long
 def test_file_systems_that_buffer_in_local_files_can_write() -> None:
-    command = [sys.executable, "-c", WRITES_AS_S3A]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = ran_python("-c", WRITES_AS_S3A)
     assert ended.returncode == 0, ended.stderr
 
 
 def test_a_run_at_a_uri_is_judged_there(tmp_path: Path) -> None:
     """Other than the tests above, by the command, with the file system set up by --conf."""
     there = tmp_path / "there"
-    good, damaged = RunFolder(there / "a"), run_folder(there / "b")
-    made = universes_of(Request(events=2_000, seed=1))
-    write_history(good, made, description(1, "test", "0", {}))
+    good, damaged = generated(there / "a"), run_folder(there / "b")
     (damaged.path / "plan.json").write_text("{")
     mount = f"spark.hadoop.fs.viewfs.mounttable.m.link./runs={there.as_uri()}"
-    command = [sys.executable, "-m", "harness", "analyze", "viewfs://m/runs", "--conf", mount]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    words = ("-m", "harness", "analyze", "viewfs://m/runs", "--conf", mount)
+    ended = ran_python(*words, cwd=tmp_path)
     assert ended.returncode == 64, ended.stderr
     assert "report: viewfs://m/runs/a/report/index.html" in ended.stdout
     assert "error: viewfs://m/runs/b: viewfs://m/runs/b/plan.json is not a valid" in ended.stderr

@@ -4,12 +4,10 @@ import multiprocessing
 import pickle
 import runpy
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 import zmq
 from ducktape.command_line import main
@@ -25,6 +23,7 @@ from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import DucktapeSession, run_ducktape
 from harness.session.node_root import node_root
 from harness.session.runner import LocalReceiver, LocalRunner, SealedMessages, WholeLoader
+from tests.made import made
 
 EVENT = {"event_type": "READY", "test_id": "t"}
 STORY = '''"""A question?"""
@@ -113,27 +112,6 @@ def sent(receiver: LocalReceiver, content: bytes) -> Any:
     return stranger
 
 
-def test_the_runner_listens_on_the_loopback_address_only(receiver: LocalReceiver) -> None:
-    listening = {
-        one.laddr.ip: one.laddr.port
-        for one in psutil.Process().net_connections()
-        if one.status == psutil.CONN_LISTEN and one.laddr.port == receiver.port
-    }
-    assert listening == {"127.0.0.1": receiver.port}
-
-
-def test_a_message_of_this_session_is_answered(receiver: LocalReceiver) -> None:
-    sender = runner_client.Sender("127.0.0.1", str(receiver.port), None, None)
-    answers: list[Any] = []
-    client = threading.Thread(target=lambda: answers.append(sender.send(EVENT)))
-    client.start()
-    assert receiver.recv() == EVENT
-    receiver.send({"ack": True})
-    client.join()
-    sender.close()
-    assert answers == [{"ack": True}]
-
-
 @pytest.mark.parametrize("kind", ["pickle", "changed", "another key", "short", "empty"])
 def test_what_a_stranger_sends_is_never_unpickled(
     receiver: LocalReceiver, kind: str, tmp_path: Path
@@ -174,15 +152,7 @@ def ran(
     for name, text in files.items():
         (tmp_path / f"{name}_test.py").write_text(text)
     chosen = [read_scenario(tmp_path / f"{name}_test.py") for name in files]
-    session = Session(
-        seed=1,
-        kafka="4.4.0",
-        cluster="loopback",
-        command="",
-        git_head="",
-        versions={},
-        is_endless=is_endless,
-    )
+    session = made(Session, seed=1, kafka="4.4.0", cluster="loopback", is_endless=is_endless)
     results = tmp_path / "results"
     with node_root(results) as root:
         return run_ducktape(chosen, session, results=results, root=root, on_phase=print)

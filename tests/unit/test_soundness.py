@@ -1,10 +1,8 @@
 """Mistakes of a scenario are refused before its cluster starts, and what its file declares."""
 
-import importlib.util
 import os
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -21,10 +19,12 @@ from harness.faults.language import FAULTS
 from harness.session import catalog
 from harness.session.catalog import find_scenarios, read_scenario, scenarios
 from harness.session.ducktape_session import pool_size
+from harness.session.loading import load
 from harness.story.settings import topic_shape_problems, topology_problems
 from harness.story.soundness import require_declared, require_sound
 from harness.story.topics import durable_topic, new_topic
 from harness.story.workload import writer
+from tests.descriptions import plan_of
 
 # Mistakes of a scenario are refused before its cluster starts, with file and line.
 
@@ -51,10 +51,7 @@ READERS = GroupPlan(
     group="readers", client="java", topic="orders", commit_epoch="record", reset="earliest"
 )
 ONE = TransactionPlan(records=1)
-PLAN = Plan(
-    scenario="own",
-    question="A question?",
-    parameters={},
+PLAN = plan_of(
     topics=[durable_topic("orders", partitions=1)],
     groups=[READERS],
     must_judge=["lost_record"],
@@ -62,20 +59,15 @@ PLAN = Plan(
 )
 
 
-def written(folder: Path, text: str) -> ModuleType:
-    path = folder / "own_test.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location("own_test", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def written(folder: Path, text: str) -> Path:
+    file = folder / "own_test.py"
+    file.write_text(text)
+    return file
 
 
-def checked(plan: Plan, module: ModuleType, **settings: str) -> None:
+def checked(plan: Plan, file: Path, **settings: str) -> None:
     topology = Topology(brokers=3, settings=settings)
-    require_sound(plan, module, topology=topology, build=released("4.4.0"))
+    require_sound(plan, load(file, file.stem), topology=topology, build=released("4.4.0"))
 
 
 def other(**changed: Any) -> GroupPlan:
@@ -87,28 +79,16 @@ def test_a_mistake_of_the_command_line_is_named_as_such(tmp_path: Path) -> None:
     plan = msgspec.structs.replace(PLAN, groups=[other(settings={"max.pol.records": "50"})])
     build = released("4.4.0")
     build = replace(build, choice=replace(build.choice, changes=[change]))
-    module = written(tmp_path, STORY)
+    module = load(written(tmp_path, STORY), "own_test")
     with pytest.raises(UsageError, match=rf"^--set {re.escape(change)}: .*max\.poll\.records"):
         require_sound(plan, module, topology=Topology(brokers=3), build=build)
-
-
-def test_a_sound_scenario_is_taken(tmp_path: Path) -> None:
-    checked(PLAN, written(tmp_path, STORY))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reported"),
     [
-        (
-            'LeaderOf("orders", 0)',
-            'LeaderOf("order", 0)',
-            "13: there is no topic order; .* orders",
-        ),
-        (
-            'Rebalance("readers")',
-            'Rebalance("reader")',
-            "14: there is no group reader; .* readers",
-        ),
+        ('LeaderOf("orders", 0)', 'LeaderOf("order", 0)', "13: there is no topic order; .* orders"),
+        ('Rebalance("readers")', 'Rebalance("reader")', "14: there is no group reader; .* readers"),
         ('epoch("orders"', 'epoch("orderz"', "15: there is no topic orderz; the nearest is orders"),
         ('topic="orders"', 'topic="orderz"', "16: there is no topic orderz; the nearest is orders"),
     ],
@@ -126,10 +106,6 @@ def test_a_name_that_the_story_misspells_is_refused(
         ({"groups": [other(topic="orderz")]}, "1: group readers: there is no topic orderz"),
         ({"groups": [READERS, READERS]}, "14: 2 groups are named readers"),
         ({"topics": [*PLAN.topics, *PLAN.topics]}, "16: 2 topics are named orders"),
-        (
-            {"must_judge": ["lost_recrod"]},
-            "1: there is no check lost_recrod; .* lost_record",
-        ),
         (
             {"answer": "{{ sends.recrods }}"},
             "1: answer: sends: there is no measure recrods; the nearest is records",
@@ -172,10 +148,7 @@ def test_a_name_that_the_story_misspells_is_refused(
             "1: topic orders: there is no setting segment.mss; the nearest is segment.ms",
         ),
         ({"topics": [durable_topic("orders", partitions=0)]}, "partitions=0 has to be a number"),
-        (
-            {"expects": [Expectation(check="lost")]},
-            "1: there is no check lost; .* lost_record",
-        ),
+        ({"expects": [Expectation(check="lost")]}, "1: there is no check lost; .* lost_record"),
         (
             {"expects": [Expectation(check="lost_record", verdict="ok")]},
             "1: there is no verdict ok; there are: violation",
@@ -236,7 +209,6 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
         ("librdkafka", "enable.auto.commit", True, 'is not for settings: use manner="periodic"'),
         ("kafka-python", "enable_auto_commit", 1, 'is not for settings: use manner="periodic"'),
         ("java", "isolation.level", "x", "settings: use isolation="),
-        ("java", "max.pol.records", "1", "there is no setting .*; the nearest is max.poll.records"),
         ("java-consumer", "sesion.timeout", "1", "no setting .* nearest is session.timeout.ms"),
         ("kafka-python", "max.poll.records", 1, "no setting .*; the nearest is max_poll_records"),
         ("java", "max.poll.records", "lots", r"=lots has to be a whole number \[1,\.\.\.\]"),
@@ -273,12 +245,6 @@ def test_settings_of_librdkafka_are_tried_together(tmp_path: Path, session_ms: i
             checked(plan, written(tmp_path, STORY))
 
 
-def test_an_answer_may_count_by_the_labels_of_its_groups(tmp_path: Path) -> None:
-    answer = "{{ polls.rows(end='above', client='java') }}"
-    plan = msgspec.structs.replace(PLAN, groups=[other(labels={"end": "above"})], answer=answer)
-    checked(plan, written(tmp_path, STORY))
-
-
 @pytest.mark.parametrize(
     ("settings", "reported"),
     [
@@ -307,17 +273,23 @@ def test_a_setting_of_servers_that_there_is_not_is_refused(
         checked(PLAN, written(tmp_path, STORY), **settings)
 
 
-def test_known_settings_of_each_client_are_taken(tmp_path: Path) -> None:
-    settings: dict[str, dict[str, str | int]] = {
-        "java": {"max.poll.records": "1", "group.instance.id": "{number}"},
-        "java-consumer": {"client.rack": "r"},
-        "librdkafka": {"session.timeout.ms": 6000, "group.instance.id": "{number}"},
-        "kafka-python": {"max_poll_records": 1},
-    }
-    groups = [
-        other(group=client, client=client, settings=given) for client, given in settings.items()
-    ]
-    plan = msgspec.structs.replace(PLAN, groups=[READERS, *groups])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client": "librdkafka", "manner": "auto"},
+        {"settings": {"max.poll.records": "1", "group.instance.id": "{number}"}},
+        {"client": "java-consumer", "settings": {"client.rack": "r"}},
+        {
+            "client": "librdkafka",
+            "settings": {"session.timeout.ms": 6000, "group.instance.id": "{number}"},
+        },
+        {"client": "kafka-python", "settings": {"max_poll_records": 1}},
+        {"labels": {"end": "above"}},
+    ],
+)
+def test_what_a_client_takes_and_may_do_is_sound(tmp_path: Path, changed: dict[str, Any]) -> None:
+    answer = "{{ polls.rows(end='above', client='java') }}" if "labels" in changed else ""
+    plan = msgspec.structs.replace(PLAN, groups=[other(**changed)], answer=answer)
     checked(plan, written(tmp_path, STORY), **{"listener.name.secured.x": "y"})
 
 
@@ -326,7 +298,8 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
     build = msgspec.structs.replace(released("4.4.0"), server_jars=jars, client_jars=jars)
     plan = msgspec.structs.replace(PLAN, groups=[other(settings={"new.setting": "1"})])
     topology = Topology(brokers=3, settings={"another.setting": "1"})
-    require_sound(plan, written(tmp_path, STORY), topology=topology, build=build)
+    module = load(written(tmp_path, STORY), "own_test")
+    require_sound(plan, module, topology=topology, build=build)
 
 
 @pytest.mark.parametrize(
@@ -343,26 +316,16 @@ def test_settings_of_topics_are_checked_before_anything_starts(
     tmp_path: Path, settings: str, reported: str
 ) -> None:
     story = STORY.replace("ORDERS =", 'COMPACTED = {"cleanup.policy": "compact,delete"}\nORDERS =')
-    module = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
+    file = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
     declared = {"answer": "", "groups": (), "producers": (), "topology": Topology(brokers=1)}
     with pytest.raises(UsageError, match=f"own_test.py:.*{reported[2:]}"):
-        require_declared(module, build=released("4.4.0"), **declared)
-
-
-def test_any_client_may_commit_by_itself(tmp_path: Path) -> None:
-    group = other(client="librdkafka", manner="auto")
-    checked(msgspec.structs.replace(PLAN, groups=[group]), written(tmp_path, STORY))
+        require_declared(load(file, file.stem), build=released("4.4.0"), **declared)
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: one.name)
 def test_the_stories_of_all_scenarios_are_sound(scenario: Any) -> None:
-    spec = importlib.util.spec_from_file_location(scenario.path.stem, scenario.path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     nothing = {"topics": [], "groups": [], "expects": []}
-    checked(msgspec.structs.replace(PLAN, **nothing), module)
+    checked(msgspec.structs.replace(PLAN, **nothing), scenario.path)
 
 
 # The sizes of clusters and topics that can't be are refused before a start.
@@ -423,10 +386,6 @@ def test_a_topic_that_can_not_be_is_refused(changed: dict[str, int], reported: s
     assert problem.startswith(reported)
 
 
-def test_a_sound_topic_is_taken() -> None:
-    assert not list(topic_shape_problems([ORDERS], Topology(brokers=3)))
-
-
 # What a scenario's file declares, read without importing it.
 
 
@@ -440,9 +399,7 @@ class T:
 
 
 def declared(folder: Path, text: str) -> list[dict[str, object]] | None:
-    file = folder / "own_test.py"
-    file.write_text(text)
-    parameters = read_scenario(file).parameters
+    parameters = read_scenario(written(folder, text)).parameters
     return None if parameters is None else [dict(one) for one in parameters]
 
 
@@ -471,12 +428,6 @@ def test_a_parameter_with_a_default_may_be_given_to_any_declared_set(tmp_path: P
     for wrong in ({"ways": [3]}, {"recipe": "pause", "size": 1, "nonsense": 1}):
         with pytest.raises(UsageError, match="own does not declare"):
             scenario.require(wrong)
-
-
-def test_without_marks_there_are_no_parameters(tmp_path: Path) -> None:
-    assert declared(tmp_path, '"""Why?"""\n') == [{}]
-    with pytest.raises(UsageError, match="it declares none"):
-        read_scenario(tmp_path / "own_test.py").require({"recipe": "pause"})
 
 
 def test_what_is_no_literal_is_not_checked(tmp_path: Path) -> None:
@@ -526,13 +477,6 @@ def test_a_scenario_that_cuts_connections_needs_a_network(
         scenario.require_uncut(parameters)
 
 
-def test_scenarios_with_and_without_cuts_are_told_apart() -> None:
-    cuts = {one.name: one.cuts for one in scenarios()}
-    assert cuts["baseline"] == frozenset()
-    assert cuts["stale_metadata"] is None
-    assert cuts["zombie_leader"] == {"controllers", "deaf", "mute"}
-
-
 BROKEN = {
     "syntax": ('"""Why?"""\n\nclass Own(\n', "own_test.py:3: .* was never closed"),
     "indentation": ("def f():\nx = 1\n", "own_test.py:2: expected an indented block"),
@@ -570,11 +514,6 @@ def test_what_is_no_readable_file_breaks_no_other(
     for one in scenarios():
         with pytest.raises(UsageError, match=f"{one.name}_test.py can't be read"):
             one.require({})
-
-
-def test_a_name_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="baseline: named twice"):
-        find_scenarios(["baseline", "canary", "baseline"])
 
 
 def test_every_fault_that_needs_a_network_is_found_in_its_file() -> None:
@@ -615,9 +554,7 @@ class Large(Scenario):
 
 def sized(folder: Path, text: str) -> Path:
     (folder / "shapes.py").write_text("CONTROLLERS = 1\n")
-    file = folder / "own_test.py"
-    file.write_text(text)
-    return file
+    return written(folder, text)
 
 
 def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
@@ -634,14 +571,6 @@ def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
         ("import sys\nsys.exit(0)\n", "own_test.py:2 does not import: SystemExit: 0"),
         ("def f():\n    1 / 0\n\nf()\n", "own_test.py:2 does not import: ZeroDivisionError"),
         ("class C(\n", "own_test.py.* line 1"),
-        (
-            SIZED.replace("brokers=1)", 'brokers=1)\n    answer = "{{ sends.recrods }}"'),
-            "own_test.py:11: answer: sends: there is no measure recrods",
-        ),
-        (
-            SIZED.replace("brokers=1", "brokers=4000"),
-            "own_test.py:10: topology: brokers=4000 has to be a number, 1 to 244",
-        ),
         (
             SIZED.replace("brokers=1", "brokers=244"),
             "needs 246 nodes for its servers, workers and observer, and a pool has at most 244",
@@ -669,11 +598,6 @@ TOPICS = TopicPlan(topic="t", partitions=1, replication=2, min_insync=1, unclean
 def test_a_compacted_topic_is_refused(policy: str) -> None:
     with pytest.raises(UsageError, match=r"topic t: cleanup.policy=.*cleanup\.policy=delete"):
         new_topic(TOPICS, [1, 2], is_spread=False, settings={"cleanup.policy": policy})
-
-
-def test_other_settings_are_passed_on() -> None:
-    made = new_topic(TOPICS, [1, 2], is_spread=False, settings={"cleanup.policy": "delete"})
-    assert made.config["cleanup.policy"] == "delete"
 
 
 def test_a_topic_is_not_made_compacted_later() -> None:

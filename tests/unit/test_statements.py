@@ -7,16 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis.statements.cases import FINDING_COLUMNS
-from analysis.statements.files import (
-    ROOT,
-    Fact,
-    FactHeader,
-    Source,
-    facts,
-    parts_of,
-    read,
-    sources,
-)
+from analysis.statements.files import ROOT, Fact, FactHeader, Source, facts, parts_of, read, sources
 from analysis.statements.plan import PLANNED
 from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader
 from analysis.statements.trace import columns_of, returned_by, schema_of

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -28,8 +27,9 @@ from contract.program import run_program
 from contract.run_folder import RunFolder
 from harness.commands.run import decode_again
 from harness.decode import tables
-from simulator.history import Request, description, universes_of, write_history
+from tests import traces
 from tests.descriptions import description_of, plan_of
+from tests.programs import waiting_python
 
 FULL, READ_ONLY, REFUSED = errno.ENOSPC, errno.EROFS, errno.EACCES
 EVENTS = (
@@ -53,9 +53,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = RunFolder(tmp_path_factory.mktemp("once") / "run")
-    universes = universes_of(Request(events=1_000, seed=1))
-    write_history(folder, universes, description(1, "test", "0", {}))
+    folder = traces.generated(tmp_path_factory.mktemp("once") / "run")
     assert judged(folder).verdict is not None
     return folder.path
 
@@ -111,31 +109,26 @@ def require_kept(folder: RunFolder, there: dict[str, bytes], number: int) -> Non
     assert not list(folder.path.glob(".*"))
 
 
-@pytest.mark.parametrize("number", [FULL, READ_ONLY, REFUSED, errno.EDQUOT])
+@pytest.mark.parametrize(
+    ("where", "name", "number", "after"),
+    [
+        *((Path, "mkdir", number, 0) for number in (FULL, READ_ONLY, REFUSED, errno.EDQUOT)),
+        # Page, JUnit, Markdown, metrics and verdict are each written as a whole, and moved at last.
+        *((os, "fsync", FULL, after) for after in range(5)),
+        (pq.ParquetWriter, "write_table", FULL, 0),
+    ],
+)
 def test_a_folder_that_can_not_be_written_keeps_its_report(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch, number: int
+    generated: RunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    where: object,
+    name: str,
+    number: int,
+    after: int,
 ) -> None:
     there = content(generated.path)
-    monkeypatch.setattr(Path, "mkdir", failing(number))
+    monkeypatch.setattr(where, name, failing(number, after=after))
     require_kept(generated, there, number)
-
-
-@pytest.mark.parametrize("after", range(5))
-def test_a_disk_that_becomes_full_loses_no_file_of_a_report(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch, after: int
-) -> None:
-    """Page, JUnit, Markdown, metrics and verdict are each written as a whole, and moved at last."""
-    there = content(generated.path)
-    monkeypatch.setattr(os, "fsync", failing(FULL, after=after))
-    require_kept(generated, there, FULL)
-
-
-def test_a_disk_that_is_full_for_findings_loses_no_report(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    there = content(generated.path)
-    monkeypatch.setattr(pq.ParquetWriter, "write_table", failing(FULL))
-    require_kept(generated, there, FULL)
 
 
 def test_a_disk_that_is_full_for_an_engine_decides_no_check(
@@ -250,16 +243,8 @@ def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
         "judging.judge = partial(judging.judge, only=[])\n"
         "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])))\n"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, str(generated.path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "writing\n"
-    process.kill()
-    process.communicate()
+    with waiting_python("-c", program, generated.path) as (_, line):
+        assert line == "writing\n"
     left = {name: one for name, one in content(generated.path).items() if name[0] != "."}
     assert left == there
     assert judged(generated).verdict is not None

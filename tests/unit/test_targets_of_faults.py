@@ -25,13 +25,13 @@ LEADERLESS = 1
 def state(partition: int) -> PartitionState:
     leader = -1 if partition == LEADERLESS else 1
     isr = [1] if partition == LEADERLESS else [1, 2]
-    return PartitionState(
+    return made(
+        PartitionState,
         topic="orders",
         partition=partition,
         leader=leader,
         leader_epoch=3,
         isr=isr,
-        log_start_offset=0,
         log_end_offset=9,
     )
 

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,16 +20,10 @@ from analysis.tasks import Due, File, Piece, Share, judge_here, judge_in_tasks
 from contract.errors import AnalysisError
 from contract.run_folder import PLAN_FILE, STORE_FOLDER, RunFolder
 from contract.verdicts import RunVerdict
-from simulator.history import Request, description, universes_of, write_history
+from tests.programs import ran_python
+from tests.traces import generated
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
-
-
-def history(path: Path, seed: int) -> RunFolder:
-    folder = RunFolder(path)
-    request = Request(events=2_000, seed=seed)
-    write_history(folder, universes_of(request), description(seed, "test", "0", {}))
-    return folder
 
 
 def in_tasks(*folders: RunFolder) -> list[Due]:
@@ -46,7 +39,7 @@ def test_each_run_is_a_partition(spark: SparkContext, tmp_path: Path) -> None:
 def test_runs_come_back_in_their_order_and_one_that_is_damaged_stops_no_other(
     spark: SparkContext, tmp_path: Path
 ) -> None:
-    folders = [history(tmp_path / f"it's {number}", number) for number in range(3)]
+    folders = [generated(tmp_path / f"it's {number}", seed=number) for number in range(3)]
     (folders[1].path / "plan.json").write_text("{")
     judged = judge_in_tasks(spark, in_tasks(*folders))
     assert [one.folder for one in judged] == folders
@@ -78,7 +71,7 @@ def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
         return judge(share, places, iter([file]))
 
     monkeypatch.setattr(tasks, "judged_pieces", killed)
-    folders = [history(tmp_path / str(number), number) for number in range(3)]
+    folders = [generated(tmp_path / str(number), seed=number) for number in range(3)]
     first, second, third = judge_in_tasks(spark, in_tasks(*folders))
     assert first.verdict is not None
     assert third.verdict is not None
@@ -90,7 +83,7 @@ def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
 def test_a_run_with_more_rows_than_a_task_judges_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = history(tmp_path, 1)
+    folder = generated(tmp_path)
     monkeypatch.setattr(tasks, "ROWS_OF_A_TASK", 7)
     judged = judge_here(Share(1), folder)
     assert (judged.verdict, judged.exit_code) == (None, AnalysisError.exit_code)
@@ -124,15 +117,10 @@ def test_free_memory_is_that_of_the_tightest_control_group(
 
 @pytest.mark.long
 def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) -> None:
-    folder = history(tmp_path / "run", 1)
+    folder = generated(tmp_path / "run")
     bare = Path(sys.base_prefix) / "bin" / "python3"
-    command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
-    ended = subprocess.run(
-        [*command, "--master", "local[1]", "--conf", f"spark.pyspark.python={bare}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = ("--master", "local[1]", "--conf", f"spark.pyspark.python={bare}")
+    ended = ran_python("-m", "harness", "analyze", folder.path, *options)
     assert ended.returncode == 70, ended.stderr
     (said,) = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
     assert re.search(r"Spark's executors have no Python package \w+", said)
@@ -148,14 +136,13 @@ def test_executors_without_our_packages_are_named_in_a_sentence(tmp_path: Path) 
 def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(
     name: str, tmp_path: Path
 ) -> None:
-    folder = history(tmp_path / "night 1" / name, 1)
+    folder = generated(tmp_path / "night 1" / name)
     plan = folder.path / PLAN_FILE
     given = msgspec.json.decode(plan.read_bytes()) | {"parameters": {"coverage": "/of/a/night"}}
     plan.write_bytes(msgspec.json.encode(given))
     (tmp_path / STORE_FOLDER).mkdir()
-    command = [sys.executable, "-m", "harness", "analyze", str(folder.path)]
     for _ in range(2):
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        ended = ran_python("-m", "harness", "analyze", folder.path)
         assert ended.returncode == 0, ended.stderr
         (kept,) = (tmp_path / STORE_FOLDER).rglob("*.parquet")
         # As an earlier release left them.

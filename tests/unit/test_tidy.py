@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -14,6 +13,7 @@ from contract.software import released
 from harness.session.catalog import scenario_folders, scenarios
 from harness.session.ducktape_session import pool_size
 from harness.story import settings
+from tests.programs import ran
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES_MAX = 800
@@ -74,24 +74,24 @@ ROOMS_OF_ANALYSIS = [
 # Modules of the longest chain of imports from what a check is, down to the contract.
 FLOORS_OF_CHECKS = 3
 # Written with spaces, so that this file does not hold what it looks for.
-HOSTS = [
-    spaced.replace(" ", "")
-    for spaced in ("maven .org", "maven.apache .org", "pypi .org", "pythonhosted .org")
-]
+HOSTS = re.compile(
+    "|".join(
+        re.escape(spaced.replace(" ", ""))
+        for spaced in ("maven .org", "maven.apache .org", "pypi .org", "pythonhosted .org")
+    )
+)
 # Lists that a reader of this repository does not have.
 OUR_LISTS = re.compile(r"\bissues? \d|\btaxonom(?:y|ies)\b", re.IGNORECASE)
 MACHINE_PATHS = re.compile("/" + r"(?:home/[a-z]|root/|work/)")
 
 
 def tracked() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
-    return [ROOT / name for name in listed if name and (ROOT / name).is_file()]
+    words = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
+    return [
+        ROOT / name
+        for name in ran(*words, cwd=ROOT).stdout.split("\n")
+        if name and (ROOT / name).is_file()
+    ]
 
 
 def modules() -> list[Path]:
@@ -205,38 +205,35 @@ def test_modules_fit_in_a_head() -> None:
     assert {name: lines for name, lines in long.items() if lines > LINES_MAX} == {}
 
 
-def test_nobody_sleeps_but_the_one_who_waits() -> None:
-    pattern = re.compile(r"\btime\.sleep\(|from time import .*sleep")
-    ours = [p for p in modules() if module_name(p).startswith(OURS)]
-    waits = [p for p in ours if pattern.search(p.read_text())]
-    assert [module_name(p) for p in waits] == ["contract.waiting"]
+SLEEPS = re.compile(r"\btime\.sleep\(|from time import .*sleep")
+WAITS_FOR_A_LOCK = re.compile(r"flock\([^)\n]*LOCK_(EX|SH)\)")
+NAKED_EXCEPTION = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
 
 
-def test_nobody_waits_for_a_lock_without_a_limit() -> None:
-    blocks = re.compile(r"flock\([^)\n]*LOCK_(EX|SH)\)")
-    ours = [p for p in modules() if module_name(p).startswith(OURS)]
-    assert [module_name(p) for p in ours if blocks.search(p.read_text())] == []
+@pytest.mark.parametrize(
+    ("pattern", "rooms", "allowed"),
+    [
+        (SLEEPS, OURS, ["contract/waiting.py"]),
+        (WAITS_FOR_A_LOCK, OURS, []),
+        (NAKED_EXCEPTION, "", []),
+    ],
+)
+def test_nobody_sleeps_waits_without_a_limit_or_raises_what_has_no_place_in_the_tree(
+    pattern: re.Pattern[str], rooms: str | tuple[str, ...], allowed: list[str]
+) -> None:
+    ours = [one for one in modules() if module_name(one).startswith(rooms)]
+    found = [str(one.relative_to(ROOT)) for one in ours if pattern.search(one.read_text())]
+    assert found == allowed
 
 
-def test_exceptions_have_a_place_in_the_tree() -> None:
-    naked = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
-    assert [module_name(p) for p in modules() if naked.search(p.read_text())] == []
-
-
-@pytest.mark.parametrize("host", HOSTS)
-def test_no_file_names_a_registry(host: str) -> None:
-    assert [p for p in tracked() if host in p.read_text(errors="ignore")] == []
-
-
-def test_no_file_names_a_path_of_somebodys_machine() -> None:
-    named = [p for p in tracked() if MACHINE_PATHS.search(p.read_text(errors="ignore"))]
-    assert named == []
-
-
-def test_no_file_names_an_issue_of_ours() -> None:
-    tests_of_this = ROOT / "tests" / "unit" / "test_exam_sources.py"
-    texts = {path: path.read_text(errors="ignore") for path in tracked() if path != tests_of_this}
-    assert [path for path, text in texts.items() if OUR_LISTS.search(text)] == []
+@pytest.mark.parametrize(
+    ("pattern", "but"), [(HOSTS, ""), (MACHINE_PATHS, ""), (OUR_LISTS, "test_exam_sources.py")]
+)
+def test_no_file_names_a_registry_a_path_of_a_machine_or_an_issue_of_ours(
+    pattern: re.Pattern[str], but: str
+) -> None:
+    named = [one for one in tracked() if pattern.search(one.read_text(errors="ignore"))]
+    assert [one for one in named if one.name != but] == []
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,32 @@
-"""A table that breaks its contract is named, and nothing is concluded from it."""
+"""A table that is missing, damaged or breaks its contract is named, and nothing is concluded."""
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import TraceReader
+from conftest import TraceMaker, TraceReader
+from histories import WHOLE_HANDED_ON
+from judging import judge
 
 from analysis.engine.duckdb import Database
 from analysis.runs import validity
 from analysis.tasks import Share, judge_here
 from contract.errors import RunFolderError
+from contract.ranges import to_records
 from contract.run_folder import RunFolder
 from contract.table_columns import YEAR_10000_MICROS
-from contract.tables import DECLARED, OF_RUN
+from contract.tables import OF_RUN
+from contract.terms import Check
 from contract.verdicts import CheckVerdict, RunVerdict
 from harness.decode.tables import write_table
-from simulator.history import Request, description, universes_of, write_history
 from tests.descriptions import description_of
+from tests.traces import generated
 
 Row = dict[str, Any]
 Change = Callable[[list[Row]], list[Row]]
@@ -69,10 +75,7 @@ BREAKS: dict[str, tuple[str, Change, str]] = {
 
 @pytest.fixture(scope="module")
 def genuine(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    folder = RunFolder(tmp_path_factory.mktemp("genuine") / "run")
-    universes = universes_of(Request(events=1_000, seed=2))
-    write_history(folder, universes, description(2, "test", "0", {}))
-    return folder
+    return generated(tmp_path_factory.mktemp("genuine") / "run", seed=2)
 
 
 def changed(genuine: RunFolder, path: Path, name: str) -> RunFolder:
@@ -143,21 +146,10 @@ def test_keys_of_large_tables_are_not_compared(
     assert validity.broken_tables(engine, rows) == {}
 
 
-def test_keys_and_ranges_are_of_columns() -> None:
-    for table in DECLARED.values():
-        assert set(table.key) <= set(table.schema.names)
-        for column in table.columns:
-            is_number = pa.types.is_integer(column.type) or pa.types.is_list(column.type)
-            assert is_number or (column.least, column.most) == (None, None)
-            assert not column.values or pa.types.is_string(column.type)
-
-
 def test_a_table_of_another_run_is_refused(
     genuine: RunFolder, read_run: TraceReader, tmp_path: Path
 ) -> None:
-    other = RunFolder(tmp_path / "other")
-    universes = universes_of(Request(events=1_000, seed=3))
-    write_history(other, universes, description(3, "test", "0", {}))
+    other = generated(tmp_path / "other", seed=3)
     mine = RunFolder(Path(shutil.copytree(genuine.path, tmp_path / "mine")))
     shutil.copy(other.tables / "polls.parquet", mine.tables)
     assert read_run(mine).unreadable == {
@@ -197,3 +189,77 @@ def test_a_description_with_a_time_of_no_year_is_refused(tmp_path: Path) -> None
     folder.write_run(description_of(started_micros=-(10**400)))
     with pytest.raises(RunFolderError, match="is not a valid RunDescription"):
         folder.run()
+
+
+# Columns that a table lacks, and files that are torn.
+
+
+_OF_RECORDS = (Check.LOST_RECORD, Check.PHANTOM_RECORD)
+
+
+def test_a_check_that_touches_an_unusable_table_is_not_evaluated(make_trace: TraceMaker) -> None:
+    problem = "table replica_records has no column x"
+    checks = (Check.LOST_RECORD, Check.SKIPPED_RECORD, Check.POLL_SKIP, Check.CORRUPTED_RECORD)
+    trace = make_trace(WHOLE_HANDED_ON, checks=checks)
+    found = judge(replace(trace, unreadable={"replica_records": problem})).checks
+    assert {name: (one.verdict, one.reason) for name, one in found.items()} == {
+        **{str(check): ("not_evaluable", problem) for check in checks[:3]},
+        "corrupted_record": ("holds", ""),
+    }
+
+
+@pytest.fixture(scope="module")
+def recorded(read_run: TraceReader, tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run that passes."""
+    folder = _written(tmp_path_factory.mktemp("genuine") / "run")
+    assert judge(read_run(folder)).verdict is RunVerdict.PASS
+    return folder
+
+
+def _damaged(content: pa.Table, damage: str) -> pa.Table:
+    index = content.schema.get_field_index("value")
+    match damage:
+        case "dropped":
+            return content.drop_columns("value")
+        case _:
+            return content.set_column(index, "value", content["first_offset"])
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("dropped", "table replica_records has no column value"),
+        ("mistyped", "table replica_records has column value as int64, which is not string"),
+        ("torn", "table replica_records is not a Parquet file"),
+    ],
+)
+def test_a_damaged_table_is_not_evaluated_by_name(
+    recorded: RunFolder, read_run: TraceReader, tmp_path: Path, damage: str, reason: str
+) -> None:
+    folder = RunFolder(Path(shutil.copytree(recorded.path, tmp_path / "run")))
+    path = folder.tables / "replica_records.parquet"
+    if damage == "torn":
+        path.write_bytes(path.read_bytes()[:-9])
+    else:
+        pq.write_table(_damaged(pq.read_table(path), damage), path)
+    verdict = judge(read_run(folder))
+    lost, phantom = (verdict.checks[name] for name in _OF_RECORDS)
+    assert (lost.verdict, lost.reason.startswith(reason)) == ("not_evaluable", True)
+    assert phantom.verdict == "holds"
+    assert verdict.verdict is RunVerdict.UNDECIDED
+
+
+def test_a_run_of_an_earlier_release_is_refused(read_run: TraceReader, tmp_path: Path) -> None:
+    folder = _written(tmp_path)
+    sends = folder.tables / "sends.parquet"
+    pq.write_table(to_records("sends", pq.read_table(sends)), sends)
+    problem = read_run(folder).unreadable["sends"]
+    assert "has a row for each record: an earlier release collected this run" in problem
+
+
+def _written(path: Path) -> RunFolder:
+    """A generated run, which must be judged by checks of records."""
+    folder = generated(path)
+    must_judge = [str(check) for check in _OF_RECORDS]
+    folder.write_plan(msgspec.structs.replace(folder.plan(), must_judge=must_judge))
+    return folder

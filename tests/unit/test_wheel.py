@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from setup import FILES, PACKAGES, TOP, below
+from tests.programs import ran, ran_python
 
 pytestmark = pytest.mark.extended
 
@@ -42,24 +43,15 @@ def users(tmp_path: Path) -> Path:
 
 
 def run(built: Path, users: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=users,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, (users, built))),
-            "FENCEPOST_CACHE": str(users / "cache"),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    own = {
+        "PYTHONPATH": os.pathsep.join(map(str, (users, built))),
+        "FENCEPOST_CACHE": str(users / "cache"),
+    }
+    return ran_python(*arguments, cwd=users, env=os.environ | own)
 
 
 def test_a_wheel_has_one_package_and_every_file(built: Path) -> None:
-    listed = subprocess.run(
-        ["git", "ls-files", TOP, *PACKAGES], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    listed = ran("git", "ls-files", TOP, *PACKAGES, cwd=ROOT)
     names = [name.removeprefix(f"{TOP}/") for name in (*listed.stdout.split(), *FILES)]
     names = [name for name in names if not name.startswith("extras/conform/released/")]
     assert [one.name for one in built.iterdir()] == [TOP]

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.kafka.config import directory_id, format_options, server_properties
 from cluster.kafka.topology import Topology
-from contract.events import QuorumSampled, WireAnswer
+from contract.events import QuorumSampled
 from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
@@ -18,19 +18,12 @@ from harness.story.features import HowFar
 from harness.story.quorum import Turns, turns_in
 from harness.wire.answers import answers
 from harness.wire.requests import (
-    CLUSTER_ACTION,
-    DESCRIBE,
-    NOBODY,
-    create_acl,
-    end_quorum_epoch,
     fetch,
-    fetch_metadata,
     list_offsets,
     metadata,
     of_replica,
     offset_for_leader_epoch,
     update_features,
-    vote,
 )
 
 # Requests as fields of Kafka's schemas, and what is read of them and of their responses.
@@ -51,99 +44,84 @@ def fetched(**fields: Any) -> dict[str, Any]:
     return {"errorCode": 0, "responses": [{"topicId": ID, "partitions": [partition]}]}
 
 
+def of_topic(**partition: Any) -> dict[str, Any]:
+    return {"topics": [{"name": "t", "topic": "t", "errorCode": 0, "partitions": [partition]}]}
+
+
 WHERE = {"topic": "t", "partition": 0}
 ASKED = {**WHERE, "current_leader_epoch": 3, "asked_epoch": 1, "asked_offset": 5}
-FETCH = {
-    "topics": [
-        {
-            "topicId": ID,
-            "partitions": [
-                {
-                    "partition": 0,
-                    "currentLeaderEpoch": 3,
-                    "lastFetchedEpoch": 1,
-                    "fetchOffset": 5,
-                }
-            ],
-        }
-    ]
-}
+AT = {"partition": 0, "currentLeaderEpoch": 3, "lastFetchedEpoch": 1, "fetchOffset": 5}
+FETCH = {"topics": [{"topicId": ID, "partitions": [AT]}]}
+OLD_FETCH = of_topic(partition=0, fetchOffset=5)
+NONE = {"diverging_epoch": -1, "diverging_offset": -1}
+END_ASKED = {**WHERE, "asked_replica": -1, "current_leader_epoch": -1, "asked_epoch": 2}
 
 
 @pytest.mark.parametrize(
-    ("response", "found"),
+    ("api", "version", "asked", "response", "found"),
     [
+        ("FETCH", 13, FETCH, fetched(), ASKED | NONE | {"error_code": 0, "record_bytes": 7}),
         (
-            fetched(),
-            {"error_code": 0, "record_bytes": 7, "diverging_epoch": -1, "diverging_offset": -1},
-        ),
-        (
+            "FETCH",
+            13,
+            FETCH,
             fetched(divergingEpoch={"epoch": 1, "endOffset": 4}),
-            {"error_code": 0, "record_bytes": 7, "diverging_epoch": 1, "diverging_offset": 4},
+            ASKED
+            | {"error_code": 0, "record_bytes": 7}
+            | {"diverging_epoch": 1, "diverging_offset": 4},
         ),
         # An error of the whole response is that of each partition.
-        ({"errorCode": 70, "responses": []}, {"error_code": 70, "diverging_epoch": -1,
-                                              "diverging_offset": -1}),
-        ({"errorCode": 0, "responses": []}, {}),
-        (None, {}),
+        ("FETCH", 13, FETCH, {"errorCode": 70, "responses": []}, ASKED | NONE | {"error_code": 70}),
+        ("FETCH", 13, FETCH, {"errorCode": 0, "responses": []}, ASKED),
+        ("FETCH", 13, FETCH, None, ASKED),
+        # A version without a field has no value of it.
+        (
+            "FETCH",
+            8,
+            OLD_FETCH,
+            {"responses": of_topic(partitionIndex=0, errorCode=6)["topics"]},
+            {**WHERE, "asked_offset": 5, "error_code": 6},
+        ),
+        (
+            "LIST_OFFSETS",
+            9,
+            list_offsets(topic="t", version=9, timestamp=-2, current_leader_epoch=3).fields,
+            of_topic(partitionIndex=0, errorCode=0, leaderEpoch=1, offset=60, timestamp=-1),
+            {**WHERE, "asked_replica": -1, "asked_timestamp": -2, "current_leader_epoch": 3}
+            | {"error_code": 0, "epoch": 1, "offset": 60},
+        ),
+        (
+            "OFFSET_FOR_LEADER_EPOCH",
+            4,
+            offset_for_leader_epoch(topic="t", version=4, epoch=2).fields,
+            of_topic(partition=0, errorCode=0, leaderEpoch=1, endOffset=100),
+            END_ASKED | {"error_code": 0, "epoch": 1, "offset": 100},
+        ),
+        # A partition that the response lacks has no error code.
+        (
+            "OFFSET_FOR_LEADER_EPOCH",
+            4,
+            offset_for_leader_epoch(topic="t", version=4, epoch=2).fields,
+            {"topics": []},
+            END_ASKED,
+        ),
+        (
+            "METADATA",
+            12,
+            metadata(topic="t", version=12).fields,
+            of_topic(partitionIndex=0, errorCode=0, leaderId=2, leaderEpoch=3),
+            {**WHERE, "leader": 2, "epoch": 3, "error_code": 0},
+        ),
     ],
-)  # fmt: skip
-def test_a_fetch_by_topic_id(response: dict[str, Any] | None, found: dict[str, Any]) -> None:
-    assert read("FETCH", 13, FETCH, response) == ASKED | found
-
-
-def test_a_version_without_a_field_has_no_value_of_it() -> None:
-    request = {"topics": [{"topic": "t", "partitions": [{"partition": 0, "fetchOffset": 5}]}]}
-    response = {
-        "responses": [{"topic": "t", "partitions": [{"partitionIndex": 0, "errorCode": 6}]}]
-    }
-    assert read("FETCH", 8, request, response) == {**WHERE, "asked_offset": 5, "error_code": 6}
-
-
-def test_offsets_ends_and_leaders() -> None:
-    asked = list_offsets(topic="t", version=9, timestamp=-2, current_leader_epoch=3).fields
-    row = {"partitionIndex": 0, "errorCode": 0, "leaderEpoch": 1, "offset": 60, "timestamp": -1}
-    response = {"topics": [{"name": "t", "partitions": [row]}]}
-    found = {"asked_timestamp": -2, "current_leader_epoch": 3, "epoch": 1, "offset": 60}
-    consumer = {**WHERE, "asked_replica": -1}
-    assert read("LIST_OFFSETS", 9, asked, response) == {**consumer, "error_code": 0, **found}
-    asked = offset_for_leader_epoch(topic="t", version=4, epoch=2).fields
-    row = {"partition": 0, "errorCode": 0, "leaderEpoch": 1, "endOffset": 100}
-    response = {"topics": [{"topic": "t", "partitions": [row]}]}
-    found = {"asked_epoch": 2, "current_leader_epoch": -1, "epoch": 1, "offset": 100}
-    assert read("OFFSET_FOR_LEADER_EPOCH", 4, asked, response) == {
-        **consumer,
-        "error_code": 0,
-        **found,
-    }
-    row = {"partitionIndex": 0, "errorCode": 0, "leaderId": 2, "leaderEpoch": 3}
-    response = {"topics": [{"name": "t", "errorCode": 0, "partitions": [row]}]}
-    asked = metadata(topic="t", version=12).fields
-    found = {"leader": 2, "epoch": 3, "error_code": 0}
-    assert read("METADATA", 12, asked, response) == {**WHERE, **found}
+)
+def test_what_is_read_of_requests_and_their_responses(
+    api: str, version: int, asked: Any, response: dict[str, Any] | None, found: dict[str, Any]
+) -> None:
+    assert read(api, version, asked, response) == found
 
 
 def test_an_api_that_is_not_known_here_has_no_partitions() -> None:
     assert answers("API_VERSIONS", 3, {}, {"apiKeys": []}, topic_names={}) == []
-
-
-def test_a_partition_that_the_response_lacks_has_no_error_code() -> None:
-    asked = offset_for_leader_epoch(topic="t", version=4, epoch=2).fields
-    (answer,) = answers("OFFSET_FOR_LEADER_EPOCH", 4, asked, {"topics": []}, topic_names={})
-    assert answer == WireAnswer(
-        topic="t",
-        partition=0,
-        asked_replica=-1,
-        current_leader_epoch=-1,
-        asked_epoch=2,
-        error_code=None,
-    )
-
-
-def test_a_request_is_given_every_field_whatever_the_version() -> None:
-    old, new = (fetch(topic="t", topic_id=ID, version=version) for version in (4, 18))
-    assert old.fields == new.fields
-    assert (old.api, old.version) == ("FETCH", 4)
 
 
 @pytest.mark.parametrize(
@@ -168,25 +146,12 @@ def test_an_end_offset_is_asked_for_by_a_replica() -> None:
     assert read("OFFSET_FOR_LEADER_EPOCH", 3, asked.fields, None)["asked_replica"] == 2
 
 
-def test_an_entry_allows_an_operation_on_a_topic_or_on_the_cluster() -> None:
-    (topic,) = create_acl(principal="p", operation=DESCRIBE, topic="t").fields["creations"]
-    (cluster,) = create_acl(principal="p", operation=CLUSTER_ACTION).fields["creations"]
-    assert (topic["resourceName"], topic["principal"]) == ("t", "User:p")
-    assert cluster["resourceName"] == "kafka-cluster"
-    assert topic["resourceType"] != cluster["resourceType"]
-
-
 # Dynamic quorums, requests to controllers and what their responses say, samples of leaders.
 
 
 ADDRESSES = {1: "10.0.0.1", 101: "10.0.0.2", 102: "10.0.0.3", 103: "10.0.0.4"}
 STATIC = Topology(brokers=1, controllers=3)
 DYNAMIC = Topology(brokers=1, controllers=3, spares=1)
-
-
-def test_a_spare_controller_does_not_vote_at_first() -> None:
-    assert (STATIC.voter_ids, DYNAMIC.voter_ids) == ([101, 102, 103], [101, 102])
-    assert DYNAMIC.controller_ids == STATIC.controller_ids
 
 
 @pytest.mark.parametrize("server", ADDRESSES)
@@ -246,25 +211,6 @@ def test_the_leader_of_a_fetch_is_read() -> None:
         "FETCH", 17, {"topics": []}, response, topic_names={METADATA_LOG_ID: METADATA_LOG}
     )
     assert (found.topic, found.leader, found.epoch) == (METADATA_LOG, 102, 5)
-
-
-@pytest.mark.parametrize("version", [13, 14, 15, 18])
-def test_a_fetch_says_which_replica_it_is_from(version: int) -> None:
-    made = fetch_metadata(
-        version=version, current_leader_epoch=2, last_fetched_epoch=1, offset=7, replica=NOBODY
-    )
-    nested = {"replicaId": NOBODY, "replicaEpoch": -1}
-    expected = (None, nested) if version >= 15 else (NOBODY, None)
-    assert (made.fields.get("replicaId"), made.fields.get("replicaState")) == expected
-
-
-def test_requests_of_the_quorum_name_the_metadata_log() -> None:
-    for made in (
-        vote(version=0, epoch=1, candidate=101),
-        end_quorum_epoch(version=0, epoch=1, leader=101),
-    ):
-        (topic,) = made.fields["topics"]
-        assert topic["topicName"] == METADATA_LOG
 
 
 def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:

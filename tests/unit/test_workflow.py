@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from analysis.report.outputs import FAMILIES, OUTPUT_FILES
 from contract.nights import NightRow
 from contract.verdicts import FINDINGS, UnexpectedFindings, Verdict
 from tests.conftest import Fencepost
+from tests.programs import ran
 
 # What `make` hands to the shell: a path is one word, whatever is in it.
 
@@ -26,16 +26,11 @@ ODD = "it's; an odd `name` & more"
 
 def printed(target: str, *variables: str) -> str:
     command = ["make", "--dry-run", "--old-file", ".venv/.ready", target, *variables]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return ran(*command, cwd=ROOT).stdout
 
 
 @pytest.mark.parametrize(
-    ("target", "variable"),
-    [
-        ("demo", "RESULTS"),
-        ("clean", "RESULTS"),
-        ("check", "BASE"),
-    ],
+    ("target", "variable"), [("demo", "RESULTS"), ("clean", "RESULTS"), ("check", "BASE")]
 )
 def test_a_path_is_one_word(target: str, variable: str) -> None:
     said = printed(target, f"{variable}={ODD}")
@@ -156,25 +151,23 @@ def row(scenario: str, outcome: str, report: str | None) -> dict[str, Any]:
     return {**given, "verdict": "fail", "expect": "pass", "error": None, "rerun": "fencepost run"}
 
 
-def step_of_night(tmp_path: Path, night: Path, program: str) -> tuple[int, str, str, str]:
-    """What the step prints, and what it gives to GitHub, if `fencepost` is this program."""
+def step(tmp_path: Path, name: str, program: str, **given: str) -> tuple[int, str, str, str]:
+    """What a step prints, and what it gives to GitHub, if `fencepost` is this program."""
     (tmp_path / "fencepost").write_text(f"#!/bin/sh\n{program}")
     (tmp_path / "fencepost").chmod(0o755)
-    (tmp_path / "own.yml").touch()
     out, summary = tmp_path / "output", tmp_path / "summary"
-    given = {"SUITE": "own.yml", "CLUSTER": "embedded", "RESULTS": "results", "ARGUMENTS": "-v"}
-    of_github = {"GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(summary)}
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    ended = subprocess.run(
-        ["bash", str(FOLDER / "night.sh")],
-        cwd=tmp_path,
-        env={**os.environ, **given, **of_github, "PATH": path, "NIGHT": str(night)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given |= {"CLUSTER": "embedded", "RESULTS": "results"}
+    given |= {"GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(summary)}
+    given |= {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    ended = ran("bash", FOLDER / name, cwd=tmp_path, env=os.environ | given)
     shown = summary.read_text() if summary.exists() else ""
     return ended.returncode, ended.stdout, out.read_text(), shown
+
+
+def step_of_night(tmp_path: Path, night: Path, program: str) -> tuple[int, str, str, str]:
+    (tmp_path / "own.yml").touch()
+    given = {"SUITE": "own.yml", "ARGUMENTS": "-v", "NIGHT": str(night)}
+    return step(tmp_path, "night.sh", program, **given)
 
 
 def test_the_step_of_the_night_writes_summary_annotations_and_outputs(
@@ -225,9 +218,7 @@ def test_systemd_reads_the_units_of_a_night(tmp_path: Path) -> None:
         here = unit.read_text().replace("/opt/fencepost/bin/fencepost", "/bin/true")
         (tmp_path / unit.name).write_text(here)
     named = [str(tmp_path / unit.name) for unit in units]
-    ended = subprocess.run(
-        ["systemd-analyze", "verify", *named], capture_output=True, text=True, check=False
-    )
+    ended = ran("systemd-analyze", "verify", *named)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

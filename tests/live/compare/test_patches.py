@@ -1,17 +1,14 @@
 """Every patch applies to the locked sources; a built one commits what its option says."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import facts_of
 
 from extras.compare import patched
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 
-ROOT = Path(__file__).resolve().parents[3]
 OF_METADATA = 7
 EXPECTED = {
     "option-1": {"leader above": 5, "leader below": 2},
@@ -43,16 +40,6 @@ def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: P
 )
 def test_a_built_patch_commits_what_its_option_says(patch: patched.Patch, tmp_path: Path) -> None:
     built = patched.build(patch)
-    program = Path(__file__).with_name("patched_facts.py")
-    imported = f"{ROOT}:{ROOT / 'tests' / 'live'}"
-    said = subprocess.run(
-        [sys.executable, str(program), patch.version, str(built.jar), str(tmp_path)],
-        cwd=ROOT,
-        env={"PYTHONPATH": imported, "PATH": "/usr/bin:/bin", "HOME": str(Path.home())},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert said.returncode == 0, said.stderr
-    assert json.loads(said.stdout.splitlines()[-1]) == EXPECTED[patch.name]
+    facts = facts_of("compare/patched_facts.py", patch.version, built.jar, tmp_path)
+    assert facts == EXPECTED[patch.name]
     assert patched.build(patch) == built
