@@ -68,15 +68,17 @@ def in_turn(*scripts: str) -> str:
     return f"return [{', '.join(each)}];"
 
 
-def look(page: Path, script: str = "return null;", *, width: int = 1280) -> Seen:
+def look(
+    page: Path, script: str = "return null;", *, width: int = 1280, is_dark: bool = False
+) -> Seen:
     """Run the body of an async function on a copy of a page, beside the page."""
     copy = page.with_name(f"probed-{page.name}")
     text = page.read_text()
     assert text.count("</body>") == 1
     copy.write_text(text.replace("</body>", _PROBE.format(script=script)))
-    ended = run_chromium(
-        copy, "--dump-dom", "--virtual-time-budget=20000", f"--window-size={width},900"
-    )
+    scheme = ["--blink-settings=preferredColorScheme=0"] if is_dark else []
+    size = f"--window-size={width},900"
+    ended = run_chromium(copy, "--dump-dom", "--virtual-time-budget=20000", size, *scheme)
     copy.unlink()
     found = re.search(r'<pre id="probe">(.*?)</pre>', ended.stdout, re.DOTALL)
     assert found is not None, ended.stderr

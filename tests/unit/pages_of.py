@@ -154,7 +154,7 @@ def run_folder(
     ]
     folder.write_plan(
         plan_of(
-            scenario="micro",
+            scenario=fields.get("scenario", "micro"),
             question="Is it so?\n\nFault:   none.",
             topics=[topic],
             groups=groups,
@@ -174,6 +174,13 @@ def run_folder(
     }
     folder.write_run(description_of(**values | fields))
     folder.report.mkdir(exist_ok=True)
+    return folder
+
+
+def judged_run(path: Path, verdict: Verdict, **fields: Any) -> RunFolder:
+    """Such a folder with its verdict; `fields` are the description's."""
+    folder = run_folder(path, **fields)
+    (folder.report / "verdict.json").write_bytes(msgspec.json.encode(verdict))
     return folder
 
 

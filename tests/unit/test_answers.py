@@ -162,9 +162,7 @@ def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
         result(finding(), findings=2),
     ],
 )
-def test_findings_that_can_not_be_relied_on_are_unknown(
-    tmp_path: Path, judged: CheckResult
-) -> None:
+def test_unreliable_findings_are_unknown(tmp_path: Path, judged: CheckResult) -> None:
     verdict = verdict_of({"lost_record": judged})
     reported = answered(tmp_path, "{{ sends.rows }}; {{ lost_record.rows | noun('one') }}", verdict)
     assert reported == "3; an unknown number of ones"
@@ -310,9 +308,7 @@ def test_a_figure_that_is_not_one_is_an_error(text: str, problem: str) -> None:
         ("yes_if_any(lost_record.rows, asked='lost')", "What is lost?", "asks for more than Yes"),
     ],
 )
-def test_yes_and_no_are_those_of_the_question(
-    form: str, question: str, problem: str | None
-) -> None:
+def test_yes_and_no_are_of_the_question(form: str, question: str, problem: str | None) -> None:
     answer = f"{{{{ {form} }}}}: {{{{ lost_record.rows }}}} were lost."
     if problem is None:
         require_asked(answer, question)

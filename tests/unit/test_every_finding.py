@@ -38,6 +38,7 @@ from contract.verdicts import (
     RunVerdict,
     read_finding,
 )
+from tests.made import made
 
 VIOLATION, UNDECIDED, PERMITTED = BY_SEVERITY
 SCHEMA = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS])
@@ -240,7 +241,6 @@ def test_the_verdict_follows_from_expectations(
     found = found_of(Check.SKIPPED_RECORD, collected(row()), {})
     (met,) = meet(expects, found)
     assert met.is_met is is_met
-    holds = CheckResult(verdict=CheckVerdict.HOLDS, evaluated=1, findings=0, examples=[])
-    results = {Check.LOST_RECORD: holds}
+    results = {Check.LOST_RECORD: made(CheckResult, verdict=CheckVerdict.HOLDS)}
     decided = decide([met], unexpected(expects, found), results, must_judge=(), is_whole=True)
     assert decided is verdict

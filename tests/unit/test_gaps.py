@@ -112,9 +112,7 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
         (1, {"fault_landed", "lost_record"}),
     ],
 )
-def test_a_gap_in_a_history_taints_what_its_worker_reported(
-    make_trace: TraceMaker, worker: int, expected: set[str]
-) -> None:
+def test_a_gap_taints_its_workers(make_trace: TraceMaker, worker: int, expected: set[str]) -> None:
     workers = [dict(one) for one in WORKERS]
     workers[worker]["malformed_lines"] = 1
     verdict = judged(make_trace, histories=workers)
@@ -124,9 +122,7 @@ def test_a_gap_in_a_history_taints_what_its_worker_reported(
 @pytest.mark.parametrize(
     ("worker", "reported"), [(0, "no history of a java client"), (1, "no history of the driver")]
 )
-def test_a_history_that_is_not_there_is_reported(
-    make_trace: TraceMaker, worker: int, reported: str
-) -> None:
+def test_a_missing_history_is_reported(make_trace: TraceMaker, worker: int, reported: str) -> None:
     left = [one for index, one in enumerate(WORKERS) if index != worker]
     complete = judged(make_trace, histories=left).checks["history_complete"]
     assert any(reported in one.cause for one in complete.examples)
@@ -142,9 +138,7 @@ def test_a_history_that_is_not_there_is_reported(
         ("kafka-python", ["there is no history of a kafka-python@3.0.1 client"]),
     ],
 )
-def test_a_version_of_a_client_has_a_history_of_its_own(
-    make_trace: TraceMaker, worker: str, reported: list[str]
-) -> None:
+def test_versions_have_histories(make_trace: TraceMaker, worker: str, reported: list[str]) -> None:
     of_python = {**HISTORY, "worker": worker, "role": "member_worker", "client": "kafka-python"}
     rows = {**WHOLE, "histories": [*WORKERS, of_python]}
     assert [gap.reason for gap in gaps(make_trace(rows, client="kafka-python@3.0.1"))] == reported
@@ -168,23 +162,9 @@ def test_a_corrupt_segment_taints_a_torn_one_does_not(make_trace: TraceMaker) ->
     assert undecided(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
 
 
-def test_files_that_nobody_knows_are_reported(make_trace: TraceMaker) -> None:
-    odd = [*SERVERS, {"name": "1 (copy)", "log_lines": 0, "replicas": 1, "ignored_files": 0}]
-    complete = judged(make_trace, servers=odd).checks["history_complete"]
-    assert complete.verdict is CheckVerdict.PERMITTED
-    assert "1 (copy)" in complete.examples[0].cause
-
-
 def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
     jumped = [{**WORKERS[0], "clock_jump_micros": 300_000}, *WORKERS[1:]]
     assert make_trace({**WHOLE, "histories": jumped}).clock_micros == 350_000
-    for micros, expected in ((300_000, "permitted"), (3_000_000, "undecided")):
-        reported = [{**WORKERS[0], "clock_jump_micros": micros}, *WORKERS[1:]]
-        clocks = [clock("a", ahead=20, behind=-20)]
-        trace = make_trace(
-            {**WHOLE, "clocks": clocks, "histories": reported}, checks=(str(Check.CLOCK_SKEW),)
-        )
-        assert str(judge(trace).checks["clock_skew"].verdict) == expected
 
 
 KILLED = HEALTHY["faults"][0]
@@ -307,9 +287,7 @@ LATE = 598 * SECOND
         ({"log_until_micros": LATE, "clock_jump_micros": 2 * SECOND}, ""),
     ],
 )
-def test_a_log_of_clients_that_ends_too_early_is_a_gap_of_the_resets(
-    ends: dict[str, Any], reason: str, make_trace: TraceMaker
-) -> None:
+def test_a_short_log_of_clients(ends: dict[str, Any], reason: str, make_trace: TraceMaker) -> None:
     tables = {**WHOLE, "histories": clients_log(**ends), "group_events": [CLOSED]}
     found = [gap for gap in gaps(make_trace(tables)) if "clients" in gap.source]
     assert [gap.reason[: len(reason)] for gap in found] == ([reason] if reason else [])

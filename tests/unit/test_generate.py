@@ -1,6 +1,5 @@
 """The simulator of histories: the same seed, the contract's schemas, and what a clean one obeys."""
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 from contract.errors import UsageError
-from contract.events import is_intact
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from harness.cli import program
@@ -127,86 +125,17 @@ def test_tables_are_sorted_by_where_a_record_lies(clean: dict[str, pd.DataFrame]
         assert where == sorted(where), name
 
 
-def test_acknowledged_records_lie_where_they_were_acknowledged(
-    clean: dict[str, pd.DataFrame],
-) -> None:
-    key = ["topic", "partition", "value"]
-    held = clean["replica_records"].drop_duplicates(key)
+def test_a_clean_history_has_what_its_checks_are_about(clean: dict[str, pd.DataFrame]) -> None:
+    """That nothing in it is wrong, test_generated.py says."""
     bounds = clean["log_starts"].drop_duplicates(["topic", "partition"])
-    sends = clean["sends"].query("outcome == 'ok'").merge(bounds, on=["topic", "partition"])
-    required = sends[(sends["acks"] == "all") & (sends["offset"] >= sends["log_start_offset"])]
-    found = required.merge(held, on=key, suffixes=("", "_held"))
-    assert len(found) == len(required) > 100
-    assert (found["offset"] == found["offset_held"]).all()
-
-
-def test_replicas_agree_and_epochs_grow_with_the_offset(clean: dict[str, pd.DataFrame]) -> None:
-    records = clean["replica_records"]
-    values = records.drop_duplicates(["topic", "partition", "offset", "value"])
-    assert not values.duplicated(["topic", "partition", "offset"]).any()
-    for _, one in records.groupby(["topic", "partition", "broker"]):
-        assert one.sort_values("offset")["leader_epoch"].is_monotonic_increasing
-        assert one["offset"].is_unique
-
-
-def test_a_new_leader_has_a_new_epoch_and_was_in_sync(clean: dict[str, pd.DataFrame]) -> None:
-    changed = clean["leaderships"].sort_values("metadata_offset")
-    plain = changed[changed["topic"].str.endswith("plain")]
-    elections = 0
-    for _, rows in plain.groupby(["topic", "partition"]):
-        for (_, before), (_, after) in pairwise(rows.iterrows()):
-            assert after["partition_epoch"] == before["partition_epoch"] + 1
-            assert after["at_micros"] > before["at_micros"]
-            grown = after["leader_epoch"] - before["leader_epoch"]
-            assert grown == (after["leader"] != before["leader"])
-            assert after["leader"] in before["isr"]
-            elections += grown
-    assert elections > 0
-
-
-def test_groups_get_every_record_in_order_and_whole(clean: dict[str, pd.DataFrame]) -> None:
-    polls = clean["polls"]
-    assert polls["value"].map(is_intact).all()
-    log = clean["replica_records"].drop_duplicates(["topic", "partition", "offset"])
-    readable = log[~log["topic"].str.endswith("transactional")]
-    groups = polls[["group", "topic"]].drop_duplicates()
-    required = readable.merge(groups, on="topic")
-    got = polls.drop_duplicates(["group", "value"])
-    assert len(required.merge(got, on=["group", "value"])) == len(required)
-    steady = polls[polls["group"].str.endswith("steady")]
-    for _, one in steady.groupby(["group", "partition"]):
-        in_order = one.sort_values(["seq", "position_in_poll"])
-        assert in_order["offset"].is_monotonic_increasing
-
-
-def test_commits_carry_the_epoch_of_the_record_before(clean: dict[str, pd.DataFrame]) -> None:
-    polls = clean["polls"].assign(offset=lambda rows: rows["offset"] + 1)
-    where = ["group", "topic", "partition", "offset"]
-    plain = clean["committed_offsets"]
-    plain = plain[plain["topic"].str.endswith("plain")]
-    known = plain.merge(polls.drop_duplicates(where), on=where)
-    assert len(known) == len(plain) > 100
-    assert (known["committed_epoch"] == known["leader_epoch"]).all()
-
-
-def test_retention_deletes_only_what_every_group_had(clean: dict[str, pd.DataFrame]) -> None:
-    bounds = clean["log_starts"].drop_duplicates(["topic", "partition"])
-    deleted = clean["sends"].merge(bounds, on=["topic", "partition"])
-    deleted = deleted[deleted["offset"] < deleted["log_start_offset"]]
-    assert len(deleted) > 50
-    readers = clean["polls"].groupby("value")["group"].nunique()
-    assert (readers.loc[deleted["value"]] == 2).all()
-
-
-def test_readers_of_committed_values_get_nothing_else(clean: dict[str, pd.DataFrame]) -> None:
+    sends = clean["sends"].merge(bounds, on=["topic", "partition"])
+    assert (sends["offset"] < sends["log_start_offset"]).sum() > 50
+    assert ((sends["acks"] == "all") & (sends["offset"] >= sends["log_start_offset"])).sum() > 100
+    assert len(clean["committed_offsets"]) > 100
+    assert clean["leaderships"]["leader_epoch"].max() > 0
     steps = clean["transactions"]
-    key = ["producer", "transaction"]
-    done = steps[(steps["step"] == "commit") & (steps["outcome"] == "ok")][key]
-    assert 0 < len(done) < steps["step"].eq("begin").sum()
-    written = clean["sends"].dropna(subset=["transaction", "offset"]).merge(done, on=key)
-    polls = clean["polls"]
-    got = polls[polls["group"].str.endswith(".committed")]
-    assert set(got["value"]) == set(written["value"])
+    committed = ((steps["step"] == "commit") & (steps["outcome"] == "ok")).sum()
+    assert 0 < committed < steps["step"].eq("begin").sum()
 
 
 def test_a_transaction_and_a_metadata_log_go_on_from_topic_to_topic(tmp_path: Path) -> None:
@@ -226,9 +155,7 @@ def test_a_transaction_and_a_metadata_log_go_on_from_topic_to_topic(tmp_path: Pa
         ({"kind": "fragmented"}, "fragmented needs --events"),
     ],
 )
-def test_what_can_not_be_generated_is_reported(
-    tmp_path: Path, asked: dict[str, Any], reported: str
-) -> None:
+def test_a_wrong_request_is_reported(tmp_path: Path, asked: dict[str, Any], reported: str) -> None:
     with pytest.raises(UsageError, match=reported):
         write(tmp_path, **asked)
 

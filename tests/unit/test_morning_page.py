@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from browser import in_turn, look, needs_chromium
-from pages_of import finding, unexpected
+from pages_of import finding, result, run_folder, unexpected, verdict_of
 from test_pages_in_browser import ACCESSIBILITY, KEYBOARD
 
 from analysis.report.night_page import write_night
@@ -12,10 +12,8 @@ from analysis.report.night_rows import Judged
 from analysis.report.outputs import write_night_outputs
 from analysis.trends.morning import morning
 from contract.nights import Known, KnownFinding, Night, NightSummary, PlannedRun, RunStatus
-from contract.run_folder import RunFolder
-from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
+from contract.verdicts import RunVerdict
 from tests import golden
-from tests.descriptions import description_of, plan_of
 from tests.made import made
 from tests.nights import (
     CLUSTER,
@@ -30,20 +28,18 @@ from tests.nights import (
 )
 
 LAST = 29
-SCENARIOS = (
-    "baseline",
-    "commit_epoch",
-    "zombie_leader",
-    "truncation_detection",
-    "coordinator_hunt",
-    "rolling_bounce",
-    "group_rebalance",
-    "stale_metadata",
-)
-LANES = [Lane(scenario, kafka) for scenario in SCENARIOS for kafka in ("4.4.0", "3.9.2")]
-LANES[2] = Lane("commit_epoch", waits=lambda night: 9.0 if night >= 22 else 2.0)
-LANES[14] = Lane("stale_metadata", runs=lambda night: night < 26)
-LANES += [Lane("random", repeat=3)]
+LANES = [
+    Lane("baseline"),
+    Lane("baseline", "3.9.2"),
+    Lane("commit_epoch", waits=lambda night: 9.0 if night >= 22 else 2.0),
+    Lane("zombie_leader"),
+    Lane("truncation_detection"),
+    Lane("coordinator_hunt"),
+    Lane("rolling_bounce"),
+    Lane("group_rebalance", "3.9.2"),
+    Lane("stale_metadata", runs=lambda night: night < 26),
+    Lane("random", repeat=2),
+]
 PLANTED = [
     Planted("zombie_leader", lambda night: float(night == LAST), check="lost_record", client=None),
     Planted("random", lambda night: float(night == LAST), check="skipped_record"),
@@ -74,46 +70,26 @@ def night_of(tmp_path: Path) -> tuple[Path, NightSummary]:
     told = morning(Asked(rows).until(name_of(LAST)), KNOWN, today=day_of(LAST))
     path = tmp_path / "results" / "nightly" / name_of(LAST)
     runs, judged = [], []
-    here = [row for row in rows if row["night"] == name_of(LAST) and "clients" in row]
-    for number, row in enumerate(here):
-        folder = RunFolder(path / row["run"])
-        folder.write_plan(plan_of(scenario=row["scenario"]))
-        folder.write_run(
-            description_of(
-                scenario=row["scenario"],
-                seed=row["seed"],
-                kafka=row["kafka"],
-                started_micros=row["started_micros"],
-                ended_micros=row["ended_micros"],
-            )
-        )
+    here = [row for row in rows if row["night"] == name_of(LAST)]
+    of_runs = [row for row in here if "clients" in row]
+    for number, row in enumerate(of_runs):
+        described = {name: row[name] for name in ("scenario", "seed", "kafka")}
+        times = {name: row[name] for name in ("started_micros", "ended_micros")}
+        folder = run_folder(path / row["run"], **described, **times)
         if row["scenario"] == "random":
             (folder.path / "random.json").write_text("{}")
         found = [
             unexpected(finding(other["check"], cause=other["cause"]), number=other["number"])
-            for other in rows
-            if other["night"] == row["night"]
-            and other["run"] == row["run"]
-            and other.get("is_unexpected")
+            for other in here
+            if other["run"] == row["run"] and other.get("is_unexpected")
         ]
-        verdict = made(
-            Verdict,
-            scenario=row["scenario"],
-            seed=row["seed"],
-            kafka=row["kafka"],
-            cluster=CLUSTER,
-            verdict=RunVerdict(row["run_verdict"]),
-            checks={
-                one.check: CheckResult(
-                    verdict=CheckVerdict.VIOLATED, evaluated=1, findings=1, examples=[one.first]
-                )
-                for one in found
-            },
-            unexpected=found,
+        checks = {one.check: result(one.first) for one in found}
+        verdict = RunVerdict(row["run_verdict"])
+        judged.append(
+            Judged(folder, verdict_of(checks, verdict=verdict, unexpected=found, **described))
         )
-        judged.append(Judged(folder, verdict))
         runs.append(planned(number, row["scenario"], row["kafka"], row["seed"], row["run"]))
-    runs.append(planned(len(here), "random", "4.4.0", 5, None))
+    runs.append(planned(len(of_runs), "random", "4.4.0", 5, None))
     night = made(
         Night,
         suite=SUITE,
@@ -153,13 +129,14 @@ def page_of(written: tuple[Path, NightSummary]) -> Path:
 def test_golden_night(written: tuple[Path, NightSummary]) -> None:
     path, _ = written
     summary = (path / "report" / "summary.md").read_text()
-    text = summary + golden.outline(page_of(written).read_text(), path)
-    assert golden.is_golden("night.txt", golden.plain(text, path))
+    text = golden.plain(summary + golden.outline(page_of(written).read_text(), path), path)
+    steady = [line for line in text.splitlines() if "no change shown" in line]
+    for line in steady[3:]:
+        text = text.replace(f"{line}\n", "")
+    assert golden.is_golden("night.txt", text)
 
 
-def test_a_run_that_fails_by_known_findings_only_does_not_fail_the_night(
-    written: tuple[Path, NightSummary],
-) -> None:
+def test_known_findings_do_not_fail_the_night(written: tuple[Path, NightSummary]) -> None:
     path, summary = written
     (row,) = [one for one in summary.runs if one.outcome == "known"]
     assert (row.scenario, row.kafka) == ("group_rebalance", "3.9.2")
@@ -211,7 +188,5 @@ def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: i
 
 @needs_chromium
 @pytest.mark.extended
-def test_the_page_is_read_by_keyboard_and_has_contrast(
-    written: tuple[Path, NightSummary],
-) -> None:
+def test_the_page_is_accessible(written: tuple[Path, NightSummary]) -> None:
     assert look(page_of(written), in_turn(ACCESSIBILITY, KEYBOARD)).result == [[], []]

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from pages_of import result, run_folder, verdict_of
 
 from analysis.report.matrix import row_name
 from analysis.report.night_page import changes, write_night
@@ -23,9 +24,7 @@ from contract.nights import (
     read_summary,
     write_atomically,
 )
-from contract.run_folder import RunFolder
-from contract.verdicts import EXIT_CODES, CheckResult, CheckVerdict, RunVerdict, Verdict
-from tests.descriptions import description_of, plan_of
+from contract.verdicts import EXIT_CODES, CheckVerdict, RunVerdict
 from tests.made import made
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
@@ -53,35 +52,11 @@ def judged(
     path: Path, run: PlannedRun, verdict: RunVerdict = PASS, *, findings: int = 0, **fields: Any
 ) -> Judged:
     """A run folder on disk with a verdict of one check."""
-    folder = RunFolder(path / str(run.folder) / "S" / "test" / "0")
-    folder.write_plan(plan_of(scenario=run.scenario))
-    folder.write_run(
-        description_of(
-            scenario=run.scenario,
-            seed=run.seed,
-            kafka=run.kafka,
-            git_head="0",
-            started_micros=0,
-            ended_micros=30_000_000,
-            **fields,
-        )
-    )
-    result = CheckResult(
-        verdict=CheckVerdict.VIOLATED if findings else CheckVerdict.HOLDS,
-        evaluated=9,
-        findings=findings,
-        examples=[],
-    )
-    reported = made(
-        Verdict,
-        scenario=run.scenario,
-        seed=run.seed,
-        kafka=run.kafka,
-        cluster="embedded",
-        verdict=verdict,
-        checks={"lost_record": result},
-    )
-    return Judged(folder, reported)
+    described = {"scenario": run.scenario, "seed": run.seed, "kafka": run.kafka}
+    folder = run_folder(path / str(run.folder) / "S" / "test" / "0", **described, **fields)
+    held = CheckVerdict.VIOLATED if findings else CheckVerdict.HOLDS
+    checks = {"lost_record": result(verdict=held, findings=findings)}
+    return Judged(folder, verdict_of(checks, verdict=verdict, **described))
 
 
 def row(**fields: Any) -> NightRow:
@@ -250,42 +225,31 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
     assert 'href="../../first/report/index.html"' in page
 
 
+TWO, NO_ROWS = counted(2), counted(0, CheckVerdict.NOT_EVALUABLE)
+WITH_ONE_MORE = {**row().checks, "x": counted(1)["reset"]}
+OMITTED = row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "reported"),
     [
         (row(seed=1, seconds=1.0), row(seed=2, seconds=9.0), []),
-        (row(checks=counted(2)), row(checks=counted(3)), ["findings changed: 2 → 3"]),
-        (
-            row(checks=counted(2)),
-            row(checks=counted(0, CheckVerdict.HOLDS)),
-            ["findings disappeared: 2 → 0, violated → holds"],
-        ),
-        (
-            row(checks=counted(0, CheckVerdict.HOLDS)),
-            row(checks=counted(0, CheckVerdict.NOT_EVALUABLE)),
-            ["1 → 0 checks; no longer: reset"],
-        ),
-        (
-            row(checks=counted(0, CheckVerdict.NOT_EVALUABLE)),
-            row(checks=counted(0, CheckVerdict.HOLDS)),
-            ["0 → 1 checks; newly: reset"],
-        ),
+        (row(checks=TWO), row(checks=counted(3)), ["findings changed: 2 → 3"]),
+        (row(checks=TWO), row(), ["findings disappeared: 2 → 0, violated → holds"]),
+        (row(), row(checks=NO_ROWS), ["1 → 0 checks; no longer: reset"]),
+        (row(checks=NO_ROWS), row(), ["0 → 1 checks; newly: reset"]),
         (
             row(),
-            row(checks={**row().checks, "x": counted(1)["reset"]}),
+            row(checks=WITH_ONE_MORE),
             ["1 → 2 checks; newly: x", "findings appeared: 0 → 1, not_evaluable → violated"],
         ),
-        (
-            row(checks={**row().checks, "x": counted(1)["reset"]}),
-            row(),
-            ["2 → 1 checks; no longer: x"],
-        ),
+        (row(checks=WITH_ONE_MORE), row(), ["2 → 1 checks; no longer: x"]),
         (row(), row(verdict=UNDECIDED, checks={}), ["pass → undecided"]),
         (row(), row(kafka="3.9.0"), ["new: pass", "gone: pass"]),
         (row(), row(repeat=1), ["new: pass", "gone: pass"]),
         (row(), row(parameters={"a": 1}), ["new: pass", "gone: pass"]),
-        (row(), row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED), []),
-        (row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED), row(), []),
+        (row(), OMITTED, []),
+        (OMITTED, row(), []),
         (row(scenario="random"), row(scenario="random", verdict=FAIL), []),
     ],
 )
@@ -309,14 +273,8 @@ def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
     found = [judged(tmp_path, run) for run in runs]
 
     def with_counts(one: Judged, **exercised: int) -> Judged:
-        assert one.verdict is not None
-        held = {
-            name: CheckResult(
-                verdict=CheckVerdict.HOLDS, evaluated=9, findings=0, examples=[], exercised=cases
-            )
-            for name, cases in exercised.items()
-        }
-        return replace(one, verdict=msgspec.structs.replace(one.verdict, checks=held))
+        held = {name: result(exercised=cases) for name, cases in exercised.items()}
+        return replace(one, verdict=verdict_of(held))
 
     reported = [
         with_counts(found[0], lost_record=0, double_ownership=0, resumption=0),

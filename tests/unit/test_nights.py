@@ -28,7 +28,6 @@ from harness.session.node_root import node_root
 
 # Suites, and the runs that are planned from them.
 
-
 KAFKA = "4.4.0"
 
 
@@ -65,31 +64,28 @@ def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> N
     assert (suite.name, suite.description, len(suite.entries)) == ("mine", "d", 1)
 
 
+BASELINE = "runs: [{scenario: baseline, %s}]"
+
+
 @pytest.mark.parametrize(
     ("runs", "hints"),
     [
         ("runs: [{scenario: nonsense}]", ["runs[0].scenario", "baseline"]),
         ("runs: [{scenario: baseline}, {kafka: [x]}]", ["`scenario`", "runs[1]"]),
-        ("runs: [{scenario: baseline, kafka: [4.4]}]", ["runs[0].kafka", "in quotes"]),
+        (BASELINE % "kafka: [4.4]", ["runs[0].kafka", "in quotes"]),
+        (BASELINE % "kafka: ['1.2.3']", ["runs[0].kafka", "versions lock 1.2.3"]),
+        (BASELINE % "client_version: 4.4", ["client_version", "in quotes"]),
+        (BASELINE % "client_version: '1.2.3'", ["runs[0].client_version", "versions lock 1.2.3"]),
         (
-            "runs: [{scenario: baseline, kafka: ['1.2.3']}]",
-            ["runs[0].kafka", "versions lock 1.2.3"],
-        ),
-        ("runs: [{scenario: baseline, client_version: 4.4}]", ["client_version", "in quotes"]),
-        (
-            "runs: [{scenario: baseline, client_version: '1.2.3'}]",
-            ["runs[0].client_version", "versions lock 1.2.3"],
-        ),
-        (
-            "runs: [{scenario: baseline, clients: [kafka-python@1.2.3]}]",
+            BASELINE % "clients: [kafka-python@1.2.3]",
             ["runs[0].clients", "versions lock kafka-python@1.2.3"],
         ),
-        ("runs: [{scenario: baseline, kafka: ['4.4.0'], kafka_dir: x}]", ["runs[0]", "not both"]),
-        ("runs: [{scenario: baseline, expect: faill}]", ["faill", "runs[0].expect"]),
-        ("runs: [{scenario: baseline, seed: 1}]", ["`seed`", "runs[0]"]),
-        ("runs: [{scenario: baseline, seeds: [99999999999]}]", ["runs[0].seeds", "2147483647"]),
-        ("runs: [{scenario: baseline, repeat: 0}]", ["runs[0].repeat"]),
-        ("runs: [{scenario: baseline, repeat: 2, seeds: [1]}]", ["runs[0]", "not both"]),
+        (BASELINE % "kafka: ['4.4.0'], kafka_dir: x", ["runs[0]", "not both"]),
+        (BASELINE % "expect: faill", ["faill", "runs[0].expect"]),
+        (BASELINE % "seed: 1", ["`seed`", "runs[0]"]),
+        (BASELINE % "seeds: [99999999999]", ["runs[0].seeds", "2147483647"]),
+        (BASELINE % "repeat: 0", ["runs[0].repeat"]),
+        (BASELINE % "repeat: 2, seeds: [1]", ["runs[0]", "not both"]),
         ("runs: []", ["`runs`"]),
         ("", ["`runs`"]),
         ("runs: [", ["not YAML"]),
@@ -164,7 +160,6 @@ def test_seeds_come_from_the_nights_seed_or_from_the_suite(tmp_path: Path) -> No
 
 # A night survives being killed: what is done stays, what was broken off begins anew.
 
-
 SMOKE = find_suite("smoke")
 
 
@@ -174,16 +169,18 @@ class Killed(BaseException):
 
 def wanted(*, suite: Suite | None = None, seed: int | None = None, cluster: str = "e") -> Wanted:
     return Wanted(
-        suite=suite or SMOKE,
-        cluster=cluster,
-        seed=seed,
-        default_kafka="4.4.0",
-        command="c",
+        suite=suite or SMOKE, cluster=cluster, seed=seed, default_kafka=KAFKA, command="c"
     )
 
 
 def nothing(_run: PlannedRun) -> None:
     pass
+
+
+def path_of(nights: Path, one: Wanted | None = None, *, is_fresh: bool = False) -> Path:
+    """The folder of the night that a command with these options would continue or begin."""
+    with hold_night(nights, one or wanted(), is_fresh=is_fresh) as night:
+        return night.path
 
 
 def run_all(night: HeldNight) -> None:
@@ -244,45 +241,37 @@ def test_a_finished_night_is_not_continued(tmp_path: Path) -> None:
     with hold_night(tmp_path, wanted(), is_fresh=False) as judging:
         assert judging.path == first.path
         judging.finish()
-    with hold_night(tmp_path, wanted(), is_fresh=False) as second:
-        assert second.path != first.path
+    assert path_of(tmp_path) != first.path
 
 
 @pytest.mark.parametrize(
     "different",
     [
         wanted(seed=6),
-        wanted(cluster="docker"),
-        wanted(suite=find_suite("nightly")),
+        wanted(seed=5, cluster="docker"),
+        wanted(seed=5, suite=find_suite("nightly")),
+        replace(wanted(seed=5), hours=2),
     ],
-    ids=["seed", "pool", "suite"],
+    ids=["seed", "pool", "suite", "hours"],
 )
 def test_another_night_is_not_continued(tmp_path: Path, different: Wanted) -> None:
-    with hold_night(tmp_path, wanted(seed=5), is_fresh=False) as first:
-        pass
-    with hold_night(tmp_path, different, is_fresh=False) as second:
-        assert second.path != first.path
-    with hold_night(tmp_path, wanted(seed=5), is_fresh=False) as again:
-        assert again.path == first.path
+    first = path_of(tmp_path, wanted(seed=5))
+    assert path_of(tmp_path, different) != first
+    assert path_of(tmp_path, wanted(seed=5)) == first
 
 
 def test_a_suite_that_changed_begins_anew(tmp_path: Path) -> None:
-    file = tmp_path / "s.yml"
-    file.write_text("{description: d, runs: [{scenario: baseline}]}")
-    with hold_night(tmp_path, wanted(suite=find_suite(str(file))), is_fresh=False) as first:
-        pass
-    file.write_text("{description: d, runs: [{scenario: canary, expect: fail}]}")
-    with hold_night(tmp_path, wanted(suite=find_suite(str(file))), is_fresh=False) as second:
-        assert second.path != first.path
+    first, second = (
+        path_of(tmp_path, wanted(suite=find_suite(str(written(tmp_path, text)))))
+        for text in ("runs: [{scenario: baseline}]", "runs: [{scenario: canary, expect: fail}]")
+    )
+    assert first != second
 
 
 def test_the_newest_unfinished_night_is_continued_unless_fresh(tmp_path: Path) -> None:
-    with hold_night(tmp_path, wanted(), is_fresh=False) as first:
-        pass
-    with hold_night(tmp_path, wanted(), is_fresh=True) as second:
-        assert second.path != first.path
-    with hold_night(tmp_path, wanted(), is_fresh=False) as third:
-        assert third.path == second.path
+    first, second = path_of(tmp_path), path_of(tmp_path, is_fresh=True)
+    assert second != first
+    assert path_of(tmp_path) == second
 
 
 def test_two_do_not_share_a_night(tmp_path: Path) -> None:
@@ -292,18 +281,14 @@ def test_two_do_not_share_a_night(tmp_path: Path) -> None:
         hold_night(tmp_path, wanted(), is_fresh=False),
     ):
         pass
-    with hold_night(tmp_path, wanted(), is_fresh=False) as again:
-        assert again.path == night.path
+    assert path_of(tmp_path) == night.path
 
 
 def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "smoke-1").mkdir()
     (tmp_path / "smoke-1" / NIGHT_FILE).write_text("{}")
-    with (
-        pytest.raises(RunFolderError, match=r"smoke-1/night\.json"),
-        hold_night(tmp_path, wanted(), is_fresh=False),
-    ):
-        pass
+    with pytest.raises(RunFolderError, match=r"smoke-1/night\.json"):
+        path_of(tmp_path)
 
 
 def test_the_estimate_goes_from_like_to_unlike(tmp_path: Path) -> None:
@@ -331,13 +316,12 @@ def test_earlier_nights_of_the_suite_and_pool_lend_their_durations(tmp_path: Pat
 
 # A night of some hours.
 
-
 HOURS = 0.17
 """Ten minutes, and some seconds for the test itself."""
 
 
-def hourly(*, hours: float = HOURS) -> Wanted:
-    return replace(wanted(seed=7), hours=hours)
+def hourly() -> Wanted:
+    return replace(wanted(seed=7), hours=HOURS)
 
 
 def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path: Path) -> None:
@@ -351,16 +335,7 @@ def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path:
     assert begin(f"runs: [{twice}, {{scenario: canary, expect: fail}}]") == [*both, both[1]]
 
 
-def test_a_night_of_other_hours_is_not_continued(tmp_path: Path) -> None:
-    with hold_night(tmp_path, hourly(), is_fresh=False) as first:
-        pass
-    for other in (hourly(hours=2), wanted(seed=7)):
-        with hold_night(tmp_path, other, is_fresh=False) as second:
-            assert second.path != first.path
-
-
 # Folders of sessions: two that begin at once, a copied results folder, damaged state.
-
 
 DAY = time.strftime("%Y-%m-%d")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from pages_of import judged_run
 from typer.testing import CliRunner
 
 from analysis.judging import kept_verdict
@@ -24,7 +25,6 @@ from contract.verdicts import Verdict
 from harness.cli import program
 from harness.nightly import room
 from harness.nightly.room import Budget, remove_raw_data, size_of
-from tests.descriptions import description_of, plan_of
 from tests.made import made
 
 MEGABYTE = 1 << 20
@@ -33,15 +33,12 @@ PAGE = "<header><h1>asked</h1></header><p>findings</p>"
 
 def run_in(path: Path) -> RunFolder:
     """A judged run with a megabyte of raw data."""
-    run = RunFolder(path)
-    run.write_plan(plan_of())
-    run.write_run(description_of())
-    for folder in (run.history, run.tables, run.clients, run.report):
+    run = judged_run(path, made(Verdict))
+    for folder in (run.history, run.tables, run.clients):
         folder.mkdir()
     (run.tables / "sends.parquet").write_bytes(b"x" * MEGABYTE)
     (run.path / "random.json").write_text("{}")
     (run.report / "index.html").write_text(PAGE)
-    (run.report / "verdict.json").write_bytes(msgspec.json.encode(made(Verdict)))
     (run.report / "findings.parquet").write_text("findings")
     return run
 
@@ -79,9 +76,7 @@ def removed(night: Path) -> list[str]:
     return sorted(path.relative_to(night).parts[1] for path in night.rglob(REMOVED_FILE))
 
 
-def test_what_was_found_stays_and_the_run_and_its_page_say_what_was_removed(
-    tmp_path: Path,
-) -> None:
+def test_what_was_found_stays_and_the_page_says_what_was_removed(tmp_path: Path) -> None:
     run = run_in(tmp_path / "run")
     assert remove_raw_data(run) >= MEGABYTE
     assert run.data() == []

@@ -23,7 +23,7 @@ from pages_of import (
 )
 
 from analysis.report.commands import pasted
-from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.first_screen import reasons
 from analysis.report.page import Pictures, page, write_report
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, standing_of
@@ -92,9 +92,7 @@ def test_golden_run(folder: RunFolder) -> None:
         ),
     ],
 )
-def test_a_finding_stands_where_the_plan_puts_it(
-    one: Any, fields: dict[str, Any], standing: Standing
-) -> None:
+def test_the_plan_places_a_finding(one: Any, fields: dict[str, Any], standing: Standing) -> None:
     assert standing_of(one, verdict_of({}, **fields)) is standing
 
 
@@ -120,23 +118,6 @@ def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> Non
         Standing.EXPECTED: ["3 violations"],
         Standing.PERMITTED: ["2 permitted"],
     }
-
-
-def test_findings_behind_the_examples_are_counted_where_they_belong(folder: RunFolder) -> None:
-    counted = {FindingVerdict.VIOLATION: 1_000, PERMITTED: 40}
-    many = result(finding(), findings=1_040, by_verdict=counted)
-    verdict = verdict_of({"lost_record": many}, unexpected=[unexpected(finding(), findings=1_000)])
-    found = findings_of(RunFacts(folder), verdict).checks
-    (violations,), (permitted,) = found[Standing.UNEXPECTED], found[Standing.PERMITTED]
-    assert violations.shown == "1,000 violations, 999 of them only in report/findings.parquet"
-    assert permitted.shown == "40 permitted, 40 of them only in report/findings.parquet"
-
-
-def test_the_lines_of_a_verdict() -> None:
-    assert verdict_line(verdict_of({})) == "Nothing unexpected, and no violation."
-    assert expected_line(verdict_of({})) == "expected: none"
-    half = [expected("reset"), expected("lost_record", is_met=False)]
-    assert expected_line(verdict_of({}, expectations=half)) == "expected: 1 of 2 seen"
 
 
 def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:

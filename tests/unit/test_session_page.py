@@ -17,13 +17,12 @@ from pages_of import (
     verdict_of,
 )
 
-from analysis.report.matrix import CLUSTER, Run, matrix
+from analysis.report.matrix import Run, matrix
 from analysis.report.night_rows import Judged
 from analysis.report.run_rows import RUNS_MAX
 from analysis.report.session_page import name_ours, write_session
 from contract.verdicts import (
     CheckVerdict,
-    FindingVerdict,
     RunVerdict,
     UnexpectedFindings,
     Verdict,
@@ -84,42 +83,6 @@ def test_the_report_of_ducktape_and_ours_name_each_other(tmp_path: Path) -> None
         theirs = (tmp_path / "report.html").read_text()
         assert theirs.count('<a href="report/index.html">the report of Fencepost</a>') == 1
         assert theirs.index("<body>") < theirs.index("report/index.html") < theirs.index("<div>")
-
-
-def test_a_matrix_has_a_column_for_each_version_and_client(tmp_path: Path) -> None:
-    plan = run_folder(tmp_path).plan()
-    seen = expected("reset", seen=["librdkafka.g"])
-    undecided = finding(verdict=FindingVerdict.UNDECIDED)
-
-    def run(name: str, kafka: str, verdict: Verdict | None) -> Run:
-        return Run(name, kafka, f"{name}.html", plan, verdict)
-
-    made = matrix(
-        [
-            run("a", "4.4.0", failed()),
-            run("a", "4.4.0", verdict_of({})),
-            run("b", "4.4.0", verdict_of({"x": result(undecided)}, expectations=[seen])),
-            run("b", "3.9.0", None),
-        ]
-    )
-    assert made.versions == [("4.4.0", [CLUSTER, "java", "librdkafka"]), ("3.9.0", [CLUSTER])]
-    reported = {
-        name: [None if cell is None else cell.entries for cell in cells]
-        for name, cells in made.rows
-    }
-    both = [("holds", 2, "a.html")]
-    assert reported["a"] == [
-        both,
-        [("unexpected", 1, "a.html"), ("holds", 1, "a.html")],
-        both,
-        None,
-    ]
-    assert reported["b"] == [
-        [("undecided", 1, "b.html")],
-        [("holds", 1, "b.html")],
-        [("expected", 1, "b.html")],
-        [("undecided", 1, "b.html")],
-    ]
 
 
 @pytest.mark.parametrize(

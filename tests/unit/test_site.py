@@ -107,7 +107,7 @@ def test_every_table_has_its_section(name: str) -> None:
         (({"by": 1, "of": 2}, {"by": 4, "of": 3}), "(by: 1, of: 2), (by: 4, of: 3)"),
     ],
 )
-def test_parameters_are_by_name_if_all_combinations_are_there(
+def test_parameters_are_in_words(
     declared: tuple[Mapping[str, Any], ...] | None, words: str
 ) -> None:
     assert parameters_in_words(declared) == words

@@ -85,9 +85,7 @@ ASSIGNED = [
     ],
     ids=["once", "kept", "lost in between", "sought", "nothing delivered"],
 )
-def test_a_member_begins_at_its_first_delivery(
-    tell: Tell, events: list[Row], begins: list[str]
-) -> None:
+def test_a_member_begins_at_a_delivery(tell: Tell, events: list[Row], begins: list[str]) -> None:
     rows = {"polls": [*polled(0, 1), *polled(2, 3, at=205)], "group_events": events}
     found = [one for one in whats(tell(rows, "reset"), "g#1") if "receives" not in one]
     assert found == begins
@@ -176,9 +174,7 @@ def test_values_of_two_topics_of_one_name_are_told_apart(tell: Tell, again: list
         "other values",
     ],
 )
-def test_no_broker_is_named_where_a_records_epoch_is_not_known(
-    tell: Tell, records: list[Row]
-) -> None:
+def test_no_broker_is_named_where_an_epoch_is_not_known(tell: Tell, records: list[Row]) -> None:
     rows = {
         "sends": sent(2, 3),
         "replica_records": records,
@@ -218,19 +214,11 @@ OF_CLIENTS = {"sends", "polls", "commits", "resets", "group_events", "transactio
     ],
     ids=lambda one: "of the servers" if len(one) > 2 else " and ".join(sorted(one)) or "none",
 )
-def test_a_missing_table_takes_from_a_story_only_what_it_has(
-    tell: Tell, missing: Collection[str], kinds: set[Kind]
-) -> None:
+def test_a_missing_table(tell: Tell, missing: Collection[str], kinds: set[Kind]) -> None:
     whole = tell(WENT_BACK, "reset").moments
     reported = tell(WENT_BACK, "reset", missing=missing).moments
     assert {one.kind for one in whole} - {one.kind for one in reported} == kinds
     assert len(reported) == sum(one.kind not in kinds for one in whole)
-
-
-def test_without_leaderships_a_response_names_no_broker(tell: Tell) -> None:
-    reported = tell(LEFT_BEHIND, "lost_record", group=None, missing={"leaderships", "log_starts"})
-    (response,) = responses(reported, "p")
-    assert response == "receives the last response to 2 values with acks=all: ok, offsets 2 to 3"
 
 
 # The decisive event, by what the finding is about: its time and its words.
@@ -300,9 +288,7 @@ def test_the_decisive_event_is_the_last_cause(
     ("check", "key"),
     [("leader_completeness", "next_epoch"), ("unclean_election_unconfigured", "leader_epoch")],
 )
-def test_of_two_epochs_that_begin_at_one_time_the_findings_is_decisive(
-    tell: Tell, check: str, key: str
-) -> None:
+def test_of_two_epochs_at_one_time_the_findings_decides(tell: Tell, check: str, key: str) -> None:
     begun = [{**led(epoch, at=250), "metadata_offset": epoch} for epoch in (1, 2, 3)]
     rows = {"leaderships": [{**led(0, at=10), "metadata_offset": 0}, *begun]}
     reported = tell(rows, check, group=None, at=250, evidence={key: 2})
@@ -384,9 +370,7 @@ def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: 
 @pytest.mark.parametrize(
     ("check", "group"), [("skipped_record", "g"), ("lost_commit", None), ("of_tomorrow", "g")]
 )
-def test_other_findings_do_without_the_log_of_commits(
-    tell: Tell, check: str, group: str | None
-) -> None:
+def test_other_findings_have_no_log_of_commits(tell: Tell, check: str, group: str | None) -> None:
     reported = tell(LOG_OF_COMMITS, check, group=group)
     assert not any("__consumer_offsets" in f"{one.who} {one.what}" for one in reported.moments)
     assert "commits offset 4 with epoch 0, the last of 2 commits" in whats(reported, "g")

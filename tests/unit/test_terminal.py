@@ -108,37 +108,19 @@ def test_a_verdict_of_an_earlier_release_is_read() -> None:
 
 
 def night_row(verdict: RunVerdict, outcome: Outcome, name: str) -> NightRow:
-    return made(
-        NightRow,
-        id=name,
-        scenario="micro",
-        kafka="4.4.0",
-        seed=1,
-        verdict=verdict,
-        outcome=outcome,
-        seconds=1.0,
-        report=f"{name}/report/index.html",
-    )
+    page = f"{name}/report/index.html"
+    return made(NightRow, scenario="micro", verdict=verdict, outcome=outcome, report=page)
 
 
 @pytest.mark.parametrize(("is_verbose", "shown"), [(False, ["fail"]), (True, ["pass", "fail"])])
-def test_a_night_shows_the_runs_that_are_not_as_expected(
-    tmp_path: Path, *, is_verbose: bool, shown: list[str]
-) -> None:
+def test_a_night_shows_its_failures(tmp_path: Path, *, is_verbose: bool, shown: list[str]) -> None:
     verdicts = {"0": verdict_of({"reset": HOLDS}), "1": FAILED}
     judged = [Judged(run_folder(tmp_path / name), one) for name, one in verdicts.items()]
-    summary = made(
-        NightSummary,
-        night="n",
-        suite="s",
-        cluster="embedded",
-        seed=1,
-        verdict=RunVerdict.FAIL,
-        runs=[
-            night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
-            night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
-        ],
-    )
+    rows = [
+        night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
+        night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
+    ]
+    summary = made(NightSummary, verdict=RunVerdict.FAIL, runs=rows)
     out = io.StringIO()
     show_runs_of(tmp_path, summary, judged, Console(file=out, width=100), is_verbose=is_verbose)
     lines = [line.split()[0] for line in out.getvalue().splitlines() if " micro" in line]

@@ -37,7 +37,6 @@ from tests.descriptions import plan_of
 
 # A name that begins with a dash is a name, for the program and for each of its children.
 
-
 DASHES = ("-dash", "--help", "--store=x", "-")
 
 
@@ -57,9 +56,7 @@ def children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]
 
 
 @pytest.mark.parametrize("name", DASHES)
-def test_names_follow_the_end_of_the_options(
-    name: str, children: list[list[str]], fencepost: Fencepost
-) -> None:
+def test_names_follow_options(name: str, children: list[list[str]], fencepost: Fencepost) -> None:
     page = Path(name, "report", "index.html")
     page.parent.mkdir(parents=True)
     page.touch()
@@ -97,7 +94,6 @@ def test_it_is_looked_for(
 
 
 # Runs in folders whose names are no text, or would be orders to a terminal, have reports.
-
 
 NAMES = {
     "no UTF-8": (os.fsdecode(b"caf\xe9"), r"caf\xe9"),
@@ -160,7 +156,6 @@ def test_spark_refuses_a_name_that_java_does_not_have(tmp_path: Path) -> None:
 
 # Whatever text a scenario has is written: what UTF-8 has no code for is escaped.
 
-
 HALVES = "half \udcff of a \ud800 pair, é"
 ESCAPED = r"half \udcff of a \ud800 pair, é"
 
@@ -174,9 +169,7 @@ def test_only_what_has_no_code_is_escaped() -> None:
     assert encoded({"b": 1, "a": "é"}) == msgspec.json.encode({"b": 1, "a": "é"})
 
 
-def test_a_run_folder_and_a_history_take_any_text(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_of_a_run_take_any_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     RunFolder(tmp_path).write_plan(plan_of(question=HALVES, parameters={"a": HALVES}))
     assert RunFolder(tmp_path).plan().question == ESCAPED
     history = HistoryWriter(tmp_path / "driver.jsonl")
@@ -196,7 +189,6 @@ def test_lines_of_a_process_take_any_text(capsys: pytest.CaptureFixture[str]) ->
 
 
 # Names reach no terminal as orders: neither as its escapes nor as rich's markup.
-
 
 NAME = "[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb\u2028c\u2029d :bomb:"
 SHOWN = r"[red]a[/] \x1b]0;title\x07\x1b[2J\x9b31m\r\u202eb\u2028c\u2029d :bomb:"

@@ -73,9 +73,7 @@ def read_again(*offsets: int) -> list[Row]:
 ENDED = changed("caught_up", life=2, at=7 * SECOND, position=6)
 
 
-def test_new_records_that_took_the_place_of_lost_ones_are_no_repeats(
-    make_trace: TraceMaker,
-) -> None:
+def test_new_records_in_the_place_of_lost_ones_are_no_repeats(make_trace: TraceMaker) -> None:
     one = found(make_trace, [REOPENED, ENDED], read_again(2, 3, 4, 5))
     assert (kind_of(one), one.skipped, one.repeated) == ((Kind.KEEPS, ""), 0, 0)
 
@@ -99,9 +97,7 @@ def test_records_that_were_not_committed_may_come_again(make_trace: TraceMaker) 
     assert (kind_of(one), one.repeated) == ((Kind.KEEPS, ""), 0)
 
 
-def test_records_come_again_after_a_commit_that_stored_nothing_and_a_close(
-    make_trace: TraceMaker,
-) -> None:
+def test_records_come_again_after_a_close_without_a_commit(make_trace: TraceMaker) -> None:
     def kind(*, closed_at: int) -> tuple[Kind, int]:
         handed = [
             REOPENED,
@@ -197,9 +193,7 @@ def without_positions(
     return kind_of(one)[0]
 
 
-def test_a_guest_that_shows_no_position_is_judged_by_what_it_was_delivered(
-    make_trace: TraceMaker,
-) -> None:
+def test_a_guest_without_positions_is_judged_by_its_deliveries(make_trace: TraceMaker) -> None:
     whole, rest = read_again(2, 3, 4, 5), read_again(4, 5)
     assert without_positions(make_trace, whole, []) is Kind.KEEPS
     for epoch in (1, -1):
@@ -225,9 +219,7 @@ def test_a_group_that_only_delivers_needs_no_commit(make_trace: TraceMaker) -> N
     assert kind(*twice_before, *read_again(2, 3, 4, 5)) is Kind.KEEPS
 
 
-def test_records_that_were_deleted_before_the_member_resumed_are_not_skipped(
-    make_trace: TraceMaker,
-) -> None:
+def test_records_deleted_before_the_member_resumed_are_not_skipped(make_trace: TraceMaker) -> None:
     one = found(
         make_trace,
         [REOPENED, ENDED],

@@ -17,6 +17,7 @@ from extras.conform.released.rows import Row
 from extras.conform.released.suite import Wanted
 from extras.conform.stories import Told
 from extras.conform.vocabulary import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
+from tests.made import made
 
 KAFKA = "4.4.0"
 HAS = Features(
@@ -31,30 +32,14 @@ ROW = Row("librdkafka", "librdkafka", HAS)
 ABOVE = Hazard.TRUNCATION_ABOVE
 
 
-def cell(kind: Kind, meets: str = "restart", **fields: Any) -> Cell:
-    return Cell(
-        client="librdkafka",
-        hazard=ABOVE,
-        meets=meets,
-        commit="explicit",
-        reset="earliest",
-        kind=kind,
-        **fields,
-    )
+def cell(kind: Kind, meets: str = "restart", client: str = "librdkafka", **fields: Any) -> Cell:
+    place = {"hazard": ABOVE, "meets": meets, "commit": "explicit", "reset": "earliest"}
+    return Cell(client=client, kind=kind, **place, **fields)
 
 
 def told(*cells: Cell, seed: int = 7) -> Told:
     versions = {"librdkafka": "2.16.0 (confluent-kafka 2.16.1)"}
-    return Told(
-        hazard=ABOVE,
-        readers="java/explicit/earliest",
-        seed=seed,
-        kafka=KAFKA,
-        cells=list(cells),
-        versions=versions,
-        rerun="fencepost run conformance --seed 7",
-        seconds=60.0,
-    )
+    return made(Told, hazard=ABOVE, seed=seed, kafka=KAFKA, cells=list(cells), versions=versions)
 
 
 SKIPS = told(cell(Kind.SKIPS, records=100), cell(Kind.KEEPS, "live"))
@@ -90,11 +75,11 @@ def test_a_cell_is_compared_with_its_prediction() -> None:
 
 
 def test_the_page_says_what_came_and_what_was_not_run() -> None:
-    made = part(shown([SKIPS], [ROW]))
-    assert '<span title="1 story; predicted: skips 100">skips 100</span>' in made
-    assert "librdkafka 2.16.0" not in made
-    assert "2.16.0 (confluent-kafka 2.16.1), Python; shares librdkafka" in made
-    assert "2 of 2 cells with a prediction came as predicted." in made
+    text = part(shown([SKIPS], [ROW]))
+    assert '<span title="1 story; predicted: skips 100">skips 100</span>' in text
+    assert "librdkafka 2.16.0" not in text
+    assert "2.16.0 (confluent-kafka 2.16.1), Python; shares librdkafka" in text
+    assert "2 of 2 cells with a prediction came as predicted." in text
     assert "the control java stands still" in part(shown([NOTHING], [ROW]))
     assert "not run" in part(shown([told(cell(Kind.KEEPS, "live")), *others()], [ROW, OTHER]))
 
@@ -103,14 +88,8 @@ OTHER = Row("kafka-python", "kafka-python", HAS)
 
 
 def others() -> list[Told]:
-    other = {"client": "kafka-python"}
-    cells = [cell(Kind.KEEPS), cell(Kind.KEEPS, "live")]
-    changed = [Cell(**{**_fields(one), **other}) for one in cells]
-    return [told(*changed, seed=8)]
-
-
-def _fields(one: Cell) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in one.__struct_fields__}
+    each = [cell(Kind.KEEPS, meets, client=OTHER.name) for meets in ("restart", "live")]
+    return [told(*each, seed=8)]
 
 
 def test_a_claim_that_is_broken_is_bold() -> None:
@@ -137,8 +116,8 @@ def test_every_built_in_client_has_a_features_file_of_its_own() -> None:
 
 def test_a_framework_is_in_a_table_of_its_own() -> None:
     framework = Row("kafka-python", "kafka-python", replace(HAS, framework=True))
-    made = part(shown([SKIPS, *others()], [ROW, framework]))
-    clients, frameworks = made.split("Frameworks, by their own manner:")
+    text = part(shown([SKIPS, *others()], [ROW, framework]))
+    clients, frameworks = text.split("Frameworks, by their own manner:")
     assert ("librdkafka<br>" in clients, "kafka-python<br>" in clients) == (True, False)
     assert "kafka-python<br>" in frameworks
     assert "Frameworks" not in part(shown([SKIPS], [ROW]))

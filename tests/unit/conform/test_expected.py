@@ -109,9 +109,7 @@ def test_a_claim_is_broken_by_what_its_policy_does_not_promise(tmp_path: Path) -
         (FEATURES.replace('"README, Features"', '" "'), r"features.yml:9: .*document"),
     ],
 )
-def test_a_features_file_that_is_wrong_is_told_with_its_line(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_wrong_features_file_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         features_of(tmp_path, text)
 
@@ -150,9 +148,7 @@ def test_expected_cells_have_their_lines(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_an_expected_cell_that_is_wrong_is_told_with_its_line(
-    tmp_path: Path, old: str, new: str, said: str
-) -> None:
+def test_a_wrong_expected_cell_has_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in EXPECTED
     with pytest.raises(UsageError, match=said):
         expected_of(tmp_path, EXPECTED.replace(old, new, 1))
@@ -362,9 +358,7 @@ def test_hazards_are_named_or_all() -> None:
         ("WaitTimeoutError: x; could not close worker a: it hung", True),
     ],
 )
-def test_a_client_that_hangs_at_its_end_leaves_the_story_as_it_is(
-    *, error: str, is_of_it: bool
-) -> None:
+def test_a_client_that_hangs_at_its_end_changes_no_story(*, error: str, is_of_it: bool) -> None:
     assert is_of_the_story(error) is is_of_it
 
 

@@ -19,8 +19,8 @@ from harness.clients.member import LogEnd, Member, MemberCommit
 from harness.clients.member_role import open_log
 from harness.clients.worker import WorkerPlan
 from harness.decode.histories import read_histories
+from tests.made import made
 
-OPENED = {"client": "tiny", "version": "1.0"}
 LOOP = """
 import json, sys, time, os
 for line in sys.stdin:
@@ -76,45 +76,32 @@ def test_a_guest_responds_and_exits(start: Any) -> None:
     process.close()
 
 
+def prints(line: str) -> str:
+    return f"print({line!r}, flush=True)"
+
+
 @pytest.mark.parametrize(
     ("instead", "rule", "words"),
     [
-        ("print('ready', flush=True)", Rule.LINE, "printed ready, which is no JSON"),
-        ("print('ready', flush=True)", Rule.LINE, "(logs go to standard error)"),
+        (prints("ready"), Rule.LINE, "printed ready, which is no JSON"),
+        (prints("ready"), Rule.LINE, "(logs go to standard error)"),
+        (prints('{"id": 2, "position": []}'), Rule.FIELDS, "did you mean `positions`?"),
+        (prints('{"id": 2, "error": {"nam": "E"}}'), Rule.FIELDS, "did you mean `name`?"),
         (
-            'print(\'{"id": 2, "position": []}\', flush=True)',
-            Rule.FIELDS,
-            "did you mean `positions`?",
-        ),
-        (
-            'print(\'{"id": 2, "error": {"nam": "E"}}\', flush=True)',
-            Rule.FIELDS,
-            "did you mean `name`?",
-        ),
-        (
-            'print(\'{"id": 2, "error": {"code": "E"}}\', flush=True)',
+            prints('{"id": 2, "error": {"code": "E"}}'),
             Rule.FIELDS,
             "its fields are `name`, `message`",
         ),
-        (
-            'print(\'{"id": 2, "records": [{"ofset": 1}]}\', flush=True)',
-            Rule.FIELDS,
-            "did you mean `offset`?",
-        ),
-        ("print('[1]', flush=True)", Rule.FIELDS, "[1], which is no response"),
-        ("print('{\"id\": 99}', flush=True)", Rule.ID, "with the id 99, not 2"),
-        ("print('{}', flush=True)", Rule.FIELDS, "`id`"),
-        ('print(\'{"id": 2, "position": []}\', flush=True)', Rule.FIELDS, "position"),
-        ('print(\'{"id": 2, "records": [{}]}\', flush=True)', Rule.FIELDS, "records[0]"),
-        ("print('{\"id\": 2.5}', flush=True)", Rule.FIELDS, "id"),
-        ('print(\'{"id": 2, "assigned": [-1]}\', flush=True)', Rule.FIELDS, "assigned[0]"),
+        (prints('{"id": 2, "records": [{"ofset": 1}]}'), Rule.FIELDS, "did you mean `offset`?"),
+        (prints("[1]"), Rule.FIELDS, "[1], which is no response"),
+        (prints('{"id": 99}'), Rule.ID, "with the id 99, not 2"),
+        (prints("{}"), Rule.FIELDS, "`id`"),
+        (prints('{"id": 2, "records": [{}]}'), Rule.FIELDS, "records[0]"),
+        (prints('{"id": 2.5}'), Rule.FIELDS, "id"),
+        (prints('{"id": 2, "assigned": [-1]}'), Rule.FIELDS, "assigned[0]"),
         ("print('{\"id\": 2' + 'x' * 20_000_000, flush=True)", Rule.LINE, "more than"),
-        ("sys.stdout.buffer.write(b'\\xff\\xfe\\n'); sys.stdout.flush()", Rule.LINE, "\\xff"),
-        (
-            'sys.stdout.buffer.write(b\'{"id": 2, "client": "\\xff"}\\n\'); sys.stdout.flush()',
-            Rule.FIELDS,
-            "utf-8",
-        ),
+        ("os.write(1, b'\\xff\\xfe\\n')", Rule.LINE, "\\xff"),
+        ('os.write(1, b\'{"id": 2, "client": "\\xff"}\\n\')', Rule.FIELDS, "utf-8"),
         ("sys.exit(0)", Rule.STAYS, "exited with status 0"),
         ("os.close(1)", Rule.STAYS, "closed its standard output"),
         ("pass", Rule.TIME, "has not responded within"),
@@ -143,9 +130,7 @@ def test_a_request_is_shown_to_its_end(start: Any) -> None:
         process.ask("open", settings={"some": "x" * 500}, topic="the last field")
 
 
-def test_what_a_guest_says_of_its_end_is_an_error_of_its_client(
-    start: Any, said: list[str]
-) -> None:
+def test_what_a_guest_says_at_its_end_is_its_clients_error(start: Any, said: list[str]) -> None:
     ending = "    if request['do'] == 'poll':\n        sys.exit('out of ideas')\n"
     process = opened(start(LOOP + ending + REPLY))
     for do in ("poll", "commit", "close"):
@@ -300,9 +285,7 @@ def test_what_a_guest_shows_is_recorded(member: Any, tmp_path: Path) -> None:
     assert history["client_version"] == "tiny 1.0"
 
 
-def test_a_guest_that_shows_less_is_not_judged_by_what_it_does_not_show(
-    member: Any, tmp_path: Path
-) -> None:
+def test_a_guest_is_not_judged_by_what_it_does_not_show(member: Any, tmp_path: Path) -> None:
     polls: list[Any] = [{}, {"records": [record(0, 4)]}, {"records": [record(1, 5)]}]
     one = member(polls, [{}, {"unsupported": True}], level=Level.DELIVERS)
     ends = [LogEnd(topic="orders", partition=number, offset=5 + number) for number in (0, 1)]
@@ -337,9 +320,7 @@ def test_a_guest_shows_what_its_level_says(member: Any, level: Level) -> None:
     assert found.value.rule is Rule.LEVEL
 
 
-def test_partitions_that_are_assigned_again_are_so_in_the_history(
-    member: Any, tmp_path: Path
-) -> None:
+def test_partitions_are_assigned_again_in_the_history_too(member: Any, tmp_path: Path) -> None:
     polls: list[Any] = [
         {"assigned": [0, 1], "positions": [at(0, 0), at(1, 0)], "rebalanced": True},
         {"assigned": [0, 1], "positions": [at(0, 0), at(1, 0)], "rebalanced": [1]},
@@ -413,15 +394,7 @@ POLLED = """
 def test_a_guest_that_breaks_a_rule_while_it_reads_on_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "guest.py").write_text(LOOP + POLLED + REPLY)
     guest = Guest(name="tiny", command=[sys.executable, "guest.py"], folder=str(tmp_path))
-    plan = WorkerPlan(
-        worker="w",
-        role="r",
-        node="n",
-        history="h",
-        log=str(tmp_path / "log"),
-        bootstrap="b",
-        jars=[],
-    )
+    plan = made(WorkerPlan, worker="w", log=str(tmp_path / "log"))
     role = GuestRole(plan, HistoryWriter(tmp_path / "history" / "w.jsonl"), guest=guest)
     role.open_members([Member(group="g", member="g#1", topic="orders", reset="earliest")])
     role.start_consuming(["g#1"], commit_epoch=CommitEpoch.RECORD, commit_interval_ms=1000)

@@ -38,7 +38,7 @@ def tried(*kept: str, **broken: str) -> Trial:
         (Rule.TIME, "", Rule.TIME),
     ],
 )
-def test_a_response_without_its_form_leaves_the_rule_of_its_request_untried(
+def test_a_malformed_response_leaves_its_rule_untried(
     found: Rule, of_request: str, rule: str
 ) -> None:
     assert broken_by(found, of_request) == rule

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from lab.folders import own_folder
 from lab.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_measured
 
 # The benchmark of the checks: what is measured, what the page tells.
-
 
 GIGABYTE = 1 << 30
 
@@ -37,6 +37,10 @@ def measured(**values: Any) -> Measured:
     return Measured(**parts | values)
 
 
+def cost_of(code: str, on_line: Callable[[str], object] = print) -> Cost:
+    return run_measured([sys.executable, "-c", code], on_line=on_line, environment=os.environ)
+
+
 def test_memory_counts_children_and_lines_are_reported() -> None:
     holds = "import subprocess, sys; held = bytearray(100 << 20); print('held', flush=True)"
     child = f"{holds}; sys.stdin.read()"
@@ -46,9 +50,7 @@ def test_memory_counts_children_and_lines_are_reported() -> None:
         "threading.Event().wait(1); one.communicate()"
     )
     lines: list[str] = []
-    cost = run_measured(
-        [sys.executable, "-c", parent], on_line=lines.append, environment=os.environ
-    )
+    cost = cost_of(parent, lines.append)
     assert lines == ["held"]
     assert cost.seconds >= 1
     assert cost.cpu_seconds < 1
@@ -59,8 +61,7 @@ def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.Monke
     forked = count(2)
     used = Usage(resident_bytes=100, cpu_seconds=0.5)
     monkeypatch.setattr("lab.processes.usage_of", lambda _: {1: used, next(forked): used})
-    argv = [sys.executable, "-c", "import time; time.sleep(1)"]
-    cost = run_measured(argv, on_line=print, environment=os.environ)
+    cost = cost_of("import time; time.sleep(1)")
     assert next(forked) > 3
     assert cost.peak_bytes == 100
 
@@ -68,24 +69,22 @@ def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.Monke
 BUSY = "import time\nwhile time.process_time() < 1: pass"
 
 
-@pytest.mark.parametrize("way", ["alone", "of a child that is waited for", "of one that is not"])
-def test_cpu_time_counts_children(way: str) -> None:
-    starts = f"import subprocess, sys; one = subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
-    code = {
-        "alone": BUSY,
-        "of a child that is waited for": f"{starts}\none.wait()",
-        "of one that is not": f"{starts}\nimport os\n"
-        "os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)",
-    }[way]
-    argv = [sys.executable, "-c", code]
-    cost = run_measured(argv, on_line=print, environment=os.environ)
-    assert 1 <= cost.cpu_seconds < 1.8
+STARTS = f"import os, subprocess, sys; one = subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
+UNTIL_IT_ENDS = "os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [BUSY, f"{STARTS}\none.wait()", f"{STARTS}\n{UNTIL_IT_ENDS}"],
+    ids=["alone", "of a child that is waited for", "of one that is not"],
+)
+def test_cpu_time_counts_children(code: str) -> None:
+    assert 1 <= cost_of(code).cpu_seconds < 1.8
 
 
 def test_a_failure_is_reported_with_its_end() -> None:
-    argv = [sys.executable, "-c", "raise SystemExit('no such table')"]
     with pytest.raises(ProcessFailedError, match="no such table"):
-        run_measured(argv, on_line=print, environment=os.environ)
+        cost_of("raise SystemExit('no such table')")
 
 
 def test_the_page_tells_ratios() -> None:
@@ -133,7 +132,6 @@ def test_a_difference_is_reported() -> None:
 
 # The folders of benches end with them, or with the next.
 
-
 HOLDER = (
     "import sys\n"
     "from lab.folders import own_folder\n"
@@ -167,7 +165,7 @@ def test_a_terminated_bench_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_bench_left_goes_with_the_next(
+def test_the_next_bench_removes_a_killed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

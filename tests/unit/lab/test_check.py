@@ -73,8 +73,21 @@ def test_a_base_that_git_does_not_know_is_refused(root: Path) -> None:
         Tree(root).changed("no_branch")
 
 
-def test_a_module_that_one_test_imports_chooses_that_test(root: Path) -> None:
-    assert unit_tests(root, "contract/ranges.py") == ["test_ranges"]
+@pytest.mark.parametrize(
+    ("changed", "chosen"),
+    [
+        (["contract/ranges.py"], ["test_ranges"]),
+        (["analysis/checks/a_check.sql"], ["test_exam"]),
+        (["analysis/macros/sets.sql"], ["test_exam", "test_facts"]),
+        (["analysis/facts/given.yml"], ["test_files"]),
+        (["docs/page.md"], ["test_docs"]),
+        (["tests/unit/test_ranges.py", "tests/unit/test_gone.py"], ["test_ranges"]),
+    ],
+)
+def test_what_reads_a_changed_file_is_chosen(
+    root: Path, changed: list[str], chosen: list[str]
+) -> None:
+    assert unit_tests(root, *changed) == chosen
 
 
 def test_without_an_importing_test_those_of_what_imports_it_are_chosen(root: Path) -> None:
@@ -85,28 +98,6 @@ def test_without_an_importing_test_those_of_what_imports_it_are_chosen(root: Pat
 def test_a_module_with_a_mistake_is_read_by_its_tests(root: Path) -> None:
     (root / "contract" / "ranges.py").write_text("def\n")
     assert unit_tests(root, "contract/ranges.py") == ["test_ranges"]
-
-
-def test_a_check_chooses_the_exam(root: Path) -> None:
-    assert unit_tests(root, "analysis/checks/a_check.sql") == ["test_exam"]
-
-
-def test_a_macro_chooses_the_facts_too(root: Path) -> None:
-    assert unit_tests(root, "analysis/macros/sets.sql") == ["test_exam", "test_facts"]
-
-
-def test_a_page_chooses_the_tests_of_the_docs(root: Path) -> None:
-    assert unit_tests(root, "docs/page.md") == ["test_docs"]
-
-
-def test_a_changed_test_is_chosen_and_a_deleted_one_is_not(root: Path) -> None:
-    assert unit_tests(root, "tests/unit/test_ranges.py", "tests/unit/test_gone.py") == [
-        "test_ranges"
-    ]
-
-
-def test_what_is_not_imported_is_read_by_what_names_it(root: Path) -> None:
-    assert unit_tests(root, "analysis/facts/given.yml") == ["test_files"]
 
 
 def test_tests_of_a_cluster_are_found_through_the_files_beside_them(root: Path) -> None:

@@ -1,9 +1,11 @@
 """The commands on plans: what they write, count and refuse, without a cluster."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,6 +24,7 @@ from harness.session.ducktape_session import DucktapeSession
 from tests.conftest import Fencepost
 
 CLIENTS = list(INSTALLED)
+PLAN = draw(7, CLIENTS)
 SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
 
 
@@ -57,9 +60,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
     return runs
 
 
-def test_the_same_seed_gives_the_same_files(
-    fencepost: Fencepost, tmp_path: Path, cluster: Runs
-) -> None:
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    """The file of a plan."""
+    (tmp_path / "mine.json").write_bytes(written(PLAN))
+    return str(tmp_path / "mine.json")
+
+
+def test_a_seed_gives_the_same_files(fencepost: Fencepost, tmp_path: Path, cluster: Runs) -> None:
     assert not cluster.plans
     listed = []
     for place in ("a", "b"):
@@ -78,9 +86,7 @@ def test_the_same_seed_gives_the_same_files(
         assert plan == draw(plan.seed, CLIENTS)
 
 
-def test_a_series_goes_on_after_an_error_and_names_the_commands(
-    fencepost: Fencepost, cluster: Runs
-) -> None:
+def test_a_series_goes_on_and_names_the_commands(fencepost: Fencepost, cluster: Runs) -> None:
     undecided = carried(verdict=RunVerdict.UNDECIDED, problem="no node")
     cluster.left = [carried(), undecided, carried(SEEN)]
     ended = fencepost("random", "--seed", "7", "--plans", "3")
@@ -115,18 +121,13 @@ def test_after_its_minutes_no_plan_is_begun(fencepost: Fencepost, cluster: Runs)
     assert cluster.plans == []
 
 
-def test_replay_counts_each_finding_with_its_interval(
-    fencepost: Fencepost, cluster: Runs, tmp_path: Path
-) -> None:
-    plan = draw(7, CLIENTS)
-    file = tmp_path / "mine.json"
-    file.write_bytes(written(plan))
+def test_replay_counts_each_finding(fencepost: Fencepost, cluster: Runs, mine: str) -> None:
     other = Found(check="lost_commit", kind="x", group="g", client="librdkafka")
     undecided = carried(verdict=RunVerdict.UNDECIDED)
     cluster.left = [carried(SEEN), carried(SEEN, other), carried(), undecided]
-    ended = fencepost("replay", str(file), "--times", "4")
+    ended = fencepost("replay", mine, "--times", "4")
     assert ended.returncode == 1
-    assert cluster.plans == [plan] * 4
+    assert cluster.plans == [PLAN] * 4
     assert ended.stdout.splitlines() == [
         "lost_commit:g (x), librdkafka: 1 of 3 runs (95 %: 6% to 79%)",
         "lost_record:java-0 (gap), java: 2 of 3 runs (95 %: 21% to 94%)",
@@ -142,31 +143,23 @@ def test_a_replay_without_a_finding_says_how_rare_it_may_be() -> None:
     assert list(lines_of({}, undecided)) == ["1 of 1 runs were not decided"]
 
 
-def test_a_search_begins_with_the_plan_itself(
-    fencepost: Fencepost, cluster: Runs, tmp_path: Path
-) -> None:
-    plan = draw(7, CLIENTS)
-    file = tmp_path / "mine.json"
-    file.write_bytes(written(plan))
+def test_a_search_begins_with_the_plan(fencepost: Fencepost, cluster: Runs, mine: str) -> None:
     cluster.left = [carried()]
-    ended = fencepost("shrink", str(file), "--finding", "lost_record", "--out", str(tmp_path / "s"))
+    ended = fencepost("shrink", mine, "--finding", "lost_record", "--out", str(cluster.home / "s"))
     assert ended.returncode == 2
     assert "lost_record did not come back: 0 of 3 runs show it" in ended.stderr
-    assert cluster.plans == [plan] * 3
-    kept = json.loads((tmp_path / "s" / "trials.json").read_text())
-    assert [(one["plan"], len(one["runs"])) for one in kept["trials"]] == [(named(plan), 3)]
+    assert cluster.plans == [PLAN] * 3
+    kept = json.loads((cluster.home / "s" / "trials.json").read_text())
+    assert [(one["plan"], len(one["runs"])) for one in kept["trials"]] == [(named(PLAN), 3)]
 
 
 def test_a_search_ends_with_the_smallest_plan_and_its_commands(
-    fencepost: Fencepost, cluster: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fencepost: Fencepost, cluster: Runs, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "run_child", lambda *_, **__: 0)
-    plan = draw(7, CLIENTS)
-    file = tmp_path / "mine.json"
-    file.write_bytes(written(plan))
     cluster.left = [carried(SEEN)]
-    home = tmp_path / "s"
-    ended = fencepost("shrink", str(file), "--finding", "lost_record", "--out", str(home))
+    home = cluster.home / "s"
+    ended = fencepost("shrink", mine, "--finding", "lost_record", "--out", str(home))
     assert ended.returncode == 0, ended.stderr
     smallest = read_plan(home / "smallest.json")
     assert len(smallest.steps) == 0
@@ -200,9 +193,9 @@ def test_a_wrong_call_is_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    content = written(draw(7, CLIENTS))
+    content = written(PLAN)
     (tmp_path / "mine.json").write_bytes(content)
-    fault = next(step.fault for step in draw(7, CLIENTS).steps if step.fault)
+    fault = next(step.fault for step in PLAN.steps if step.fault)
     (tmp_path / "bad.json").write_bytes(content.replace(fault.encode(), b"elect partition:x"))
     (tmp_path / "README.md").write_text("")
     before = sorted(tmp_path.iterdir())
@@ -214,12 +207,11 @@ def test_a_wrong_call_is_refused_before_anything_starts(
 
 
 def test_a_finding_is_a_check_and_a_group_of_the_plan() -> None:
-    plan = draw(7, CLIENTS)
-    group = plan.groups[0].group
-    assert finding_of(f"lost_record:{group}", plan).group == group
-    assert finding_of("lost_record", plan).group == ""
+    group = PLAN.groups[0].group
+    assert finding_of(f"lost_record:{group}", PLAN).group == group
+    assert finding_of("lost_record", PLAN).group == ""
     with pytest.raises(UsageError, match="no group other"):
-        finding_of("lost_record:other", plan)
+        finding_of("lost_record:other", PLAN)
 
 
 class Judged:
@@ -229,35 +221,33 @@ class Judged:
         return f"{run} is damaged"
 
 
-def test_a_plan_whose_run_fails_is_told_and_not_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object, **__: object) -> None:
-        raise NodeError("ducktape ran no scenario\nand more")
+@pytest.fixture
+def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Carried]:
+    """A run of a plan, where something stands for ducktape."""
 
-    monkeypatch.setattr(series, "run_ducktape", fails)
-    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
-    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
-    plan = draw(7, CLIENTS)
-    run = on.carry_out(plan, "001")
+    def carry(run_ducktape: Callable[..., Any]) -> Carried:
+        monkeypatch.setattr(series, "run_ducktape", run_ducktape)
+        session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
+        on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+        return on.carry_out(PLAN, "001")
+
+    return carry
+
+
+def test_a_failed_run_is_not_raised(carry_out: Callable[..., Carried], tmp_path: Path) -> None:
+    run = carry_out(Mock(side_effect=NodeError("ducktape ran no scenario\nand more")))
     assert (run.verdict, run.problem) == (RunVerdict.UNDECIDED, "ducktape ran no scenario")
-    assert read_plan(tmp_path / "001" / "random.json") == plan
+    assert read_plan(tmp_path / "001" / "random.json") == PLAN
 
 
-def test_an_interrupt_ends_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise InterruptError("the collected files are kept")
-
-    monkeypatch.setattr(series, "run_ducktape", interrupted)
-    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
-    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+def test_an_interrupt_ends_a_series(carry_out: Callable[..., Carried]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        on.carry_out(draw(7, CLIENTS), "001")
+        carry_out(Mock(side_effect=InterruptError("the collected files are kept")))
 
 
 @pytest.mark.parametrize("other", [None, 7, 8])
-def test_only_a_run_of_the_plan_itself_counts(
-    other: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_only_a_run_of_the_plan_counts(
+    other: int | None, carry_out: Callable[..., Carried]
 ) -> None:
     """ducktape may run a scenario without the parameters that it was given."""
 
@@ -269,9 +259,6 @@ def test_only_a_run_of_the_plan_itself_counts(
             (run / "random.json").write_bytes(written(draw(other, CLIENTS)))
         return DucktapeSession(results / "session", 0)
 
-    monkeypatch.setattr(series, "run_ducktape", ran)
-    session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
-    on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
-    run = on.carry_out(draw(7, CLIENTS), "001")
+    run = carry_out(ran)
     assert run.verdict is RunVerdict.UNDECIDED
     assert ("is damaged" if other == 7 else "is no run of the plan") in run.problem

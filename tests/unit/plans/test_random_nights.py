@@ -76,7 +76,7 @@ def test_random_runs_follow_until_the_time_is_used(tmp_path: Path, clock: list[f
 
 
 @pytest.mark.parametrize("kills", [(0, 0, 0), (1, 2, 3), (4, 1, 0)])
-def test_killed_three_times_it_ends_in_its_time_and_repeats_nothing(
+def test_killed_nights_end_in_time(
     tmp_path: Path, clock: list[float], kills: tuple[int, ...]
 ) -> None:
     """What a killed run took counts up to its last phase."""

@@ -30,17 +30,13 @@ SEEN = Found(check="lost_record", kind="gap", group="g", client="java")
 
 
 @given(size=st.integers(1, 24), data=st.data())
-def test_of_a_monotone_finder_the_smallest_part_is_what_it_needs(
-    size: int, data: st.DataObject
-) -> None:
+def test_the_smallest_part_is_what_a_monotone_finder_needs(size: int, data: st.DataObject) -> None:
     needed = data.draw(st.sets(st.integers(0, size - 1)))
     assert smallest_part(range(size), lambda part: needed <= set(part)) == sorted(needed)
 
 
 @given(size=st.integers(1, 10), data=st.data())
-def test_of_any_finder_the_part_has_failed_and_nothing_can_be_left_out(
-    size: int, data: st.DataObject
-) -> None:
+def test_of_any_finder_no_element_can_be_left_out(size: int, data: st.DataObject) -> None:
     whole = list(range(size))
     subsets = st.frozensets(st.integers(0, size - 1))
     failing = {*data.draw(st.sets(subsets)), frozenset(whole)}
@@ -70,9 +66,7 @@ def needs(kept: set[str], groups: set[str]) -> Callable[[RandomPlan], bool]:
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 2**31 - 1), data=st.data())
-def test_the_smallest_plan_has_what_the_finding_needs_and_no_more(
-    seed: int, data: st.DataObject
-) -> None:
+def test_the_smallest_plan_has_only_what_the_finding_needs(seed: int, data: st.DataObject) -> None:
     plan = draw(seed, CLIENTS)
     faults = sorted({step.fault for step in plan.steps if step.do is Do.INJECT})
     kept = data.draw(st.sets(st.sampled_from(faults), max_size=2))
@@ -145,9 +139,7 @@ def test_a_step_without_its_fault_awaits_nothing_of_it() -> None:
         (Rule(shown=2, runs=3), "x.x", True),
     ],
 )
-def test_a_plan_is_carried_out_until_the_rule_decides(
-    rule: Rule, runs: str, *, decided: bool | None
-) -> None:
+def test_a_plan_is_run_until_it_is_decided(rule: Rule, runs: str, *, decided: bool | None) -> None:
     assert rule.decided(runs.count("x"), len(runs)) is decided
 
 
