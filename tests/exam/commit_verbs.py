@@ -144,11 +144,3 @@ def fetched(h: History, *, at: float = COMMITTED + 10, error: int = 0, **columns
     """What broker 1 returns to an OffsetFetch: a commit of 50 with epoch 0."""
     found = {"offset": 50, "epoch": 0, "metadata": "made"}
     h.called(1, FETCH, 8, at=at, error=error, group=h.own("g"), throttle_ms=0, **(found | columns))
-
-
-def with_pending(h: History) -> None:
-    """A commit of 50, and one of 60 in a transaction from second 45 to 55."""
-    with_topic(h)
-    commit_stored(h)
-    of_producer = {"producer_id": h.place.producer_id(7), "producer_epoch": 0, "marker": "commit"}
-    commit_stored(h, at=45.0, offset=60, marker_micros=h.at(55.0), **of_producer)

@@ -263,15 +263,6 @@ def in_one_poll(h: History) -> None:
         row.update(seq=rows[0]["seq"], position_in_poll=place)
 
 
-def assigned_again(h: History, *, times: int) -> None:
-    """A member is assigned its partition again and again, and is given 0 to 4 each time."""
-    for turn in range(times):
-        at = 5 + turn / 4
-        h.changed("assigned", at=at, position=0, generation=turn + 1)
-        h.polled(0, 4, at=at + 0.1)
-        h.changed("revoked", at=at + 0.2, position=5, generation=turn + 1)
-
-
 def clock_set(h: History, by: int, *, at: float, of: Sequence[str]) -> None:
     """A worker's clock is set by some seconds: later rows of these tables show other times."""
     h.worker(clock_jump_micros=5 * MICROS_PER_SECOND)
@@ -299,17 +290,6 @@ def grows_each_second(h: History) -> None:
         else:
             h.sampled(2, at=second + 0.1, end=-1, start=-1, epoch=0, leader=1, isr=(1, 2))
     same_logs(h, (0, 299, 0), (300, 589, 1))
-
-
-def read_slowly(h: History, committed: Sequence[int]) -> None:
-    """A member gets 5 records each three seconds, and commits these partitions after them."""
-    for number in range(20):
-        h.polled(5 * number, 5 * number + 4, at=6.0 + 3 * number)
-        for partition in committed:
-            offset = 0 if partition else 5 * number + 5
-            h.commit(offset, 0, at=8.5 + 3 * number, partition=partition, generation=1)
-            row = h.rows["commits"][-1]
-            row["committed_micros"] = row["began_micros"] + 1000 + partition
 
 
 def forget_logs(h: History) -> None:

@@ -6,7 +6,6 @@ from tests.exam.commit_verbs import COMMIT
 from tests.exam.histories.spans import (
     END,
     LOGS,
-    OFFSETS,
     PLACES,
     others_than,
     sent,
@@ -28,7 +27,6 @@ from tests.exam.transaction_verbs import (
     began_transaction,
     replica,
     replicas,
-    stored_in_transaction,
 )
 from tests.exam.verbs import cluster, joined
 
@@ -245,116 +243,6 @@ def resets_pass_records_between_others(h: History) -> None:
         h.reset("out_of_range", 4, 10, at=40.0, policy="latest", epoch=epoch, **T0)
     h.reset("out_of_range", 3, 10, at=40.0, policy="latest", **T0)
     h.reset("out_of_range", 12, 13, at=41.0, policy="latest", **T0)
-
-
-def assigned(
-    h: History,
-    *places: dict[str, Any],
-    position: int,
-    at: float,
-    seq: int,
-    group: str = "g",
-    member: str = "2",
-) -> None:
-    """A member is assigned partitions in one event, from which on it counts."""
-    for where in places:
-        h.changed("assigned", at=at, position=position, group=group, member=member, **where)
-        h.rows["group_events"][-1]["seq"] = seq
-
-
-@asks(
-    "Members of several partitions begin ahead of commits of 5: where that passes records, where "
-    "it passes none, after resets of this assignment and of another one, and where a commit of 9 "
-    "was lost since.",
-    source="ConsumerCoordinator.initWithCommittedOffsetsIfNeeded; auto.offset.reset",
-    expects={
-        "start_mismatch": f"{VIOLATION}: ahead: the member began at 9, but the group had committed "
-        '5 {"member":"members-begin-ahead-among-others.g#2","start":9,"committed_offset":5,'
-        '"committed_epoch":0,"records":3}',
-    },
-)
-def members_begin_ahead_among_others(h: History) -> None:
-    several(h)
-    h.group("l")
-    sent(h)
-    for number, where in enumerate(LOGS):
-        h.sampled(1, at=9.0, end=END, **where)
-        copies(h, (1, 2), (0, END - 1, 0), sequences={0: number * END}, high_watermark=END, **where)
-    h.led(1, 0, at=0.6, isr=(1,), topic=OFFSETS, partition=h.index)
-    # Below and at the commit, and where the member begins, a record is missing too.
-    passed = ((3, 5, 6, 7, 9), (7,), (4, 10), (6, 8), (6, 7))
-    for number, (where, group) in enumerate((*PLACES, (T0, "l"))):
-        joined(h, 0, at=14.0, group=group, topic=where["topic"], partitions=(where["partition"],))
-        for first, last in others_than(passed[number]):
-            first_value = sequence(where, first)
-            h.polled(first, last, at=20.0, sequence=first_value, group=group, **where)
-        h.commit(5, 0, at=30.0, group=group, brokers=(1, 2), **where)
-    h.commit(9, 0, at=31.0, group="l", brokers=(2,), **T0)
-    h.commit(5, 0, at=32.0, brokers=(1, 2), **T0)
-    reset = {"policy": "latest", "member": "2", **T0}
-    for member in ("2", "3"):
-        for at, seq in ((40.0, 3001), (50.0, 3002)):
-            assigned(h, T0, T1, U, position=9, at=at, seq=seq, member=member)
-    assigned(h, T0, position=9, at=40.0, seq=3001, group="k")
-    assigned(h, T0, position=9, at=40.0, seq=3001, group="l")
-    # At the end of one assignment, just when the next one begins, and too late for it.
-    h.reset("out_of_range", 5, 9, at=50.001, **{**reset, "member": "3"})
-    h.reset("truncation", 5, 9, at=50.001001, **reset)
-    h.reset("truncation", 5, 9, at=40.0, **reset)
-    for where, group in PLACES:
-        h.changed("caught_up", at=60.0, position=END, group=group, **where)
-
-
-@asks(
-    "Members begin where a transaction that was aborted had committed: ahead of the commit that "
-    "stands or behind it, and between such as passed nothing that the group would have got again.",
-    source="GroupMetadataManager: offsets of a transaction count once it is committed; "
-    "ConsumerCoordinator.initWithCommittedOffsetsIfNeeded",
-    expects={
-        "start_mismatch": f"{VIOLATION}: ahead: the member began at 12, but the group had "
-        "committed 5; an aborted transaction had committed that position",
-    },
-)
-def members_begin_at_aborted_commits_among_others(h: History) -> None:
-    several(h)
-    for group in ("m", "n", "q", "r"):
-        h.group(group)
-    sent(h)
-    for number, where in enumerate(LOGS):
-        h.sampled(1, at=9.0, end=END, **where)
-        copies(h, (1, 2), (0, END - 1, 0), sequences={0: number * END}, high_watermark=END, **where)
-    # By group: what it commits, where a transaction is aborted, and what it is given before.
-    for where, group, commit, aborted, given in (
-        (T0, "g", 5, (12,), ((0, 4), (5, 9))),
-        (T1, "g", 12, (8,), ((0, END - 1),)),
-        (U, "g", 5, (11,), ((0, 9),)),
-        (T0, "k", 5, (12,), ((0, 4),)),
-        (T0, "m", 5, (12,), ((0, 5),)),
-        (T0, "n", 5, (12,), ((12, 12), (13, 13))),
-        (T0, "q", 5, (12,), ()),
-        (T0, "r", 5, (), ((0, 9),)),
-    ):
-        of_group = {"group": group, **where}
-        h.changed("opened", at=14.0, group=group)
-        for first, last in given:
-            h.polled(first, last, at=20.0, sequence=sequence(where, first), **of_group)
-        h.commit(12, 0, at=25.0, **of_group)
-        h.commit(commit, 0, at=30.0, **of_group)
-        for offset in aborted:
-            stored_in_transaction(h, offset, 0, at=31.0, marker="abort", **of_group)
-        h.changed("opened", at=39.5, member="2", group=group)
-        assigned(
-            h, where, position=aborted[0] if where == T1 else 12, at=40.0, seq=3001, group=group
-        )
-    h.polled(0, 9, at=40.0, group="q")
-    # Of other members: aborted at the moment of the assignment, later, and in the one before.
-    for member, offset, at in (("3", 14, 40.0), ("4", 13, 45.0), ("5", 12, 31.0)):
-        stored_in_transaction(h, offset, 0, at=at, marker="abort", **T0)
-        assigned(h, T0, position=offset, at=40.0, seq=3001, member=member)
-    assigned(h, T0, position=12, at=50.0, seq=3002, member="5")
-    for where, group in (*PLACES, *((T0, group) for group in ("m", "n", "q", "r"))):
-        first = sequence(where, 0)
-        h.polled(0, END - 1, at=60.0, sequence=first, member="6", group=group, **where)
 
 
 def with_bounds(h: History) -> None:

@@ -43,28 +43,6 @@ def exceptions_at_each_offset_and_moment(h: History) -> None:
 
 
 @asks(
-    "The epoch of a position is reported, or that of the record before it, or of a commit, at each "
-    "moment around an exception.",
-    source="KIP-320: the position's epoch is that of the record before it, or of the commit",
-    expects={"divergence_mismatch": VIOLATION},
-)
-def positions_have_epochs_of_each_source(h: History) -> None:
-    for place, number, reported, read, stored, later, member in in_each_log(
-        h, (None, -1, 0, 1), (-1, 0, 1), (-1, 0, 1), (-5.0, 0.0, MICROSECOND), ("1", "2"), count=5
-    ):
-        older, other = 1 - max(read, 0), 1 - max(stored, 0)
-        if number % 3:
-            h.polled(12, at=48.0, epoch=older, sequence=value_of(place, 12, 0), **place)
-            h.stored(13, other, at=49.0, **place)
-        h.polled(
-            12, at=50.0 + later, epoch=read, sequence=value_of(place, 12, 1), member=member, **place
-        )
-        h.stored(13, stored, at=50.0 + later, **place)
-        _raised(h, 50.0, (8, 11)[number % 2], 0, 13, position_epoch=reported, **place)
-        h.changed("paused", at=50.1, position=13, member="9", **place)
-
-
-@asks(
     "Positions at each offset are reset, around the beginning of newer epochs, with each epoch.",
     source="KIP-320: a position is validated against the leader's epochs; KAFKA-19902: a reset of "
     "a position within the log",
