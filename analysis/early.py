@@ -32,14 +32,14 @@ def ready_for_folder() -> tuple[SparkContext, list[Path | str]]:
     threading.Thread(target=_read, args=(asked, lower_priority()), daemon=True).start()
     spark: SparkContext | None = None
     with suppress(Exception):
-        with _silenced():
+        with _silence_programs():
             spark = open_spark()
         from analysis.tasks import warm_up  # noqa: PLC0415 - while Spark's JVM starts
 
         warm_up(spark)
     folder = asked.result()
     if spark is None:
-        options = [one for one in sys.argv[1:] if one != EARLY]
+        options = [argument for argument in sys.argv[1:] if argument != EARLY]
         os.execv(sys.executable, python("analysis.__main__", *options, "--", str(folder)))  # noqa: S606
     return spark, [folder]
 
@@ -54,7 +54,7 @@ def _read(folder: "Future[Path]", restore_priority: Callable[[], None]) -> None:
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
+def _silence_programs() -> Iterator[None]:
     """Programs that are started meanwhile print nothing, as long as they run."""
     kept = [(stream, os.dup(stream)) for stream in (1, 2)]
     null = os.open(os.devnull, os.O_WRONLY)

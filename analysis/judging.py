@@ -23,7 +23,7 @@ from analysis.verdict.judge import judge
 from contract.errors import AnalysisError, FencepostError, RunFolderError, StorageError
 from contract.files import printable, read_described, replace_file, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
-from contract.program import unexpected
+from contract.program import report_unexpected
 from contract.run_folder import RunFolder, report_folder
 from contract.verdicts import FINDINGS_FILE, Judging, Verdict
 
@@ -61,7 +61,7 @@ def judge_folder(
             try:
                 making = replace(folder, report_name=beside.path.name)
                 judging = Judging(why=why, seconds=0.0)
-                verdict = _judged(folder, making, load, judging)
+                verdict = _judge_run(folder, making, load, judging)
             finally:
                 beside.remove()
     except FencepostError as error:
@@ -99,7 +99,7 @@ def withdrawn(judged: Judged, remote: RemoteFolder) -> Judged:
     return judged
 
 
-def _judged(
+def _judge_run(
     folder: RunFolder,
     making: RunFolder,
     load: Callable[[Path], Trace],
@@ -132,7 +132,7 @@ def _judged(
         forget_report(folder)
         if isinstance(error, FencepostError):
             raise
-        what = unexpected(error, folder.report / _TRACEBACK)
+        what = report_unexpected(error, folder.report / _TRACEBACK)
         raise AnalysisError(f"the analysis failed: {what}") from error
     return verdict
 

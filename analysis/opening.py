@@ -46,7 +46,7 @@ def open_spark(
     """
     said = io.StringIO()
     try:
-        with redirect_stderr(said), _limited(OPEN_SECONDS):
+        with redirect_stderr(said), _limit_time(OPEN_SECONDS):
             return session.open_spark(master, settings={**_SAFE, **settings})
     except _TooLateError:
         raise PrerequisiteError(
@@ -66,7 +66,7 @@ def _why(said: str) -> str:
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def _limit_time(seconds: float) -> Iterator[None]:
     """End the block if it takes too long, and the programs that it started.
 
     Raises:

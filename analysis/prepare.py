@@ -40,7 +40,9 @@ def main() -> None:
     """Make all of it."""
     stated = [(fact.text, fact.place) for fact in facts().values() if fact.text]
     stated += [(check.source.text, check.source.path) for check in CHECKS.values()]
-    prepared.write(texts(), {depends_on(*one): returned_by(*one) for one in stated})
+    prepared.write(
+        texts(), {depends_on(*statement): returned_by(*statement) for statement in stated}
+    )
     with suppress(FencepostError, OSError, subprocess.TimeoutExpired):
         record_class_data()
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.judging import kept_verdict
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.night_page import write_night
 from analysis.report.night_rows import Judged, runs_of
 from analysis.report.outputs import as_json, write_night_outputs, write_session_outputs
@@ -64,11 +64,11 @@ class Results:
 
     def keep(self, store: str | None) -> FencepostError | None:
         """Write the runs that have a verdict into the store; returns the error if that fails."""
-        judged = [one for one in (*self.of_nights, *self.of_runs) if one.verdict is not None]
+        judged = [run for run in (*self.of_nights, *self.of_runs) if run.verdict is not None]
         if self.spark is None:
             return None
         try:
-            write_store([(one, self._place(one)) for one in judged], store)
+            write_store([(run, self._place(run)) for run in judged], store)
         except FencepostError as error:
             return error
         return None
@@ -85,7 +85,7 @@ class Results:
             morning = None
             if self.spark is not None and home is not None:
                 morning = _morning(home, path, night, known)
-            own = [one for one in self.of_nights if path in one.folder.path.parents]
+            own = [run for run in self.of_nights if path in run.folder.path.parents]
             self.summaries[path] = write_night(path, night, own, morning)
             write_night_outputs(path, self.summaries[path], own)
 
@@ -94,14 +94,14 @@ class Results:
         for path, remote in self.remotes.items():
             remote.publish(path / "report")
 
-    def _place(self, one: Judged) -> str:
-        path, remote = one.folder.path, _remote_of(one.folder, self.remotes)
-        return str(path.absolute()) if remote is None else remote.shown(str(path))
+    def _place(self, judged: Judged) -> str:
+        path, remote = judged.folder.path, _remote_of(judged.folder, self.remotes)
+        return str(path.absolute()) if remote is None else remote.with_uri(str(path))
 
     def show(self, out: Console, *, is_verbose: bool) -> None:
         """Print them."""
-        for one in self.of_runs:
-            _show(one, _remote_of(one.folder, self.remotes), out, is_verbose=is_verbose)
+        for run in self.of_runs:
+            _show(run, _remote_of(run.folder, self.remotes), out, is_verbose=is_verbose)
         for path, summary in self.summaries.items():
             show_runs_of(path, summary, self.of_nights, out, is_verbose=is_verbose)
             show_night(summary, out)
@@ -113,12 +113,14 @@ class Results:
     @property
     def exit_code(self) -> int:
         """The largest of a run that can't be judged; else fail before undecided before pass."""
-        if codes := [one.exit_code for one in self.of_runs if one.exit_code]:
+        if codes := [run.exit_code for run in self.of_runs if run.exit_code]:
             return max(codes)
-        verdicts = [one.verdict.verdict for one in self.of_runs if one.verdict is not None]
+        verdicts = [run.verdict.verdict for run in self.of_runs if run.verdict is not None]
         verdicts += [summary.verdict for summary in self.summaries.values()]
         grave = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
-        return EXIT_CODES[next((one for one in grave if one in verdicts), RunVerdict.PASS)]
+        return EXIT_CODES[
+            next((verdict for verdict in grave if verdict in verdicts), RunVerdict.PASS)
+        ]
 
 
 def judge(
@@ -140,27 +142,27 @@ def judge(
     """
     remotes: dict[Path, RemoteFolder] = {}
     beside: HeldFolder | None = None
-    if uris := [one for one in places if isinstance(one, str)]:
+    if uris := [given for given in places if isinstance(given, str)]:
         remove_unheld(Path(gettempdir()), _PREFIX)
         beside = HeldFolder(Path(gettempdir()), _PREFIX)
-        remotes = _fetched(uris, beside.path)
+        remotes = _fetch(uris, beside.path)
         progress.print(_NOT_DECODED, style="dim", soft_wrap=True)
-    paths = [*(one for one in places if isinstance(one, Path)), *remotes]
+    paths = [*(given for given in places if isinstance(given, Path)), *remotes]
     nights = {path: night for path in paths if (night := read_night(path)) is not None}
     of_nights = [(run, True) for path, night in nights.items() for run in runs_of(path, night)]
     of_sessions = [(run, False) for path in paths if path not in nights for run in find_runs(path)]
     judged = _judge_all([*of_nights, *of_sessions], spark, at_once, remotes, phases)
-    of_runs = [one for one, is_of_night in judged if not is_of_night]
-    in_nights = [one for one, is_of_night in judged if is_of_night]
+    of_runs = [run for run, is_of_night in judged if not is_of_night]
+    in_nights = [run for run, is_of_night in judged if is_of_night]
     for path in paths:
         if path not in nights:
-            own = [one for one in of_runs if path in (one.folder.path, *one.folder.path.parents)]
+            own = [run for run in of_runs if path in (run.folder.path, *run.folder.path.parents)]
             write_session(path, own)
             write_session_outputs(path, own)
     return Results(of_runs, in_nights, nights, {}, remotes, beside, spark)
 
 
-def _fetched(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
+def _fetch(uris: Iterable[str], beside: Path) -> dict[Path, RemoteFolder]:
     """What is at URIs, by the local folders of its descriptions."""
     remotes = (RemoteFolder(uri, beside / str(at)) for at, uri in enumerate(dict.fromkeys(uris)))
     return {remote.path: remote for remote in remotes}
@@ -173,7 +175,7 @@ def _remote_of(folder: RunFolder, remotes: Mapping[Path, RemoteFolder]) -> Remot
 
 
 def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbose: bool) -> None:
-    shown = str if remote is None else remote.shown
+    shown = str if remote is None else remote.with_uri
     if judged.verdict is None:
         say(f"{shown(str(judged.folder.path))}: {judged.error}")
         return
@@ -181,7 +183,7 @@ def _show(judged: Judged, remote: RemoteFolder | None, out: Console, *, is_verbo
     if judged.verdict.unexpected and remote is None:
         first = judged.verdict.unexpected[0]
         path = as_word(judged.folder.path)
-        line = pasted(f"fencepost explain {path} {first.check}:{first.number}")
+        line = command_to_paste(f"fencepost explain {path} {first.check}:{first.number}")
         out.print(Text(f"explain: {line}"), soft_wrap=True)
     page = shown(str(judged.folder.report / "index.html"))
     out.print(Text(f"report: {page}"), soft_wrap=True)
@@ -191,9 +193,9 @@ def show_runs_of(
     path: Path, summary: NightSummary, judged: list[Judged], out: Console, *, is_verbose: bool
 ) -> None:
     """Print the verdicts of a night's runs that are not as its suite expects; of all if verbose."""
-    for one in outputs_of_night(path, summary, judged):
-        if one.verdict is not None and (is_verbose or one.outcome is not Outcome.EXPECTED):
-            show(one.verdict, out, run=one.run, is_verbose=is_verbose)
+    for output in outputs_of_night(path, summary, judged):
+        if output.verdict is not None and (is_verbose or output.outcome is not Outcome.EXPECTED):
+            show(output.verdict, out, run=output.run, is_verbose=is_verbose)
 
 
 def _judge_all(
@@ -239,7 +241,7 @@ def _judge_in_tasks(
         on_progress=lambda done: phases.phase(f"judged {done} of {what}"),
         on_wait=phases.phase,
     )
-    return {one.folder: one for one in reported}
+    return {run.folder: run for run in reported}
 
 
 def _morning(store: str, path: Path, night: Night, known: Known | None) -> Morning | None:

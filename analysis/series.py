@@ -40,13 +40,13 @@ def series(
     with os.fdopen(os.dup(1), "w") as responses:
         os.dup2(2, 1)
         for line in sys.stdin:
-            one = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))))
-            judged.append(one)
-            responses.write(json.dumps(one.error or "") + "\n")
+            run = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))))
+            judged.append(run)
+            responses.write(json.dumps(run.error or "") + "\n")
             responses.flush()
     write_session(home, judged)
     write_session_outputs(home, judged)
-    stored = [(one, str(one.folder.path)) for one in judged if one.verdict is not None]
+    stored = [(done, str(done.folder.path)) for done in judged if done.verdict is not None]
     if store is not None and stored:
         write_store(stored, store)
 

@@ -93,14 +93,14 @@ def write_store(judged: Sequence[tuple[Judged, str]], store: str | None) -> None
         FencepostError: it can't be written.
     """
     by_store: dict[str, list[tuple[Judged, str]]] = {}
-    for one, where in judged:
+    for run, where in judged:
         if (home := store or store_of(where)) is not None:
-            by_store.setdefault(home, []).append((one, where))
+            by_store.setdefault(home, []).append((run, where))
     for home, runs in by_store.items():
         folder = place(home)
         try:
             with _alone_in(folder):
-                rows = (_rows(one, where) for one, where in runs)
+                rows = (_rows(run, where) for run, where in runs)
                 if isinstance(folder, Path):
                     for of_run in rows:
                         _write_here(of_run, folder)
@@ -116,7 +116,7 @@ def _write_here(rows: pa.Table, store: Path) -> None:
     """Write the rows of a run as Spark does, in place of those that its partition has."""
     keys = [rows[key][0].as_py() for key in _KEYS]
     names = [
-        f"{key}={_NO_NAME.sub(_escaped, value)}" for key, value in zip(_KEYS, keys, strict=True)
+        f"{key}={_NO_NAME.sub(_escape, value)}" for key, value in zip(_KEYS, keys, strict=True)
     ]
     partition = store.joinpath(*names)
     partition.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def _write_here(rows: pa.Table, store: Path) -> None:
             earlier.unlink()
 
 
-def _escaped(character: re.Match[str]) -> str:
+def _escape(character: re.Match[str]) -> str:
     return f"%{ord(character[0]):02X}"
 
 
@@ -155,16 +155,16 @@ def store_of(where: str) -> str | None:
     if isinstance(path, str):
         return None
     stores = (above / STORE_FOLDER for above in path.resolve().parents)
-    return next((str(one) for one in stores if one.is_dir() and not one.is_symlink()), None)
+    return next((str(store) for store in stores if store.is_dir() and not store.is_symlink()), None)
 
 
-def _rows(one: Judged, where: str) -> pa.Table:
+def _rows(judged: Judged, where: str) -> pa.Table:
     """The rows of a run: its own, and those of its findings."""
-    verdict, run = one.verdict, one.folder.run()
+    verdict, run = judged.verdict, judged.folder.run()
     if verdict is None:
         raise ValueError(f"{where} has no verdict")
     judging = verdict.judging
-    night = _planned(where)
+    night = _suite_and_expectation(where)
     of_run = {
         **dict(zip(_KEYS, _keys(verdict.scenario, where), strict=True)),
         "run_id": verdict.run_id,
@@ -180,17 +180,19 @@ def _rows(one: Judged, where: str) -> pa.Table:
         "suite": None if night is None else night[0],
         "expect": None if night is None else night[1],
         "parameters": _what_was_done(verdict.parameters),
-        "plan": _given_plan(one.folder, verdict.parameters),
+        "plan": _given_plan(judged.folder, verdict.parameters),
     }
     alone = {
-        "clients": sorted({client for plan in one.folder.plan().groups for client in plan.clients}),
+        "clients": sorted(
+            {client for plan in judged.folder.plan().groups for client in plan.clients}
+        ),
         "judged": [name for name, result in verdict.checks.items() if result.verdict in _CAME_TO],
         "resumed": [
             {"client": row.client, "redelivered": row.redelivered} for row in verdict.resumption
         ],
         "verdict_json": msgspec.json.encode(verdict).decode(),
     }
-    with open_regular(one.folder.report / FINDINGS_FILE) as content:
+    with open_regular(judged.folder.report / FINDINGS_FILE) as content:
         found = pq.read_table(content, schema=FINDINGS)
     unexpected = {("violation", row.check, row.group) for row in verdict.unexpected}
     kinds = zip(*(found[name].to_pylist() for name in ("verdict", "check", "group")), strict=True)
@@ -223,7 +225,7 @@ def night_of(path: Path) -> str:
     return printable(path.resolve().name)
 
 
-def _planned(where: str) -> tuple[str, str] | None:
+def _suite_and_expectation(where: str) -> tuple[str, str] | None:
     """The suite of the night that a local run is in, and the verdict that it expects."""
     path = place(where)
     if not isinstance(path, Path):
@@ -239,10 +241,10 @@ def _planned(where: str) -> tuple[str, str] | None:
 
 def _keys(scenario: str, where: str) -> tuple[str, ...]:
     """Night, scenario and run, each as the name of a folder can have it."""
-    return tuple(_shortened(key) for key in _place_of(scenario, where))
+    return tuple(_shorten_key(key) for key in _place_of(scenario, where))
 
 
-def _shortened(key: str) -> str:
+def _shorten_key(key: str) -> str:
     """Spark escapes a key in the name of its folder (`ExternalCatalogUtils.escapePathName`)."""
     escaped = quote(key, safe=" ,@")
     if len(escaped) <= _KEY_BYTES_MAX:

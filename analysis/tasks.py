@@ -170,7 +170,7 @@ def judge_in_tasks(
         if not is_jvm_alive():
             raise jvm_ended() from error
         raise AnalysisError(_reason(error)) from error
-    return [_judged(run, found.get(index, {})) for index, run in enumerate(runs)]
+    return [_judged_of(run, found.get(index, {})) for index, run in enumerate(runs)]
 
 
 def warm_up(spark: SparkContext) -> None:
@@ -188,7 +188,7 @@ def files_of(spark: SparkContext, runs: Sequence[Due]) -> RDD[File]:
     parts = [spark.parallelize(here, len(here))] if here else []
     for at, run in enumerate(runs):
         if run.remote is not None:
-            uri = run.remote.shown(str(run.folder.path))
+            uri = run.remote.with_uri(str(run.folder.path))
             files = sql_session().read.format("binaryFile")
             found = files.options(**LITERAL, recursiveFileLookup=True).load(uri)
             names = f"substring(path, {len(uri) + 2})"
@@ -212,7 +212,7 @@ def judged_pieces(share: Share, places: Sequence[str], rows: Iterator[File]) -> 
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
         if not first.uri:
             forget_report(RunFolder(Path(place)))
-        yield Piece(run, _ERROR, _encoded(_worker_ended()))
+        yield Piece(run, _ERROR, _encode(_worker_ended()))
         return
     if not first.uri:
         yield _result(run, judge_here(share, RunFolder(Path(place))))
@@ -272,8 +272,8 @@ def _copy(folder: Path, of: File) -> None:
 
 def _result(run: int, judged: Judged) -> Piece:
     if judged.verdict is None:
-        return Piece(run, _ERROR, _encoded(_Error(judged.error or "", judged.exit_code)))
-    return Piece(run, _VERDICT, _encoded(judged.verdict))
+        return Piece(run, _ERROR, _encode(_Error(judged.error or "", judged.exit_code)))
+    return Piece(run, _VERDICT, _encode(judged.verdict))
 
 
 def _report(run: int, report: Path) -> Iterator[Piece]:
@@ -286,7 +286,7 @@ def _report(run: int, report: Path) -> Iterator[Piece]:
                 yield Piece(run, f"{_REPORT}{file.name}", piece)
 
 
-def _encoded(content: msgspec.Struct) -> bytes:
+def _encode(content: msgspec.Struct) -> bytes:
     return msgspec.json.encode(content)
 
 
@@ -339,17 +339,17 @@ def _by_run(pieces: Iterable[Piece]) -> dict[int, dict[str, bytes]]:
     }
 
 
-def _judged(run: Due, found: dict[str, bytes]) -> Judged:
+def _judged_of(run: Due, found: dict[str, bytes]) -> Judged:
     if _VERDICT not in found:
         error = msgspec.json.decode(found[_ERROR], type=_Error)
         judged = Judged(run.folder, None, error.message, error.exit_code)
         return judged if run.remote is None else withdrawn(judged, run.remote)
     verdict = msgspec.json.decode(found[_VERDICT], type=Verdict)
     judged = Judged(run.folder, verdict)
-    return judged if run.remote is None else _published(run.remote, judged, found)
+    return judged if run.remote is None else _publish(run.remote, judged, found)
 
 
-def _published(remote: RemoteFolder, judged: Judged, found: dict[str, bytes]) -> Judged:
+def _publish(remote: RemoteFolder, judged: Judged, found: dict[str, bytes]) -> Judged:
     """Write a report at its URI."""
     report = judged.folder.report
     report.mkdir(exist_ok=True)

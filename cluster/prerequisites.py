@@ -190,7 +190,7 @@ def install(missing: "list[Problem]") -> bool:
     sys.stderr.write(f"installing, as this is root: apt-get install {' '.join(packages)}\n")
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
     subprocess.run(["apt-get", "update", "-qq"], check=False, env=environment, stdout=sys.stderr)
-    java = next((one for one in _JAVA_OF_APT if _is_in_apt(one)), _JAVA_OF_APT[0])
+    java = next((package for package in _JAVA_OF_APT if _is_in_apt(package)), _JAVA_OF_APT[0])
     words = " ".join(packages).replace(_JAVA_OF_APT[0], java).split()
     ended = subprocess.run(
         ["apt-get", "install", "-y", "-qq", "--no-install-recommends"] + words,  # noqa: RUF005

@@ -131,7 +131,7 @@ class Figure:
         (count,) = self.counts
         if count.measure == EVALUATED:
             raise UsageError(f"{count.source}: {EVALUATED} is of a check, and has no conditions")
-        met = (_condition(*one) for one in conditions.items())
+        met = (_condition(*condition) for condition in conditions.items())
         return Figure((replace(count, conditions=(*count.conditions, *met)),))
 
 
@@ -156,14 +156,14 @@ def parts(text: str) -> Iterator[str | Figure]:
     """
     figures: list[Figure] = []
 
-    def shown(value: Any) -> str:
+    def as_text(value: Any) -> str:
         if not isinstance(value, Figure):
             raise UsageError(f"{value!r} is no figure: write SOURCE.MEASURE, such as sends.records")
         figures.append(value)
         return f"{_MARK}{len(figures) - 1}{_MARK}"
 
     environment = _environment()
-    environment.finalize = shown
+    environment.finalize = as_text
     try:
         _require_allowed(environment.parse(text))
         rendered = environment.from_string(text).render()
@@ -182,8 +182,8 @@ def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, cache_size=0)
     sources = {str(name): _Source(str(name)) for name in (*Check, *TABLES, RESUMPTION)}
     functions = (yes_if_any, yes_if_none, above, other_than)
-    environment.globals = {**sources, **{one.__name__: one for one in functions}}
-    environment.filters = {one.__name__: one for one in (noun, whether)}
+    environment.globals = {**sources, **{function.__name__: function for function in functions}}
+    environment.filters = {function.__name__: function for function in (noun, whether)}
     return environment
 
 
@@ -264,7 +264,7 @@ def require_asked(answer: str, question: str) -> None:
     """
     pieces = list(parts(answer))
     texts = " ".join(piece for piece in pieces if isinstance(piece, str))
-    for figure in (one for one in pieces if isinstance(one, Figure) and one.asked):
+    for figure in (piece for piece in pieces if isinstance(piece, Figure) and piece.asked):
         is_for_none = figure.choice == (_NO, _YES)
         form = yes_if_none.__name__ if is_for_none else yes_if_any.__name__
         other = yes_if_any.__name__ if is_for_none else yes_if_none.__name__

@@ -52,16 +52,16 @@ def as_json(value: Any) -> bytes:
     try:
         return _ENCODER.encode(value)
     except UnicodeEncodeError:
-        return _ENCODER.encode(_escaped(msgspec.to_builtins(value)))
+        return _ENCODER.encode(_escape(msgspec.to_builtins(value)))
 
 
-def _escaped(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     if isinstance(value, str):
         return encodable(value)
     if isinstance(value, dict):
-        return {_escaped(key): _escaped(one) for key, one in value.items()}
+        return {_escape(key): _escape(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_escaped(one) for one in value]
+        return [_escape(element) for element in value]
     return value
 
 
@@ -358,8 +358,12 @@ class FaultChanged(Event, frozen=True, kw_only=True):
         """Refuse evidence that is nested too deeply to be written again."""
         level: list[Any] = [self.evidence]
         for _ in range(NESTED_MAX):
-            inner = [one.values() if isinstance(one, dict) else one for one in level]
-            level = [one for values in inner for one in values if isinstance(one, dict | list)]
+            inner = [
+                element.values() if isinstance(element, dict) else element for element in level
+            ]
+            level = [
+                value for values in inner for value in values if isinstance(value, dict | list)
+            ]
         if level:
             raise ValueError(f"evidence has more than {NESTED_MAX} levels")
 

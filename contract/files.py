@@ -216,7 +216,7 @@ def _number_of(error: BaseException) -> int | None:
     if isinstance(error, OSError) and error.errno in _REMEDIES:
         return error.errno
     said = str(error)
-    return next((one for one in _REPORTED_BY_ENGINES if os.strerror(one) in said), None)
+    return next((number for number in _REPORTED_BY_ENGINES if os.strerror(number) in said), None)
 
 
 # Descriptions: what a run, a night or a comparison has as a file of JSON.

@@ -74,7 +74,7 @@ class HeldName:
             release: Callable[[], None] = lock.release
         except OSError:
             # A folder in its place is damage. It is held as a file is.
-            descriptor = _locked(file) if file.is_dir() and not file.is_symlink() else None
+            descriptor = _try_lock(file) if file.is_dir() and not file.is_symlink() else None
             if descriptor is None:
                 raise BlockingIOError(f"another process holds {file}") from None
             release = partial(os.close, descriptor)
@@ -216,15 +216,15 @@ def remove_unheld(parent: Path, prefix: str) -> int:
     """Remove a prefix's folders of this host whose processes have ended; returns their number."""
     removed = 0
     for folder in _of_this_host(parent, prefix):
-        if (descriptor := _locked(folder)) is not None:
+        if (descriptor := _try_lock(folder)) is not None:
             _remove(folder, descriptor)
             removed += 1
     return removed
 
 
-def unheld(parent: Path, prefix: str) -> list[Path]:
+def unheld_folders(parent: Path, prefix: str) -> list[Path]:
     """Return a prefix's folders of this host whose processes have ended."""
-    return [one for one in _of_this_host(parent, prefix) if not is_held(one)]
+    return [folder for folder in _of_this_host(parent, prefix) if not is_held(folder)]
 
 
 def _of_this_host(parent: Path, prefix: str) -> Iterator[Path]:
@@ -235,7 +235,7 @@ def is_held(path: Path) -> bool:
     """Whether a process holds a folder or file; one that can't be opened counts as held."""
     if not path.exists():
         return False
-    if (descriptor := _locked(path)) is None:
+    if (descriptor := _try_lock(path)) is None:
         return True
     os.close(descriptor)
     return False
@@ -246,7 +246,7 @@ def _remove(folder: Path, descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _locked(path: Path) -> int | None:
+def _try_lock(path: Path) -> int | None:
     try:
         descriptor = os.open(path, _READ)
     except OSError:

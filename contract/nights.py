@@ -219,7 +219,7 @@ class KnownFinding(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def named(self) -> str:
         """What it is about, in words."""
         given = (self.kind, self.client, self.scenario, self.finding)
-        return ", ".join([self.check, *(one for one in given if one)])
+        return ", ".join([self.check, *(word for word in given if word)])
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def read_known(path: Path) -> Known:
         raise UsageError(f"{path} is not YAML: {error}") from error
     if not isinstance(content, list | None):
         raise UsageError(f"{path} is no list of findings: each entry begins with `- check:`")
-    entries = [_entry(one, f"{path}: entry {at}") for at, one in enumerate(content or (), 1)]
+    entries = [_entry(entry, f"{path}: entry {at}") for at, entry in enumerate(content or (), 1)]
     return Known(path, tuple(entries))
 
 

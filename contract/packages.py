@@ -74,7 +74,7 @@ def extras(group: str) -> dict[str, str]:
     from importlib.metadata import entry_points  # noqa: PLC0415 - slow to load, and nodes need none
 
     found = entry_points(group=f"fencepost.{group}")
-    return {one.name: _TOP + one.value for one in found if _is_there(_TOP + one.module)}
+    return {entry.name: _TOP + entry.value for entry in found if _is_there(_TOP + entry.module)}
 
 
 def load(value: str) -> Any:

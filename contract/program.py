@@ -36,12 +36,12 @@ text, and halves of characters, such as bytes of a file's name that are no UTF-8
 _BYTE = "\\udc"
 
 
-def shown(text: str) -> str:
+def escape_orders(text: str) -> str:
     r"""Return a text as a terminal or a page may show it: an order is escaped as `\x1b`."""
-    return _ORDERS.sub(_escaped, text)
+    return _ORDERS.sub(_escape_character, text)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     """Return a character as Python writes it; for a byte of a name, the byte."""
     return ascii(found[0])[1:-1].replace(_BYTE, "\\x")
 
@@ -55,7 +55,7 @@ class Terminal(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """As rich does, so that the width of what is shown is counted."""
-        return super().render_str(shown(text), **options)
+        return super().render_str(escape_orders(text), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -63,7 +63,7 @@ class Terminal(Console):
         """Render as rich does, with all text as a terminal may show it."""
         for segment in super().render(renderable, options):
             text, style, control = segment
-            yield segment if control else Segment(shown(text), style)
+            yield segment if control else Segment(escape_orders(text), style)
 
 
 # Parts of Markdown that several pages and summaries have.
@@ -87,7 +87,7 @@ def plain(text: str) -> str:
 def anchor(heading: str) -> str:
     """The anchor of a heading, as GitHub makes it."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    kept = (one for one in text.lower() if one.isalnum() or one in " -_")
+    kept = (character for character in text.lower() if character.isalnum() or character in " -_")
     return "".join(kept).strip().replace(" ", "-")
 
 
@@ -210,12 +210,12 @@ def run_program(app: typer.Typer, *, name: str | None = None) -> None:
     """
     _speak_utf8()
     _open_streams()
-    code = _ended(app, name)
+    code = _run_to_end(app, name)
     report_end()
     sys.exit(code)
 
 
-def _ended(app: typer.Typer, name: str | None) -> int:
+def _run_to_end(app: typer.Typer, name: str | None) -> int:
     """Run an application; returns its exit code, and prints why it ended otherwise than by itself.
 
     Raises:
@@ -246,7 +246,7 @@ def _ended(app: typer.Typer, name: str | None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         named = getattr(error, "filename", None)
         full = storage_error(error, Path(os.fsdecode(named)) if named else None)
-        say(unexpected(error) if full is None else str(full))
+        say(report_unexpected(error) if full is None else str(full))
         code = FencepostError.exit_code if full is None else full.exit_code
     return code
 
@@ -291,7 +291,7 @@ def _open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def unexpected(error: BaseException, kept: Path | None = None) -> str:
+def report_unexpected(error: BaseException, kept: Path | None = None) -> str:
     """Return one line about an unexpected error, and write its traceback to a file.
 
     Args:
@@ -301,13 +301,13 @@ def unexpected(error: BaseException, kept: Path | None = None) -> str:
     text = "".join(traceback.format_exception(error))
     first_line = str(error).strip().partition("\n")[0]
     try:
-        where = f"traceback: {_written(text, kept)}"
+        where = f"traceback: {_write_traceback(text, kept)}"
     except OSError as problem:
         where = f"its traceback can't be written: {problem}"
     return f"unexpected {type(error).__name__}: {first_line} ({where})"
 
 
-def _written(text: str, kept: Path | None) -> Path:
+def _write_traceback(text: str, kept: Path | None) -> Path:
     """Write a traceback to a file, or to a temporary one where that can't be written."""
     if kept is not None:
         with suppress(OSError):

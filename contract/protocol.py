@@ -313,7 +313,7 @@ def _fetch(says: str, code: str) -> ProtocolRule:
     return ProtocolRule(says, _RAFT_FETCH, code, _FETCHES, _CHECK)
 
 
-def _old(says: str, place: str, api: str) -> ProtocolRule:
+def _old_rule(says: str, place: str, api: str) -> ProtocolRule:
     return ProtocolRule(says, Source(_RAFT, place), _VOTER_CODE, {api: Versions(0)}, _CHECK)
 
 
@@ -359,18 +359,18 @@ QUORUM_RULES: dict[enum.StrEnum, ProtocolRule] = {
         _FETCHES | {api: Versions(0) for api in (_VOTE, _BEGIN, _RESIGN)},
         _CHECK,
     ),
-    QuorumRule.OLD_VOTE: _old(
+    QuorumRule.OLD_VOTE: _old_rule(
         "A Vote for a candidate of an older epoch, whose last entry is of a still older one, is"
         " refused with FENCED_LEADER_EPOCH and not granted.",
         "Vote",
         _VOTE,
     ),
-    QuorumRule.OLD_BEGIN: _old(
+    QuorumRule.OLD_BEGIN: _old_rule(
         "A BeginQuorumEpoch of an older epoch is refused with FENCED_LEADER_EPOCH.",
         "BeginQuorumEpoch",
         _BEGIN,
     ),
-    QuorumRule.OLD_END: _old(
+    QuorumRule.OLD_END: _old_rule(
         "An EndQuorumEpoch of an older epoch is refused with FENCED_LEADER_EPOCH.",
         "EndQuorumEpoch",
         _RESIGN,

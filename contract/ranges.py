@@ -94,7 +94,7 @@ def to_ranges(table: str, records: pa.Table) -> pa.Table:
         is_usual = pc.and_(is_own, pc.is_valid(expected))
         sequence = columns.pop("sequence")
     else:
-        columns["producer"], sequence = _parsed(rows["value"])
+        columns["producer"], sequence = _parse_values(rows["value"])
         is_usual = pc.is_valid(columns["producer"])
     columns["value"] = pc.if_else(is_usual, None, rows["value"])
     if kind.place:
@@ -146,12 +146,12 @@ def records_of(ranges: pa.Table) -> pa.ChunkedArray:
     return pc.add(pc.coalesce(by_offset, by_sequence, pa.scalar(0, _LONG)), 1)
 
 
-def _parsed(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _parse_values(values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Return producers and sequence numbers of values; null where a value is not intact."""
-    known = _combined(values.dictionary_encode())
+    known = _combine_chunks(values.dictionary_encode())
     parsed = [parse_value(text) for text in known.dictionary.to_pylist()]
-    producers = pa.array([one and one[0] for one in parsed], pa.string())
-    sequences = pa.array([one and one[1] for one in parsed], _LONG)
+    producers = pa.array([pair and pair[0] for pair in parsed], pa.string())
+    sequences = pa.array([pair and pair[1] for pair in parsed], _LONG)
     return producers.take(known.indices), sequences.take(known.indices)
 
 
@@ -159,8 +159,8 @@ def _values(producers: pa.ChunkedArray, sequences: pa.ChunkedArray) -> pa.Array:
     pairs = zip(producers.to_pylist(), sequences.to_pylist(), strict=True)
     return pa.array(
         [
-            None if one is None or number is None else make_value(one, number)
-            for one, number in pairs
+            None if producer is None or number is None else make_value(producer, number)
+            for producer, number in pairs
         ],
         pa.string(),
     )
@@ -178,7 +178,7 @@ def _beginnings(
         same: columns that are equal within a range.
         rising: columns that rise by one within a range.
     """
-    usual = _combined(is_usual)
+    usual = _combine_chunks(is_usual)
     if len(usual) == 0:
         return []
     goes_on = pc.and_(usual[1:], usual[:-1])
@@ -189,7 +189,7 @@ def _beginnings(
     return [0, *(place + 1 for place in pc.indices_nonzero(pc.invert(goes_on)).to_pylist())]
 
 
-def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _combine_chunks(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     whole = column.combine_chunks()
@@ -198,7 +198,7 @@ def _combined(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _differs(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return whether each value but the first differs from the one before; null equals null."""
-    whole = _combined(column)
+    whole = _combine_chunks(column)
     one, other = whole[1:], whole[:-1]
     unequal = pc.fill_null(pc.not_equal(one, other), fill_value=False)
     return pc.or_(unequal, pc.xor(pc.is_null(one), pc.is_null(other)))
@@ -206,7 +206,7 @@ def _differs(column: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def _rises(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Return whether each value but the first is one more than the one before, or both are null."""
-    whole = _combined(column).cast(_LONG)
+    whole = _combine_chunks(column).cast(_LONG)
     one, other = whole[1:], whole[:-1]
     is_next = pc.fill_null(pc.equal(pc.subtract(one, other), 1), fill_value=False)
     return pc.or_(is_next, pc.and_(pc.is_null(one), pc.is_null(other)))

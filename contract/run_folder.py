@@ -172,13 +172,17 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def clients(self) -> list[str]:
         """Its clients, in the order of their members."""
-        return list(dict.fromkeys(self.member(one).client for one in range(1, self.members + 1)))
+        return list(
+            dict.fromkeys(self.member(number).client for number in range(1, self.members + 1))
+        )
 
     @property
     def request_timeout_ms(self) -> int | None:
         """The longest time that a member waits for a response; None: that of one is not known."""
         members = [self.member(number) for number in range(1, self.members + 1)]
-        return longest_ms([request_timeout_ms(one.client, one.settings) for one in members])
+        return longest_ms(
+            [request_timeout_ms(member.client, member.settings) for member in members]
+        )
 
     def member(self, number: int) -> "GroupPlan":
         """Return the plan of one member, as of a group whose members are all like it."""
@@ -234,7 +238,7 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
             self.settings.get("enable_auto_commit"),
         )
         return self.manner in BY_THE_CLIENT or any(
-            str(one).lower() in ("true", "1") for one in settings
+            str(setting).lower() in ("true", "1") for setting in settings
         )
 
 
@@ -437,7 +441,7 @@ class RunFolder:
             RunFolderError: it is missing or not a plan.
         """
         plan = self._read(PLAN_FILE, Plan)
-        if unknown := next((one.unknown for one in plan.groups if one.unknown), ""):
+        if unknown := next((group.unknown for group in plan.groups if group.unknown), ""):
             raise RunFolderError(f"{self.path / PLAN_FILE} is not a valid Plan: {unknown}")
         return plan
 
@@ -468,7 +472,7 @@ class RunFolder:
 def run_above(path: Path) -> Path | None:
     """The folder of the run that a path is in, or names; None if there is none."""
     real = Path(os.path.realpath(path))
-    return next((one for one in (real, *real.parents) if (one / PLAN_FILE).exists()), None)
+    return next((folder for folder in (real, *real.parents) if (folder / PLAN_FILE).exists()), None)
 
 
 def require_outside(path: Path, *, what: str) -> None:
@@ -547,7 +551,7 @@ def files_named(path: Path, name: str) -> list[Path]:
     found: list[Path] = []
     for folder, folders, files in os.walk(path, onerror=_raise_unless_skipped):
         found += [Path(folder, name)] if name in {*folders, *files} else []
-        folders[:] = [one for one in folders if one != NODES_FOLDER]
+        folders[:] = [other for other in folders if other != NODES_FOLDER]
     return sorted(found)
 
 

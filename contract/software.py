@@ -86,7 +86,7 @@ class Client(enum.StrEnum):
 
 JAVA_REQUEST_TIMEOUT = ("request.timeout.ms", 10_000)
 """As the harness sets it; of other clients as they document it."""
-_OF_JAVA = tuple(one for one in Manner if one not in (Manner.MESSAGE, Manner.STORED))
+_OF_JAVA = tuple(manner for manner in Manner if manner not in (Manner.MESSAGE, Manner.STORED))
 _ABOUT = {
     Client.JAVA: About(
         is_java=True,
@@ -211,7 +211,7 @@ def produce_timeout_ms(client: str, settings: Mapping[str, str | int]) -> int | 
         return None
     if not known.message_timeouts:
         return _milliseconds(settings.get(known.request_timeout[0], PRODUCER_REQUEST_MS))
-    given = (settings[one] for one in known.message_timeouts if one in settings)
+    given = (settings[name] for name in known.message_timeouts if name in settings)
     value_ms = _milliseconds(next(given, PATIENT_DELIVERY_MS))
     request_ms = request_timeout_ms(client, settings)
     if value_ms is None or request_ms is None:

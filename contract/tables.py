@@ -463,5 +463,5 @@ def of_run(schema: pa.Schema, identity: str) -> pa.Schema:
     return schema.with_metadata({OF_RUN: identity.encode()})
 
 
-TABLES: dict[str, pa.Schema] = {name: one.schema for name, one in DECLARED.items()}
+TABLES: dict[str, pa.Schema] = {name: declared.schema for name, declared in DECLARED.items()}
 """The columns of each table."""

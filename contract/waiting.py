@@ -26,7 +26,7 @@ _limit = _Limit()
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_waits(seconds: float) -> Iterator[None]:
     """A block in which no wait, of any thread, goes on after this time; one inside may end sooner.
 
     A wait that begins later looks once.

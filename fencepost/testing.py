@@ -21,7 +21,7 @@ import msgspec
 from cluster.kafka import distribution
 from cluster.nodes.node import Capability
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import NodeError, NotLandedError, UsageError, lacking
 from contract.locks import is_held
 from contract.packages import environment
@@ -73,9 +73,10 @@ class Judged:
     def violations(self) -> list[str]:
         """Each check and group with violations: how many, and the cause of the first."""
         return [
-            f"{one.check}{f' of group {one.group}' if one.group else ''}: {one.findings}, first: "
-            f"{one.first.cause}"
-            for one in self.verdict.unexpected
+            f"{entry.check}{f' of group {entry.group}' if entry.group else ''}: {entry.findings}, "
+            "first: "
+            f"{entry.first.cause}"
+            for entry in self.verdict.unexpected
         ]
 
     def assert_no_violations(self) -> None:
@@ -92,7 +93,7 @@ class Judged:
             if name not in set(Check):
                 raise UsageError(lacking("check", name, Check))
             found = self.verdict.checks[name]
-            causes = [one.cause for one in found.examples[:1]] or [found.reason]
+            causes = [example.cause for example in found.examples[:1]] or [found.reason]
             said = f"{name}: {found.verdict} ({'; '.join(filter(None, causes))})"
             assert found.verdict is CheckVerdict.HOLDS, f"{said}; report: {self.page}"  # noqa: S101
 
@@ -171,7 +172,7 @@ class Cluster:
         words = ["env", *_as_before(), *(f"{name}={value}" for name, value in given.items())]
         shell = self._found.client_shell if on is None else shells[on]
         process = subprocess.Popen(
-            tethered([*into(self._found, self.results), *shell, *words, *command]),
+            tether_command([*into(self._found, self.results), *shell, *words, *command]),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -248,7 +249,7 @@ class Cluster:
         Raises:
             UsageError: no broker knows it.
         """
-        seen = {(one.topic, one.partition): one for one in self.status().partitions}
+        seen = {(state.topic, state.partition): state for state in self.status().partitions}
         if (topic, partition) not in seen:
             names = [f"{name}-{number}" for name, number in seen]
             raise UsageError(lacking("partition", f"{topic}-{partition}", names))
@@ -260,7 +261,7 @@ class Cluster:
         Raises:
             UsageError: no broker knows it.
         """
-        seen = {one.group: one for one in self.status().groups}
+        seen = {state.group: state for state in self.status().groups}
         if group not in seen:
             raise UsageError(lacking("group", group, seen))
         return seen[group]

@@ -28,7 +28,7 @@ from lab.folders import own_folder
 from lab.processes import FENCEPOST, ROOT, Cost, Revision, run_measured
 from simulator.history import CLEAN, Request, description, require, universes_of, write_history
 from tests.standalone import environment, standalone
-from website.figures import is_kept, keep, kept, rendered
+from website.figures import is_kept, keep, read_figures, render
 
 EVENTS = (1_000_000, 10_000_000, 100_000_000)
 FRAGMENTED_EVENTS = (1_000_000, 20_000_000)
@@ -94,17 +94,17 @@ class Bench:
         self._base = Revision(base, folder / "base") if base else None
         self._differing: list[str] = []
 
-    def measured(self, sizes: Sequence[int]) -> Measured:
+    def measure(self, sizes: Sequence[int]) -> Measured:
         """Return all figures of the page; `sizes` of the clean histories, in events."""
         night = [("night", SMALL_EVENTS, NIGHT_RUNS)]
         clean = [(CLEAN, events, 1) for events in (SMALL_EVENTS, *sizes)]
         others = [("fragmented", events, 1) for events in FRAGMENTED_EVENTS]
-        rows = [row for one in (*clean, *night, *others) for row in self._judged(*one)]
+        rows = [row for case in (*clean, *night, *others) for row in self._judge_histories(*case)]
         clusters = {workers: self._standalone(workers) for workers in WORKERS}
         base = self._base.commit if self._base else ""
         return Measured(rows, clusters, self._differing, base, _machine())
 
-    def _judged(self, kind: str, events: int, runs: int) -> Iterator[Row]:
+    def _judge_histories(self, kind: str, events: int, runs: int) -> Iterator[Row]:
         """Generate histories and judge them in each way."""
         folder = self._folder / f"{kind}-{events}"
         with self._console.status(f"generating {kind}, {events:,} events"):
@@ -135,7 +135,7 @@ class Bench:
         found = sum(pq.read_metadata(run.report / FINDINGS_FILE).num_rows for run in runs)
         row = Row(kind, events * len(runs), sum(map(rows_of, runs)), by, cost, found)
         self._console.print(
-            f"{kind}, {row.events:,} events, {by}: {_reported(cost)}", highlight=False
+            f"{kind}, {row.events:,} events, {by}: {_cost_in_words(cost)}", highlight=False
         )
         return row
 
@@ -150,14 +150,14 @@ class Bench:
                 environment=environment(),
                 folder=ROOT,
             )
-        self._console.print(f"night, {workers} workers: {_reported(cost)}", highlight=False)
+        self._console.print(f"night, {workers} workers: {_cost_in_words(cost)}", highlight=False)
         return cost.seconds
 
 
 def part(measured: Measured | None = None) -> str:
     """The part of docs/benchmarks.md that is made, by default of the figures that are kept."""
-    shown = measured or (kept(_NAME, Measured) if is_kept(_NAME) else None)
-    return rendered(
+    shown = measured or (read_figures(_NAME, Measured) if is_kept(_NAME) else None)
+    return render(
         _TEMPLATE,
         measured=shown,
         rows=list(_rows(shown.rows)) if shown else [],
@@ -186,7 +186,7 @@ def _rows(rows: Sequence[Row]) -> Iterator[Sequence[object]]:
         )
 
 
-def _reported(cost: Cost) -> str:
+def _cost_in_words(cost: Cost) -> str:
     memory = f"{cost.peak_bytes / _GIGABYTE:.1f} GB"
     return f"{cost.seconds:.1f} s, {cost.cpu_seconds:.1f} s of CPU, {memory}"
 
@@ -222,7 +222,7 @@ def main() -> None:
         for events in sizes:
             require(Request(events=events, seed=_SEED))
         with own_folder("speed") as place:
-            measured = Bench(place, console, base=asked.base).measured(sizes)
+            measured = Bench(place, console, base=asked.base).measure(sizes)
     except FencepostError as error:
         sys.exit(f"error: {error}")
     console.print(f"wrote {keep(_NAME, measured)}")

@@ -38,10 +38,10 @@ def commands(page: str) -> list[str]:
 def with_outputs(page: str, carry_out: Callable[[str], str]) -> str:
     """Return a page with the outputs of its commands, each carried out in order."""
 
-    def filled(block: re.Match[str]) -> str:
+    def fill(block: re.Match[str]) -> str:
         return f"```console\n{''.join(_lines(block[1], carry_out))}```"
 
-    return _BLOCK.sub(filled, page)
+    return _BLOCK.sub(fill, page)
 
 
 def _lines(block: str, carry_out: Callable[[str], str]) -> Iterator[str]:
@@ -79,15 +79,15 @@ class ByHand:
         self("fencepost play stop")
 
     def _await_more(self) -> None:
-        before = self._acknowledged()
+        before = self._count_acknowledged()
         wait_until(
-            lambda: self._acknowledged() >= before + _MORE,
+            lambda: self._count_acknowledged() >= before + _MORE,
             what=f"{_MORE} more values to be acknowledged",
             timeout_seconds=_SECONDS,
         )
 
-    def _acknowledged(self) -> int:
-        return sum(one.ok for one in look(find(self._results), Views.status()).producers)
+    def _count_acknowledged(self) -> int:
+        return sum(producer.ok for producer in look(find(self._results), Views.status()).producers)
 
 
 def without_places(text: str, results: Path) -> str:

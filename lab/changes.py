@@ -63,7 +63,7 @@ class Change:
 
 def in_one_spelling(text: str) -> str:
     """A statement as its changes are spelled."""
-    return _spelled(parse_one(text, read="spark"))
+    return _to_text(parse_one(text, read="spark"))
 
 
 def changes(text: str, *, only_steps: bool = False) -> Iterator[Change]:
@@ -74,15 +74,15 @@ def changes(text: str, *, only_steps: bool = False) -> Iterator[Change]:
         only_steps: nothing is changed in its last SELECT.
     """
     tree = parse_one(text, read="spark")
-    original = _spelled(tree)
+    original = _to_text(tree)
     known = {original}
     for node in list(tree.walk(bfs=False)):
         step = node.find_ancestor(exp.CTE)
         if only_steps and step is None:
             continue
-        for changed in _changed(node):
+        for changed in _changes_of(node):
             node.replace(changed)
-            made = _spelled(changed if node is tree else tree)
+            made = _to_text(changed if node is tree else tree)
             changed.replace(node)
             if made not in known:
                 known.add(made)
@@ -98,10 +98,10 @@ def changes_of_condition(condition: str) -> Iterator[Change]:
             yield Change("", before, after, change.text.removeprefix(begin))
     whole = in_one_spelling(begin + condition).removeprefix(begin)
     for constant in ("TRUE", "FALSE"):
-        yield Change("", _shortened(whole.split()), constant, constant)
+        yield Change("", _shorten(whole.split()), constant, constant)
 
 
-def _spelled(tree: exp.Expression) -> str:
+def _to_text(tree: exp.Expression) -> str:
     # `tree.sql` would move the steps of a query within to the top, where two may have one name.
     spark = Dialect.get_or_raise("spark").generator(comments=False)
     return str(spark.sql(tree.copy()))
@@ -115,7 +115,7 @@ def _apart(before: str, after: str) -> tuple[str, str]:
     start = max(0, first - _WORDS_AROUND)
     ends = (len(words) - last + _WORDS_AROUND for words in (one, other))
     shown = (words[start:end] for words, end in zip((one, other), ends, strict=True))
-    old, new = map(_shortened, shown)
+    old, new = map(_shorten, shown)
     return old, new
 
 
@@ -125,13 +125,13 @@ def _equal(one: list[str], other: list[str]) -> int:
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
-def _shortened(words: list[str]) -> str:
+def _shorten(words: list[str]) -> str:
     if len(words) > _WORDS_MAX:
         words = [*words[: _WORDS_MAX // 2], "…", *words[-_WORDS_MAX // 2 :]]
     return " ".join(words)
 
 
-def _changed(node: exp.Expression) -> Changed:
+def _changes_of(node: exp.Expression) -> Changed:
     """What could stand in the place of a node."""
     for pair in _SWAPPED:
         for own, other in (pair, pair[::-1]):
@@ -233,7 +233,7 @@ def _join(node: exp.Expression) -> Changed:
     if on is not None and not isinstance(on, exp.And):
         yield _with(node, on=exp.true())
     for column in _left_out(using):
-        made = _with(node, using=[one.copy() for one in using if one is not column])
+        made = _with(node, using=[other.copy() for other in using if other is not column])
         if kind not in {"SEMI", "ANTI"}:
             # The column would have two sources.
             others = exp.Star(except_=[exp.column(column.copy())])
@@ -246,7 +246,7 @@ def _join(node: exp.Expression) -> Changed:
 def _is_refused_without(join: exp.Expression) -> bool:
     """Whether a condition that follows refuses a row that the join has no match for."""
     select = join.parent
-    own = _columns_of(join.this) - {one.name for one in join.args.get("using") or []}
+    own = _columns_of(join.this) - {column.name for column in join.args.get("using") or []}
     where = select.args.get("where") if select else None
     conditions = list(where.this.flatten()) if where and isinstance(where.this, exp.And) else []
     if where and not conditions:
@@ -281,14 +281,14 @@ def _columns_of(table: exp.Expression) -> set[str]:
     for step in table.root().find_all(exp.CTE):
         if step.alias == table.name:
             return set(step.this.named_selects)
-    declared = {**TABLES, **PLANNED, **{name: schema_of(one) for name, one in facts().items()}}
+    declared = {**TABLES, **PLANNED, **{name: schema_of(fact) for name, fact in facts().items()}}
     return set(declared[table.name].names) if table.name in declared else set()
 
 
 def _left_out(keys: list[exp.Expression]) -> Changed:
     """Each column of a key without which it is another one."""
     for key in keys if len(keys) > 1 else ():
-        others = {one.name for one in keys if one is not key}
+        others = {other.name for other in keys if other is not key}
         if not any(key.name in of and others >= {*by} for by, of in DETERMINED.items()):
             yield key
 
@@ -321,7 +321,7 @@ def _window(node: exp.Expression) -> Changed:
     keys = node.args.get("partition_by") or []
     for key in _left_out(keys):
         if key.name in _THINGS:
-            yield _with(node, partition_by=[one.copy() for one in keys if one is not key])
+            yield _with(node, partition_by=[other.copy() for other in keys if other is not key])
 
 
 def _edges(node: exp.Expression) -> Changed:

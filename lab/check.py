@@ -56,13 +56,13 @@ class Tree:
             raise UsageError(listed.stderr.strip())
         return set(filter(None, listed.stdout.split("\0")))
 
-    def changed(self, base: str = "HEAD") -> list[str]:
+    def changed_files(self, base: str = "HEAD") -> list[str]:
         """The paths of changed, new and deleted files."""
         new = self._git("ls-files", "--others", "--exclude-standard")
         found = new | self._git("diff", "--name-only", "--no-renames", base, "--")
         return sorted(path for path in found if not (self.root / path).is_dir())
 
-    def chosen(self, changed: list[str], folder: str = UNIT) -> Reasons:
+    def choose_tests(self, changed: list[str], folder: str = UNIT) -> Reasons:
         """The tests of a folder that concern what changed, the likeliest first."""
         found: Reasons = {}
         for path in changed:
@@ -80,11 +80,11 @@ class Tree:
             seen |= level
             words = ("changed", f"reads {path}", f"reads {path} in {steps} steps")[min(steps, 2)]
             tests = re.compile(rf"{folder}/(\w+/)?test_\w+\.py")
-            for test in [one for one in level & self.texts.keys() if tests.fullmatch(one)]:
+            for test in [name for name in level & self.texts.keys() if tests.fullmatch(name)]:
                 found[test] = (steps, len(self.imports[test]), words)
             readers = set[str]().union(*map(self._readers, level)) - seen
             within = "" if folder == UNIT else folder
-            level, steps = {one for one in readers if one.startswith(within)}, steps + 1
+            level, steps = {reader for reader in readers if reader.startswith(within)}, steps + 1
         return found
 
     def _readers(self, path: str) -> set[str]:
@@ -103,14 +103,14 @@ class Tree:
 def main(base: Annotated[str, typer.Argument(help="What to compare with.")] = "HEAD") -> None:
     """Run ruff on what changed, and the tests that concern it."""
     tree = Tree(_ROOT)
-    changed = tree.changed(base)
+    changed = tree.changed_files(base)
     run: list[str] = []
-    for test, (_, _, words) in tree.chosen(changed).items():
+    for test, (_, _, words) in tree.choose_tests(changed).items():
         is_extended = _EXTENDED.search(tree.texts[test])
         suite = "make test-live" if is_extended else "make test" if len(run) == FILES_MAX else ""
         print(f"{test} {words}" + f": not run, {suite} does" * bool(suite))
         run += [] if suite else [test]
-    for test, (_, _, words) in tree.chosen(changed, LIVE).items():
+    for test, (_, _, words) in tree.choose_tests(changed, LIVE).items():
         print(f"{test} {words}: not run, make test-live does")
     python = [path for path in changed if path in tree.texts]
     ruff = [["ruff", "check", *python], ["ruff", "format", "--check", *python]] if python else []

@@ -16,12 +16,12 @@ FILE = Path(faults.__path__[0]) / "__init__.py"
 def imports() -> str:
     """Return the file: the classes of all modules of faults, by name."""
     lines, every = list[str](), list[str]()
-    for module in sorted({one.__module__ for one in (*FAULTS, Fault, Target)}):
+    for module in sorted({cls.__module__ for cls in (*FAULTS, Fault, Target)}):
         names = [
             name
-            for name, one in sorted(vars(sys.modules[module]).items())
-            if inspect.isclass(one) and one.__module__ == module and name[0] != "_"
-            if issubclass(one, (Fault, HeldFault, Target, enum.Enum))
+            for name, cls in sorted(vars(sys.modules[module]).items())
+            if inspect.isclass(cls) and cls.__module__ == module and name[0] != "_"
+            if issubclass(cls, (Fault, HeldFault, Target, enum.Enum))
         ]
         lines.append(f"from {module} import {', '.join(names)}")
         every += names

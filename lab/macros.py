@@ -43,7 +43,7 @@ class Use:
     @property
     def texts(self) -> dict[str, str]:
         """The arguments that are SQL."""
-        return {name: one for name, one in self.given if isinstance(one, str) and one}
+        return {name: text for name, text in self.given if isinstance(text, str) and text}
 
     @property
     def form(self) -> "Use":
@@ -82,81 +82,81 @@ def template(text: str) -> Template:
 def body(form: Use) -> Template:
     """The text of a macro."""
     uses: dict[str, Use] = {}
-    module = environment().from_string(_renamed(), globals=_recorders(uses)).module
+    module = environment().from_string(_renamed_macros(), globals=_recorders(uses)).module
     return Template(str(getattr(module, _BODY + form.macro)(**dict(form.given))).strip(), uses)
 
 
-def complete(one: Template, bodies: Bodies | None = None) -> str:
+def complete(whole: Template, bodies: Bodies | None = None) -> str:
     """The statement, in which macros are replaced by their texts, or by other ones."""
-    return _complete(one, bodies or {}, {})
+    return _complete(whole, bodies or {}, {})
 
 
-def _complete(one: Template, bodies: Bodies, given: Mapping[str, str]) -> str:
+def _complete(whole: Template, bodies: Bodies, given: Mapping[str, str]) -> str:
     def of_word(found: re.Match[str]) -> str:
         word = found[0]
-        if word not in one.uses:
+        if word not in whole.uses:
             return given.get(word, word)
-        use = one.uses[word]
+        use = whole.uses[word]
         inside = bodies.get(use.form) or body(use.form)
         return _complete(
             inside,
             bodies,
             {
-                f"_arg_{name}": _complete(Template(text.rstrip(","), one.uses), bodies, given)
+                f"_arg_{name}": _complete(Template(text.rstrip(","), whole.uses), bodies, given)
                 for name, text in use.texts.items()
             },
         )
 
-    return _WORD.sub(of_word, one.text)
+    return _WORD.sub(of_word, whole.text)
 
 
-def forms(one: Template) -> Iterator[Use]:
+def forms(whole: Template) -> Iterator[Use]:
     """Yield the forms of all macros that a text uses, also by way of others."""
-    for use in one.uses.values():
+    for use in whole.uses.values():
         yield use.form
         yield from forms(body(use.form))
 
 
-def changes_of_template(one: Template, *, only_steps: bool = False) -> Iterator[Change]:
+def changes_of_template(whole: Template, *, only_steps: bool = False) -> Iterator[Change]:
     """Yield each change of a text, of an argument of a macro, and of rows that a macro leaves out.
 
     Args:
-        one: a statement.
+        whole: a statement.
         only_steps: as of `changes`; of the last SELECT only arguments of macros are changed.
     """
-    for change in changes(one.text, only_steps=only_steps):
-        yield _shown(replace(change, text=complete(replace(one, text=change.text))))
-    for word, use in one.uses.items():
+    for change in changes(whole.text, only_steps=only_steps):
+        yield _without_numbers(replace(change, text=complete(replace(whole, text=change.text))))
+    for word, use in whole.uses.items():
         for changed, change in _changes_of_arguments(use):
-            yield _shown(replace(change, text=complete(_with_use(one, word, changed))))
+            yield _without_numbers(replace(change, text=complete(_with_use(whole, word, changed))))
         if _LEAVES_ROWS_OUT.match(body(use.form).text):
             rows = use.texts["rows"]
-            text = one.text.replace(word, rows)
-            uses = {name: _without(other, word, rows) for name, other in one.uses.items()}
-            yield _shown(Change("", word, rows, complete(Template(text, uses))))
+            text = whole.text.replace(word, rows)
+            uses = {name: _without(other, word, rows) for name, other in whole.uses.items()}
+            yield _without_numbers(Change("", word, rows, complete(Template(text, uses))))
 
 
 def changes_of_macro(form: Use) -> Iterator[tuple[Change, Template]]:
     """Yield each change of a macro's text, with the changed one."""
     own = body(form)
     for change in changes(_SELECT + own.text):
-        yield _shown(change), replace(own, text=change.text.removeprefix(_SELECT))
+        yield _without_numbers(change), replace(own, text=change.text.removeprefix(_SELECT))
     for word, use in own.uses.items():
         for changed, change in _changes_of_arguments(use):
-            yield _shown(change), _with_use(own, word, changed)
+            yield _without_numbers(change), _with_use(own, word, changed)
 
 
 def _changes_of_arguments(use: Use) -> Iterator[tuple[Use, Change]]:
     for name, text in use.texts.items():
         for change in changes(_SELECT + text.rstrip(",")):
             changed = change.text.removeprefix(_SELECT) + _comma(text)
-            words = (one.removeprefix(_SELECT) for one in (change.before, change.after))
-            before, after = (f"{use.macro}({name}={one})" for one in words)
+            words = (side.removeprefix(_SELECT) for side in (change.before, change.after))
+            before, after = (f"{use.macro}({name}={word})" for word in words)
             yield use.with_text(name, changed), replace(change, before=before, after=after)
 
 
-def _with_use(one: Template, word: str, use: Use) -> Template:
-    return replace(one, uses={**one.uses, word: use})
+def _with_use(whole: Template, word: str, use: Use) -> Template:
+    return replace(whole, uses={**whole.uses, word: use})
 
 
 def _without(use: Use, word: str, text: str) -> Use:
@@ -165,9 +165,9 @@ def _without(use: Use, word: str, text: str) -> Use:
     return use
 
 
-def _shown(change: Change) -> Change:
+def _without_numbers(change: Change) -> Change:
     """A change whose words have no numbers of uses."""
-    before, after = (_NUMBERED.sub(r"\1(…)", one) for one in (change.before, change.after))
+    before, after = (_NUMBERED.sub(r"\1(…)", text) for text in (change.before, change.after))
     return replace(change, before=before, after=after)
 
 
@@ -205,6 +205,6 @@ def _macros() -> Any:
 
 
 @cache
-def _renamed() -> str:
+def _renamed_macros() -> str:
     """The macros under other names, so that they use what is in the place of the others."""
     return _MACRO.sub(rf"{{% macro {_BODY}\1(", _text())

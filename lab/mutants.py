@@ -54,7 +54,7 @@ from lab.mutants_page import (
     Mutants,
     Outcome,
     Reason,
-    counted,
+    count_outcomes,
     part,
     reasons,
     survivors,
@@ -97,15 +97,15 @@ class Asked(NamedTuple):
             rows = self._rows(check, text)
         except (duckdb.Error, StatementError):
             return Outcome.ERROR
-        if _counted(rows, FINDING_COLUMNS) == _counted(before.rows, FINDING_COLUMNS):
+        if _count_rows(rows, FINDING_COLUMNS) == _count_rows(before.rows, FINDING_COLUMNS):
             return Outcome.NONE
         if self.met(check, rows) != before.met:
             return Outcome.VERDICT
-        same = _counted(rows, _JUDGED) == _counted(before.rows, _JUDGED)
+        same = _count_rows(rows, _JUDGED) == _count_rows(before.rows, _JUDGED)
         return Outcome.WORDS if same else Outcome.PLACE
 
     def _rows(self, check: Check, text: str) -> list[Row]:
-        with _limited(self.trace):
+        with _limit_queries(self.trace):
             CHECKS[check].judge(self.trace)  # which asks for what Python computes
             self.trace.name_all(text)
             numbers = self.trace.numbers_of(text)
@@ -114,7 +114,7 @@ class Asked(NamedTuple):
         return of_python
 
 
-def _counted(rows: Iterable[Row], columns: Iterable[str]) -> Counter[tuple[Any, ...]]:
+def _count_rows(rows: Iterable[Row], columns: Iterable[str]) -> Counter[tuple[Any, ...]]:
     values = itemgetter(*columns)
     return Counter(values(row) for row in rows)
 
@@ -125,8 +125,8 @@ class Exam:
     def __init__(self, place: Path) -> None:
         """Write them into a folder."""
         self._exam, self._place = import_module("tests.exam.exam"), place
-        self._asked = [one for one in self._exam.questions() if not one.alone]
-        self._alone = [one for one in self._exam.questions() if one.alone]
+        self._asked = [question for question in self._exam.questions() if not question.alone]
+        self._alone = [question for question in self._exam.questions() if question.alone]
         self._together = self._exam.Exam(place / "together", self._asked)
         self._trace = cache(self._trace_alone)
         self.together = self.anew()
@@ -135,36 +135,38 @@ class Exam:
         """The common trace, of which nothing is computed yet."""
         return Asked(load(self._place / "spill", self._together.folder), self._met)
 
-    def asked(self, check: Check) -> list[Asked]:
+    def traces_for(self, check: Check) -> list[Asked]:
         """The traces of whose histories a check is asked, as far as it can judge them."""
-        alone = [index for index, one in enumerate(self._alone) if check in one.expects]
+        alone = [index for index, question in enumerate(self._alone) if check in question.expects]
         every = [self.together, *(Asked(self._trace(index), _worst) for index in alone)]
-        return [one for one in every if can_judge(check, one.trace)]
+        return [asked for asked in every if can_judge(check, asked.trace)]
 
     def _trace_alone(self, index: int) -> Trace:
         question = self._alone[index]
         path, history = self._place / question.name, question.history()
-        folder = self._exam.written(path, [history], checks=list(question.expects))
+        folder = self._exam.write_run(path, [history], checks=list(question.expects))
         return load(self._place / "spill", folder)
 
     def _met(self, check: Check, rows: list[Row]) -> list[bool]:
         """Whether each question about a check is met."""
         judged = import_module("tests.exam.agreement").Judged(findings=rows)
         try:
-            said = self._together.said({check: judged})
+            said = self._together.collect_findings({check: judged})
         except (AssertionError, AttributeError, LookupError, StopIteration, TypeError, ValueError):
             return []  # a finding belongs to no history, or has no verdict or evidence
         return [
-            self._exam.is_right(one.expects[check], said.get(one.name, {}).get(check, "none"))
-            for one in self._asked
-            if check in one.expects
+            self._exam.is_right(
+                question.expects[check], said.get(question.name, {}).get(check, "none")
+            )
+            for question in self._asked
+            if check in question.expects
         ]
 
 
 def _worst(_: Check, rows: list[Row]) -> list[FindingVerdict]:
     """The verdict of a history that is judged alone."""
     verdicts = {row["verdict"] for row in rows}
-    return [one for one in BY_SEVERITY if one in verdicts][:1]
+    return [verdict for verdict in BY_SEVERITY if verdict in verdicts][:1]
 
 
 def can_judge(check: Check, trace: Trace) -> bool:
@@ -177,7 +179,7 @@ def can_judge(check: Check, trace: Trace) -> bool:
 
 
 @contextmanager
-def _limited(trace: Trace) -> Iterator[None]:
+def _limit_queries(trace: Trace) -> Iterator[None]:
     """What a trace's engine runs meanwhile fails if it takes too long."""
     connection = trace.engine._conn  # noqa: SLF001 - only benches stop it
     timer = Timer(SECONDS_MAX, connection.interrupt)
@@ -218,8 +220,10 @@ def _findings_of(definition: CheckDefinition) -> Template:
 
 def _with_steps(whole: CheckDefinition, text: str) -> str:
     """The statement of findings with another one of the check's own."""
-    before, after = (parts_of(replace(whole.source, text=one)) for one in (whole.source.text, text))
-    steps, own = (one.strip() for one in before)
+    before, after = (
+        parts_of(replace(whole.source, text=statement)) for statement in (whole.source.text, text)
+    )
+    steps, own = (statement.strip() for statement in before)
     made = whole.findings.replace(f"(\n{own}\n)", f"(\n{after[1]}\n)", 1)
     return made.replace(steps, after[0].strip(), 1) if steps else made
 
@@ -266,15 +270,15 @@ class Before:
 
     def __init__(self, check: Check, exam: Exam) -> None:
         """Judge it once."""
-        self._check, self._asked = check, exam.asked(check)
+        self._check, self._asked = check, exam.traces_for(check)
         text = with_its_rows(CHECKS[check]).findings
-        self._found = [one.found(check, text) for one in self._asked]
+        self._found = [asked.found(check, text) for asked in self._asked]
 
     def outcome(self, changed: str) -> Outcome:
         """What a change does, by the changed statement of findings."""
         outcomes = [Outcome.NONE]
-        for one, before in zip(self._asked, self._found, strict=True):
-            outcomes.append(one.outcome(self._check, changed, before))
+        for asked, before in zip(self._asked, self._found, strict=True):
+            outcomes.append(asked.outcome(self._check, changed, before))
             if outcomes[-1] is Outcome.VERDICT:
                 break
         return _most(outcomes)
@@ -388,14 +392,16 @@ def main() -> None:
     every = of_checks | of_macros | of_facts
     unused: list[Reason] = []
     for name, judged in every.items():
-        unused += judged.excuse(one for one in reasons() if one.of == name)
-    figures = Mutants(counted(of_checks), counted(of_macros), counted(of_facts))
+        unused += judged.excuse(reason for reason in reasons() if reason.of == name)
+    figures = Mutants(
+        count_outcomes(of_checks), count_outcomes(of_macros), count_outcomes(of_facts)
+    )
     if names:
         print(part(figures), *survivors(every), sep="\n")
     else:
         print(f"wrote {keep(NAME, figures)}")
-    for one in unused:
-        print(f"lab/survivors.yml: {one.of} has no survivor {one.before} → {one.after}")
+    for reason in unused:
+        print(f"lab/survivors.yml: {reason.of} has no survivor {reason.before} → {reason.after}")
     sys.exit(1 if unused else 0)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from lab.changes import Change
-from website.figures import kept, rendered
+from website.figures import read_figures, render
 
 SEED = 19902
 OF_EACH_FACT = 3
@@ -59,14 +59,14 @@ class Judged:
 
     def excuse(self, reasons: Iterable[Reason]) -> list[Reason]:
         """Mark survivors that have a reason as equivalent. Return the reasons that have none."""
-        given = {(one.before, one.after): one for one in reasons}
+        given = {(reason.before, reason.after): reason for reason in reasons}
         used = set()
         for index, (change, outcome) in enumerate(self.outcomes):
             words = change.before, change.after
             if words in given and outcome in _SURVIVED:
                 self.outcomes[index] = change, Outcome.EQUIVALENT
                 used.add(words)
-        return [one for words, one in given.items() if words not in used]
+        return [reason for words, reason in given.items() if words not in used]
 
     def counts(self) -> Counter[Outcome]:
         """How many changes have each outcome."""
@@ -104,15 +104,15 @@ class Mutants(msgspec.Struct, frozen=True):
     facts: list[Counts]
 
 
-def counted(judged: Mapping[str, Judged]) -> list[Counts]:
+def count_outcomes(judged: Mapping[str, Judged]) -> list[Counts]:
     """The counts of each check, macro or fact."""
     rows = []
-    for name, one in judged.items():
-        counts = one.counts()
+    for name, result in judged.items():
+        counts = result.counts()
         verdict, error = counts[Outcome.VERDICT], counts[Outcome.ERROR]
         noticed = counts[Outcome.PLACE] + verdict + error
         others = counts[Outcome.WORDS], counts[Outcome.EQUIVALENT]
-        rows.append(Counts(name, len(one.outcomes), noticed, verdict, error, *others))
+        rows.append(Counts(name, len(result.outcomes), noticed, verdict, error, *others))
     return rows
 
 
@@ -124,9 +124,9 @@ def together(rows: Iterable[Counts]) -> Counts:
 
 def part(figures: Mutants | None = None) -> str:
     """The part of docs/mutants.md that is made, by default of the figures that are kept."""
-    return rendered(
+    return render(
         _TEMPLATE,
-        figures=figures or kept(NAME, Mutants),
+        figures=figures or read_figures(NAME, Mutants),
         together=together,
         of_each_fact=OF_EACH_FACT,
         seed=SEED,
@@ -136,8 +136,8 @@ def part(figures: Mutants | None = None) -> str:
 def survivors(judged: Mapping[str, Judged]) -> Iterator[str]:
     """Yield lines with the changes that were not noticed, by check, macro or fact."""
     yield "By check (macro, fact), and step of its statement: the words before and after."
-    for name, one in judged.items():
-        left = [pair for pair in one.outcomes if pair[1] in _SURVIVED]
+    for name, result in judged.items():
+        left = [pair for pair in result.outcomes if pair[1] in _SURVIVED]
         if left:
             yield f"\n### {name}\n"
         for change, outcome in left:

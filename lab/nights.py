@@ -100,8 +100,8 @@ def on_spark(seed: int = 1) -> dict[str, Any]:
 def _cpu_seconds() -> float:
     """The time of this process and of Spark's."""
     here = psutil.Process()
-    times = [one.cpu_times() for one in (here, *here.children(recursive=True))]
-    return float(sum(one.user + one.system for one in times))
+    times = [process.cpu_times() for process in (here, *here.children(recursive=True))]
+    return float(sum(times_of.user + times_of.system for times_of in times))
 
 
 def main() -> None:

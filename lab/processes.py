@@ -120,7 +120,7 @@ class _Sampled:
         while not self._ended.wait(_SAMPLED_SECONDS):
             now = usage_of(pid)
             # A process that was forked just now still has its parent's memory, counted twice.
-            lasting = sum(used.resident_bytes for one, used in now.items() if one in before)
+            lasting = sum(used.resident_bytes for process, used in now.items() if process in before)
             self.peak_bytes = max(self.peak_bytes, lasting)
             self.cpu_seconds = max(self.cpu_seconds, sum(u.cpu_seconds for u in now.values()))
             before = now
@@ -131,12 +131,12 @@ def usage_of(pid: int) -> dict[int, Usage]:
     usage = {}
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
-        for one in (process, *process.children(recursive=True)):
-            with suppress(psutil.NoSuchProcess), one.oneshot():
-                times = one.cpu_times()
+        for child in (process, *process.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess), child.oneshot():
+                times = child.cpu_times()
                 cpu_seconds = times.user + times.system
                 cpu_seconds += times.children_user + times.children_system
-                usage[one.pid] = Usage(one.memory_info().rss, cpu_seconds)
+                usage[child.pid] = Usage(child.memory_info().rss, cpu_seconds)
     return usage
 
 

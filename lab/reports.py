@@ -29,7 +29,7 @@ from contract.files import replace_file
 from contract.program import run_program
 from harness.commands.options import RESULTS, Results
 from harness.commands.requirements import DEFAULT_KAFKA
-from website.figures import is_kept, keep, kept, rendered
+from website.figures import is_kept, keep, read_figures, render
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
@@ -225,7 +225,7 @@ def page(name: str) -> str:
     counted = counted_of(name)
     ran = {row.program for row in counted.rows}
     return (
-        rendered(
+        render(
             _TEMPLATE,
             found=found,
             counted=counted,
@@ -247,7 +247,7 @@ def counted_of(name: str) -> Kept:
 
 def _own(name: str) -> Kept:
     """Return what its own steps and test counted, or the stories of a scenario."""
-    return kept(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
+    return read_figures(_figures(name), Kept) if is_kept(_figures(name)) else Kept()
 
 
 def _text(file: str) -> str:
@@ -331,7 +331,7 @@ def keep_story(name: str, found: Finding, output: str, *, kafka: str, seconds: i
     figures = _own(name)
     programs = [found.test] if kafka == found.test_of else found.programs
     rows = _rows(programs, output, kafka=kafka)
-    figures = msgspec.structs.replace(figures, rows=_added(figures.rows, rows))
+    figures = msgspec.structs.replace(figures, rows=_add_stories(figures.rows, rows))
     if programs == found.programs and any(row.shown for row in rows):
         lines = output.splitlines()
         figures = Kept(
@@ -368,20 +368,20 @@ def sha256_of(file: str) -> str:
     return sha256((FOLDER / file).read_bytes()).hexdigest()
 
 
-def _added(rows: list[Row], stories: list[Row]) -> list[Row]:
+def _add_stories(rows: list[Row], stories: list[Row]) -> list[Row]:
     """Return rows with these stories; those of a program that was changed since are gone."""
     found = {_key(row): row for row in rows}
-    for one in stories:
-        before = found.get(_key(one))
-        if before is None or before.sha256 != one.sha256:
-            found[_key(one)] = one
+    for story in stories:
+        before = found.get(_key(story))
+        if before is None or before.sha256 != story.sha256:
+            found[_key(story)] = story
             continue
-        found[_key(one)] = msgspec.structs.replace(
+        found[_key(story)] = msgspec.structs.replace(
             before,
             stories=before.stories + 1,
-            shown=before.shown + one.shown,
-            count=before.count + one.count,
-            of=before.of + one.of,
+            shown=before.shown + story.shown,
+            count=before.count + story.count,
+            of=before.of + story.of,
         )
     return [found[key] for key in sorted(found)]
 

@@ -41,16 +41,16 @@ def types_of(version: str) -> _Types:
 def types_of_all() -> _Types:
     """Return those of all locked versions together, without what versions differ in."""
     each = [types_of(version) for version in locked_versions()]
-    return {of: _merged([found[of] for found in each]) for of in Of}
+    return {of: _merge([found[of] for found in each]) for of in Of}
 
 
-def _merged(each: Sequence[dict[str, str]]) -> dict[str, str]:
+def _merge(each: Sequence[dict[str, str]]) -> dict[str, str]:
     names = sorted({name for found in each for name in found})
     return {name: _common([found[name] for found in each if name in found]) for name in names}
 
 
 def _common(given: Sequence[str]) -> str:
-    types = {one.partition(" ")[0] for one in given}
+    types = {line.partition(" ")[0] for line in given}
     if len(types) > 1:
         return ""
     return given[0] if len(set(given)) == 1 else types.pop()
@@ -59,10 +59,10 @@ def _common(given: Sequence[str]) -> str:
 def _read(version: str) -> _Types:
     distribution.ensure(version)
     jpype.startJVM(classpath=distribution.class_path(version), convertStrings=True)
-    return {of: dict(_typed(*names)) for of, names in _CLASSES.items()}
+    return {of: dict(_names_with_types(*names)) for of, names in _CLASSES.items()}
 
 
-def _typed(class_name: str, method: str) -> Iterator[tuple[str, str]]:
+def _names_with_types(class_name: str, method: str) -> Iterator[tuple[str, str]]:
     keys = getattr(java_class(class_name), method)().configKeys()
     for entry in keys.entrySet():
         key = entry.getValue()

@@ -23,7 +23,7 @@ from contract.protocol import API_NAMES, RULES
 from contract.run_folder import RunDescription, find_runs
 from contract.software import version_numbers
 from contract.verdicts import Verdict
-from website.figures import keep, kept, rendered
+from website.figures import keep, read_figures, render
 
 _HERE = Path(__file__).parent
 _SHORT = 10
@@ -67,7 +67,9 @@ def study_of(name: str, night: Path) -> Study:
     Raises:
         UsageError: a run could not be judged.
     """
-    runs = sorted(_judged(night), key=lambda one: (one[0].scenario, version_numbers(one[0].kafka)))
+    runs = sorted(
+        _read_night(night), key=lambda pair: (pair[0].scenario, version_numbers(pair[0].kafka))
+    )
     summary = msgspec.json.decode((night / "report" / SUMMARY_FILE).read_bytes(), type=NightSummary)
     asked = duckdb.connect()
     asked.execute("create table runs (run json, verdict json); create table summary (row json)")
@@ -88,9 +90,9 @@ def study_of(name: str, night: Path) -> Study:
 
 def part(name: str = "protocol", study: Study | None = None) -> str:
     """The part of a page, by default of the figures that are kept."""
-    return rendered(
+    return render(
         _HERE / f"{name}.md.j2",
-        study=study or kept(name, Study),
+        study=study or read_figures(name, Study),
         rules=RULES,
         api_names=API_NAMES,
     )
@@ -109,7 +111,7 @@ def main(
     typer.echo(f"{part(name, study)}\nwrote {keep(name, study)}")
 
 
-def _judged(night: Path) -> list[tuple[RunDescription, Verdict]]:
+def _read_night(night: Path) -> list[tuple[RunDescription, Verdict]]:
     found = []
     for folder in find_runs(night):
         file = folder.report / "verdict.json"

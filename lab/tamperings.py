@@ -31,7 +31,11 @@ def main() -> None:
     """Judge all tampered runs, or those that are asked for."""
     asked = _arguments()
     console = Console(stderr=True)
-    chosen = [one for one in tamperings() if asked.only in f"{one.name} {one.check} {one.run}"]
+    chosen = [
+        tampering
+        for tampering in tamperings()
+        if asked.only in f"{tampering.name} {tampering.check} {tampering.run}"
+    ]
     outcomes: list[Outcome] = []
 
     def took(outcome: Outcome) -> None:
@@ -41,19 +45,19 @@ def main() -> None:
     with own_folder("tamperings") as place:
         places = asked.runs or [_make_runs(place / "runs", console)]
         genuine, missing = _genuine(places, chosen)
-        for one in chosen:
-            if one.run in missing:
-                took(Outcome(one, error=missing[one.run]))
-        chosen = [one for one in chosen if one.run in genuine]
+        for tampering in chosen:
+            if tampering.run in missing:
+                took(Outcome(tampering, error=missing[tampering.run]))
+        chosen = [tampering for tampering in chosen if tampering.run in genuine]
         by_duckdb = partial(load, place / "spill")
-        together = [one for one in chosen if not one.alone]
+        together = [tampering for tampering in chosen if not tampering.alone]
         for outcome in judge_together(by_duckdb, together, genuine, place):
             took(outcome)
         for name, run in genuine.items():
-            alone = [one for one in chosen if one.alone and one.run == name]
+            alone = [tampering for tampering in chosen if tampering.alone and tampering.run == name]
             for outcome in judge_alone(by_duckdb, alone, run, place / name) if alone else ():
                 took(outcome)
-    wrong = sum(not is_right(one) for one in outcomes)
+    wrong = sum(not is_right(outcome) for outcome in outcomes)
     console.print(f"{len(outcomes)} tamperings, {wrong} not as expected")
     if not asked.only:
         console.print(f"kept {keep(NAME, figures_of(outcomes))}")
@@ -73,7 +77,7 @@ def _genuine(
     """The genuine runs that are tampered with, and the errors of those that can't be read."""
     found: dict[str, Genuine] = {}
     missing: dict[str, str] = {}
-    for name in sorted({one.run for one in chosen}):
+    for name in sorted({tampering.run for tampering in chosen}):
         part = runs()[name]
         try:
             found[name] = read_genuine(find_genuine(places, part), part)

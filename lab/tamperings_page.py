@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from tests.exam.tamperings.judged import SEED, Outcome
-from tests.exam.tamperings.tampering import hidden, runs, tamperings
-from website.figures import kept, rendered
+from tests.exam.tamperings.tampering import hidden_tamperings, runs, tamperings
+from website.figures import read_figures, render
 
 NAME = "tamperings"
 _TEMPLATE = Path(__file__).with_name("tamperings.md.j2")
@@ -25,39 +25,39 @@ def figures_of(outcomes: Sequence[Outcome]) -> Figures:
     """The figures of all tamperings."""
     return Figures(
         judged=len(outcomes),
-        noticed=sum(one.is_noticed for one in outcomes),
-        accusing=sum(bool(one.accusers) for one in outcomes),
+        noticed=sum(outcome.is_noticed for outcome in outcomes),
+        accusing=sum(bool(outcome.accusers) for outcome in outcomes),
     )
 
 
 def part() -> str:
     """The part of docs/tamperings.md that is made."""
-    return rendered(
+    return render(
         _TEMPLATE,
-        figures=kept(NAME, Figures),
+        figures=read_figures(NAME, Figures),
         seed=SEED,
         tamperings=tamperings(),
         runs=runs(),
-        hidden=hidden(),
+        hidden=hidden_tamperings(),
     )
 
 
-def line(one: Outcome) -> str:
+def line(outcome: Outcome) -> str:
     """What the checks said of one."""
-    mark = "noticed" if is_right(one) else "NOT AS EXPECTED"
-    what = one.error or ", ".join(_said(one))
-    return f"{mark}: {one.tampering.name} ({one.tampering.check}): {what}"
+    mark = "noticed" if is_right(outcome) else "NOT AS EXPECTED"
+    what = outcome.error or ", ".join(_findings_in_words(outcome))
+    return f"{mark}: {outcome.tampering.name} ({outcome.tampering.check}): {what}"
 
 
-def is_right(one: Outcome) -> bool:
+def is_right(outcome: Outcome) -> bool:
     """Whether it was noticed, and no check accuses anybody wrongly."""
-    return one.is_noticed and not one.accusers and not one.error
+    return outcome.is_noticed and not outcome.accusers and not outcome.error
 
 
-def _said(one: Outcome) -> Iterator[str]:
-    for (check, verdict), count in sorted(one.new.items()):
+def _findings_in_words(outcome: Outcome) -> Iterator[str]:
+    for (check, verdict), count in sorted(outcome.new.items()):
         yield f"{check} {verdict} ({count})"
-    if one.run:
-        yield f"{one.seen or 'no check'}, the run: {one.run}"
-    if one.accusers:
-        yield f"accuses: {', '.join(one.accusers)}"
+    if outcome.run:
+        yield f"{outcome.seen or 'no check'}, the run: {outcome.run}"
+    if outcome.accusers:
+        yield f"accuses: {', '.join(outcome.accusers)}"

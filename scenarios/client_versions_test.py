@@ -90,11 +90,11 @@ class ClientVersionsScenario(Scenario):
     def test_client_versions(self, event: str) -> None:
         groups = self.random.sample(self.groups, len(self.groups))
         orders = replace(self.orders, partitions=PARTITIONS[event])
-        standing = [_group(one).group for one in STANDING[event]]
+        standing = [_group(client).group for client in STANDING[event]]
         expects = [
             Expectation(check=Check.STUCK_CONSUMER, groups=standing),
             Expectation(check=Check.FETCH_UNAVAILABLE, groups=standing, is_optional=True),
-            commits_no_epochs([_group(one).group for one in KAFKA_PYTHON]),
+            commits_no_epochs([_group(client).group for client in KAFKA_PYTHON]),
         ]
         with self.running(topics=[orders], groups=groups, expects=expects) as run:
             run.create(assignment=[2, 1])
@@ -104,14 +104,14 @@ class ClientVersionsScenario(Scenario):
                 run.inject(Elect("orders", 0, unclean=False))
                 members = run.open(groups, incarnation=1)
             else:
-                members = self.rebalanced(run, groups)
+                members = self.read_and_rebalance(run, groups)
                 self.write(run, orders, AFTER, producer="after")
             run.phases.enter(Stage.FINAL_READ, f"{len(groups)} groups read to the log ends")
             run.consume(members, timeout_seconds=READ_SECONDS)
             run.close(members)
             run.settle()
 
-    def rebalanced(self, run: Run, groups: list[GroupPlan]) -> list[str]:
+    def read_and_rebalance(self, run: Run, groups: list[GroupPlan]) -> list[str]:
         """Let each group read, and rebalance while it reads; returns the members."""
         run.phases.enter(Stage.WARM_UP, f"{len(groups)} groups read and commit")
         members = run.open(groups, incarnation=1)

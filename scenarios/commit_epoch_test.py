@@ -58,7 +58,7 @@ def _groups() -> Iterable[GroupPlan]:
             )
 
 
-def _expected(groups: Iterable[GroupPlan], *, is_optional: bool) -> list[Expectation]:
+def _expectations(groups: Iterable[GroupPlan], *, is_optional: bool) -> list[Expectation]:
     """The findings on groups that committed the new leader's epoch."""
     chosen = list(groups)
     above = [group.group for group in chosen if group.topic == "above"]
@@ -83,8 +83,12 @@ class CommitEpochScenario(Scenario):
     )
     groups = tuple(_groups())
     expects = tuple(
-        _expected((g for g in groups if g.commit_epoch == CommitEpoch.FORCED), is_optional=False)
-        + _expected((g for g in groups if g.commit_epoch == CommitEpoch.METADATA), is_optional=True)
+        _expectations(
+            (g for g in groups if g.commit_epoch == CommitEpoch.FORCED), is_optional=False
+        )
+        + _expectations(
+            (g for g in groups if g.commit_epoch == CommitEpoch.METADATA), is_optional=True
+        )
     )
     must_judge = (
         Check.SKIPPED_RECORD,

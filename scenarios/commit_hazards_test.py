@@ -84,7 +84,7 @@ DELETED_BEFORE = {"part": 75, "whole": 100, "beyond": 130}
 CONSUME_SECONDS = 20
 
 
-def _expected(groups: Sequence[GroupPlan]) -> list[Expectation]:
+def _expectations(groups: Sequence[GroupPlan]) -> list[Expectation]:
     """What a commit may cost is counted for each way; no way has to fail."""
     names = [group.group for group in groups]
     found = (
@@ -141,7 +141,7 @@ class CommitHazardsScenario(Scenario):
         groups = self.groups_here([every[way] for way in ways] or groups_of(hazard))
         names = {group.topic for group in groups}
         topics = [topic_of(name, hazard) for name in HAZARDS[hazard] if name in names]
-        with self.running(topics=topics, groups=groups, expects=_expected(groups)) as run:
+        with self.running(topics=topics, groups=groups, expects=_expectations(groups)) as run:
             is_small = hazard == "retained"
             run.create(assignment=[2, 1], settings=SMALL_SEGMENTS if is_small else None)
             write(run, PER_EPOCH, producer="epoch-0")

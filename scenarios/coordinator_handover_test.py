@@ -177,7 +177,9 @@ class Handover:
                 case "refused":
                     responses.await_response(
                         STABLE,
-                        lambda one: one.began_micros > first.began_micros and is_refused(one),
+                        lambda answer: (
+                            answer.began_micros > first.began_micros and is_refused(answer)
+                        ),
                         what="a stable read to be refused",
                     )
                 case "itself":
@@ -212,7 +214,7 @@ class Handover:
         asks[HIGH_WATERMARK] = list_offsets(
             topic=OFFSETS_TOPIC, partition=self._partition, version=WITHOUT_EPOCH
         )
-        return {name: Ask(broker=self._new, request=one) for name, one in asks.items()}
+        return {name: Ask(broker=self._new, request=request) for name, request in asks.items()}
 
     def _commit(self, offset: int, *, partitions: Sequence[int]) -> None:
         """Commit an offset of partitions, by no member, once the coordinator is ready."""
@@ -230,15 +232,17 @@ class Handover:
     def _offsets(self, offset: int, partitions: Sequence[int]) -> list[Offset]:
         topic_id = self._run.wire.topic_id("orders")
         return [
-            Offset(topic="orders", topic_id=topic_id, partition=one, offset=offset, epoch=0)
-            for one in partitions
+            Offset(topic="orders", topic_id=topic_id, partition=partition, offset=offset, epoch=0)
+            for partition in partitions
         ]
 
 
 def is_stored(result: WireResult) -> bool:
     """Whether an OffsetCommit has no error."""
     topics = [] if result.response is None else result.response["topics"]
-    return {one["errorCode"] for topic in topics for one in topic["partitions"]} == {NO_ERROR}
+    return {partition["errorCode"] for topic in topics for partition in topic["partitions"]} == {
+        NO_ERROR
+    }
 
 
 def has_commits(result: WireResult) -> bool:
@@ -262,10 +266,10 @@ def commits_in(result: WireResult) -> list[int]:
     if found.get("errorCode") != NO_ERROR:
         return []
     return [
-        one["committedOffset"]
+        partition["committedOffset"]
         for topic in found["topics"]
-        for one in topic["partitions"]
-        if one["errorCode"] == NO_ERROR
+        for partition in topic["partitions"]
+        if partition["errorCode"] == NO_ERROR
     ]
 
 

@@ -112,11 +112,13 @@ class CoordinatorHuntScenario(Scenario):
     def test_coordinator_hunt(self, minutes: float, wait_ms: int) -> None:
         groups = self.groups_here(self.groups)
         settings = {**self.topology.settings, "replica.fetch.wait.max.ms": str(wait_ms)}
-        unstable = [one.group for one in groups if is_unstable(one)]
+        unstable = [group.group for group in groups if is_unstable(group)]
         # A leave that meets a broker which is no longer the coordinator is not repeated: its member
         # keeps the partitions until its session times out, and its successor gets none.
         stranded = [
-            one.group for one in groups if one.client == Client.LIBRDKAFKA or not is_assigned(one)
+            group.group
+            for group in groups
+            if group.client == Client.LIBRDKAFKA or not is_assigned(group)
         ]
         expects = [
             Expectation(check=Check.STALE_FETCHED_COMMIT, is_optional=True),
@@ -133,8 +135,8 @@ class CoordinatorHuntScenario(Scenario):
             run.observer.coordinator(groups[0].group)
             prefer(run, COORDINATORS)
             self.write(run)
-            run.open([one for one in groups if not is_assigned(one)], incarnation=1)
-            assigned = [one for one in groups if is_assigned(one)]
+            run.open([group for group in groups if not is_assigned(group)], incarnation=1)
+            assigned = [group for group in groups if is_assigned(group)]
             members = run.open(assigned, incarnation=1, is_subscribed=False)
             run.calls.assign(members, self.partitions)
             goes_on, number = for_minutes(minutes), 1
@@ -159,11 +161,11 @@ class CoordinatorHuntScenario(Scenario):
     def carry_out(self, run: Run, groups: Sequence[GroupPlan], number: int) -> None:
         """Let the coordinator change at once after a commit, and all read the commits."""
         change, is_cut = self.random.choice(CHANGES), self.random.choice((True, False))
-        assigned = [one for one in groups if is_assigned(one)]
-        subscribed = [one for one in groups if not is_assigned(one)]
+        assigned = [group for group in groups if is_assigned(group)]
+        subscribed = [group for group in groups if not is_assigned(group)]
         last = self.random.choice(assigned)
         old = run.observer.coordinator(groups[0].group)
-        others = [one for one in run.observer.replicas(OFFSETS_TOPIC, 0) if one != old]
+        others = [replica for replica in run.observer.replicas(OFFSETS_TOPIC, 0) if replica != old]
         if change == "elected":
             prefer(run, [*others, old])
         how = f"{change} and cut" if is_cut else change
@@ -171,7 +173,7 @@ class CoordinatorHuntScenario(Scenario):
         run.phases.enter(Stage.STEADY, name)
         run.consume(names(groups, number), timeout_seconds=READ_SECONDS)
         run.commit(subscribed, incarnation=number)
-        run.commit([one for one in assigned if one != last], incarnation=1)
+        run.commit([group for group in assigned if group != last], incarnation=1)
         run.commit([last], incarnation=1)
         run.phases.enter(Stage.HELD, name)
         *cuts, _ = run.inject_all(*faults(change, old, others[0], is_cut=is_cut))
@@ -206,8 +208,8 @@ class CoordinatorHuntScenario(Scenario):
         self.write(run)
         run.calls.unsubscribe(members)
         run.calls.assign(members, self.partitions)
-        at_once = [one for one in assigned if is_unstable(one) or not is_cut]
-        run.workload.start_reading(names([one for one in assigned if one not in at_once], 1))
+        at_once = [group for group in assigned if is_unstable(group) or not is_cut]
+        run.workload.start_reading(names([group for group in assigned if group not in at_once], 1))
         run.consume(names(at_once, 1), timeout_seconds=READ_SECONDS)
         if not is_cut:
             for group in groups:
@@ -230,8 +232,8 @@ def names(groups: Sequence[GroupPlan], number: int) -> list[str]:
     """Return the members of groups in a round."""
     return [
         name
-        for one in groups
-        for name in members_of([one], incarnation=1 if is_assigned(one) else number)
+        for group in groups
+        for name in members_of([group], incarnation=1 if is_assigned(group) else number)
     ]
 
 

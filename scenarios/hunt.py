@@ -137,11 +137,11 @@ def _round(random: Random, shape: Shape) -> Round:
         end=random.choice(_ENDS),
         broker=random.choice(shape.brokers),
         departure=random.choice(_DEPARTURES),
-        members=_some(random, range(1, shape.members + 1), _CLOSED_MAX),
+        members=_sample(random, range(1, shape.members + 1), _CLOSED_MAX),
         worker=random.choice(shape.workers),
         groups=tuple(sorted(random.sample(range(shape.groups), min(_JOINED, shape.groups)))),
         elected=tuple(
-            _some(random, range(shape.partitions), _ELECTED_MAX) for _ in range(elections)
+            _sample(random, range(shape.partitions), _ELECTED_MAX) for _ in range(elections)
         ),
         kept=tuple(random.choice(KEPT) for _ in range(deletions)),
     )
@@ -156,7 +156,7 @@ def _in_order(random: Random, moves: list[Move]) -> tuple[Move, ...]:
     return tuple(moves)
 
 
-def _some(random: Random, of: Sequence[int], at_most: int) -> tuple[int, ...]:
+def _sample(random: Random, of: Sequence[int], at_most: int) -> tuple[int, ...]:
     number = random.randint(1, min(at_most, len(of)))
     return tuple(sorted(random.sample(of, number)))
 
@@ -213,32 +213,32 @@ class Hunt:
 
         `goes_on` is asked before each, with the number of those that have ended.
         """
-        for one in rounds(random, shape):
+        for turn in rounds(random, shape):
             if not goes_on(self.carried_out):
                 return
-            self.carry_out(one)
+            self.carry_out(turn)
             self._await_written(written)
             self.carried_out += 1
 
-    def carry_out(self, one: Round) -> None:
+    def carry_out(self, turn: Round) -> None:
         """Carry out a round; when it ends, all members, brokers and replicas are back."""
         name = f"round {self.carried_out + 1}"
-        if one.is_quiet:
+        if turn.is_quiet:
             self._run.phases.enter(Stage.STEADY, f"{name}: all groups read and commit all")
             self._fall_quiet()
-        self._run.phases.enter(Stage.HELD, f"{name}: {', '.join(one.moves)}")
-        elected, kept = iter(one.elected), iter(one.kept)
+        self._run.phases.enter(Stage.HELD, f"{name}: {', '.join(turn.moves)}")
+        elected, kept = iter(turn.elected), iter(turn.kept)
         carry_out: dict[Move, Callable[[], None]] = {
-            Move.LEAVE: lambda: self._leave(one),
+            Move.LEAVE: lambda: self._leave(turn),
             Move.RETURN: self._return,
-            Move.DOWN: lambda: self._end_broker(one),
+            Move.DOWN: lambda: self._end_broker(turn),
             Move.UP: self._start_broker,
             Move.ELECT: lambda: self._elect(next(elected)),
             Move.DELETE: lambda: self._delete(next(kept)),
             Move.WRITE: self._write,
             Move.WAIT: self._await_members,
         }
-        for move in one.moves:
+        for move in turn.moves:
             carry_out[move]()
         self._run.phases.enter(Stage.HEALED, f"{name}: replicas and members are back")
         self._run.await_in_sync()
@@ -297,15 +297,15 @@ class Hunt:
                 own = [name for name, group in members if group.commit_epoch == epoch]
                 self._run.workload.start_reading(own, commit_epoch=epoch)
 
-    def _leave(self, one: Round) -> None:
-        worker = self._run.consumers.workers_of(self._groups[0])[one.worker]
-        departure = one.departure
+    def _leave(self, turn: Round) -> None:
+        worker = self._run.consumers.workers_of(self._groups[0])[turn.worker]
+        departure = turn.departure
         if departure is Departure.KILL and not self._run.consumers.spares:
             departure = Departure.PAUSE
         match departure:
             case Departure.CLOSE:
-                self._away = set(one.members)
-                self._run.close(self._run.workload.stop_reading(self._names(one.members)))
+                self._away = set(turn.members)
+                self._run.close(self._run.workload.stop_reading(self._names(turn.members)))
             case Departure.PAUSE:
                 self._paused = self._run.inject(PauseClient(worker.worker))
                 self._away = self._numbers_on(worker)
@@ -317,7 +317,7 @@ class Hunt:
                     worker, bootstrap=self._run.kafka.bootstrap, kafka=self._run.kafka.version
                 )
             case Departure.EXTRA:
-                joined = [self._groups[index] for index in one.groups]
+                joined = [self._groups[index] for index in turn.groups]
                 for group in joined:
                     self._await_stable(group, group.members)
                 with self._run.fault(*(Rebalance(group.group) for group in joined)):
@@ -350,10 +350,10 @@ class Hunt:
     def _await_stable(self, group: GroupPlan, members: int) -> None:
         self._run.groups.await_members(group.group, members, timeout_seconds=_PATIENCE_SECONDS)
 
-    def _end_broker(self, one: Round) -> None:
-        if one.end is not End.NONE:
-            target = Broker(one.broker)
-            fault = Stop(target) if one.end is End.STOP else Kill(target)
+    def _end_broker(self, turn: Round) -> None:
+        if turn.end is not End.NONE:
+            target = Broker(turn.broker)
+            fault = Stop(target) if turn.end is End.STOP else Kill(target)
             self._broker = self._run.inject(fault)
 
     def _start_broker(self) -> None:
@@ -401,7 +401,7 @@ class Hunt:
         before = {
             number: floor
             for number, state in self._run.observer.partitions(name).items()
-            if (floor := min(one.get(f"{name}-{number}", 0) for one in committed) - kept)
+            if (floor := min(offsets.get(f"{name}-{number}", 0) for offsets in committed) - kept)
             > state.log_start_offset
             >= 0
         }
@@ -422,4 +422,6 @@ def with_next_leader(state: PartitionState | None, assigned: list[int]) -> list[
     place = assigned.index(state.leader)
     rotated = [*assigned[place + 1 :], *assigned[:place]]
     chosen = next((broker for broker in rotated if broker in state.isr), None)
-    return None if chosen is None else [chosen, *(one for one in assigned if one != chosen)]
+    return (
+        None if chosen is None else [chosen, *(broker for broker in assigned if broker != chosen)]
+    )

@@ -112,7 +112,7 @@ class LostMemberScenario(Scenario):
             self.write(run)
             for group in groups:
                 run.groups.await_committed_above(
-                    group.group, {f"orders-{one}": 2 * WRITTEN - 1 for one in range(2)}
+                    group.group, {f"orders-{partition}": 2 * WRITTEN - 1 for partition in range(2)}
                 )
             if second == "leaves":
                 run.workload.stop_reading(others)
@@ -132,5 +132,7 @@ class LostMemberScenario(Scenario):
 
     def write(self, run: Run) -> None:
         """Write some records to each partition."""
-        for one in range(self.orders.partitions):
-            run.produce("orders", count=WRITTEN, producer=f"writer-{one}", partition=one)
+        for partition in range(self.orders.partitions):
+            run.produce(
+                "orders", count=WRITTEN, producer=f"writer-{partition}", partition=partition
+            )

@@ -136,7 +136,7 @@ def _group(
 GROUPS = {hazard: tuple(_groups(hazard)) for hazard in FIRST_STYLE}
 
 
-def _withheld(hazard: str) -> list[GroupPlan]:
+def _groups_that_withhold(hazard: str) -> list[GroupPlan]:
     """The groups of which librdkafka leaves a position out of a commit, if Java's has epoch 1."""
     return [
         group
@@ -151,12 +151,12 @@ def _skipping(hazard: str) -> list[GroupPlan]:
     """Those of them that skip records: a close stores what auto-commit left out."""
     return [
         group
-        for group in _withheld(hazard)
+        for group in _groups_that_withhold(hazard)
         if hazard == TRUNCATION and (group.labels["call"], group.labels["ends"]) != ("auto", CLOSED)
     ]
 
 
-def _expected(hazard: str) -> list[Expectation]:
+def _expectations(hazard: str) -> list[Expectation]:
     """What must be found; kafka-python commits no epoch where it was delivered nothing."""
     python = [
         group
@@ -164,7 +164,7 @@ def _expected(hazard: str) -> list[Expectation]:
         if group.client == Client.KAFKA_PYTHON and group.labels["call"] != "offsets"
     ]
     found = {
-        Check.WITHHELD_COMMIT: _withheld(hazard),
+        Check.WITHHELD_COMMIT: _groups_that_withhold(hazard),
         Check.SKIPPED_RECORD: _skipping(hazard),
         Check.COMMITTED_EPOCH_MISSING: [] if hazard == TRUNCATION else python,
     }
@@ -220,7 +220,7 @@ class MixedLanguagesScenario(Scenario):
             min_insync=1,
             unclean_election=hazard == TRUNCATION,
         )
-        with self.running(topics=[topic], groups=groups, expects=_expected(hazard)) as run:
+        with self.running(topics=[topic], groups=groups, expects=_expectations(hazard)) as run:
             run.create(assignment=[1, 2])
             run.phases.enter(Stage.WARM_UP, "records are written under epoch 0")
             run.produce("orders", count=WRITTEN, producer="first")
@@ -286,21 +286,23 @@ class MixedLanguagesScenario(Scenario):
             # librdkafka hands its log over in a poll.
             run.consume(members)
             run.calls.committed(members)
-            killed = [] if are_closed else [one for one in members if f".{KILLED}." in one]
-            run.close([one for one in members if one not in killed])
+            killed = [] if are_closed else [member for member in members if f".{KILLED}." in member]
+            run.close([member for member in members if member not in killed])
             if killed:
                 self.kill_librdkafka(run, groups)
 
     def await_control(self, run: Run, groups: list[GroupPlan]) -> None:
         """Wait until librdkafka's auto-commit has stored the log end of orders-1."""
-        (end,) = [at for one, at in run.log_ends(run.plan.topics[0]).items() if one == 1]
+        (end,) = [
+            at for partition, at in run.log_ends(run.plan.topics[0]).items() if partition == 1
+        ]
         for group in groups:
             if group.client == Client.LIBRDKAFKA and group.manner == Manner.AUTO:
                 run.groups.await_committed_above(group.group, {"orders-1": end - 1})
 
     def kill_librdkafka(self, run: Run, groups: list[GroupPlan]) -> None:
         """Kill the process of all open members of librdkafka, and start another."""
-        (group, *_) = [one for one in groups if one.client == Client.LIBRDKAFKA]
+        (group, *_) = [other for other in groups if other.client == Client.LIBRDKAFKA]
         worker = run.consumers.workers_of(group)[1]
         run.inject(KillClient(worker.worker))
         run.consumers.replace(worker, bootstrap=run.kafka.bootstrap, kafka=run.kafka.version)

@@ -193,7 +193,7 @@ class WireCommits:
         )
 
     def _of_group(self, group: str, request: WireRequest) -> dict[str, Any]:
-        return self._accepted(lambda: self.send(group, request), request)
+        return self._accepted_response(lambda: self.send(group, request), request)
 
     def _of_transaction(self, transactional_id: str, request: WireRequest) -> dict[str, Any]:
         def ask() -> WireResult:
@@ -201,9 +201,11 @@ class WireCommits:
             (found,) = self._wire.call(broker, [request])
             return found
 
-        return self._accepted(ask, request)
+        return self._accepted_response(ask, request)
 
-    def _accepted(self, ask: Callable[[], WireResult], request: WireRequest) -> dict[str, Any]:
+    def _accepted_response(
+        self, ask: Callable[[], WireResult], request: WireRequest
+    ) -> dict[str, Any]:
         """Return the response that has no error, once the coordinator is ready."""
         return self._observer.await_value(
             lambda: ask().response,

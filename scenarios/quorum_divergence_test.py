@@ -169,12 +169,12 @@ class QuorumDivergenceScenario(Scenario):
         twice is paused meanwhile, so that its log is copied before it fetches.
         """
         state = run.quorum.await_leader()
-        third = self.random.choice([one for one in state.log_ends if one != state.leader])
+        third = self.random.choice([voter for voter in state.log_ends if voter != state.leader])
         paused = run.inject(Pause(Voter(third)))
         state = run.quorum.await_leader()
         run.quorum.await_commit(beyond=state.log_ends[state.leader] + IN_FLIGHT)
-        both = [one for one in state.log_ends if one != third]
-        faults = [Divide(Voter(one), Links.IN, is_of_requests=True) for one in both]
+        both = [voter for voter in state.log_ends if voter != third]
+        faults = [Divide(Voter(voter), Links.IN, is_of_requests=True) for voter in both]
         held = dict(zip(both, run.inject_all(*faults), strict=True))
         paused.heal()
         turns = run.quorum.await_turns(both, above=state.leader_epoch)
@@ -188,7 +188,7 @@ class QuorumDivergenceScenario(Scenario):
     def wipe_follower(self, run: Run) -> None:
         """Remove a follower's disk, commit without it, and let it return."""
         state = run.quorum.await_leader()
-        follower = self.random.choice([one for one in state.log_ends if one != state.leader])
+        follower = self.random.choice([voter for voter in state.log_ends if voter != state.leader])
         with run.fault(WipeVoter(Voter(follower))):
             run.quorum.write(state.leader)
             run.quorum.await_commit(beyond=state.log_ends[follower])

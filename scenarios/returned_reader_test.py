@@ -86,38 +86,40 @@ def is_returned(group: GroupPlan) -> bool:
     return is_unstable and group.client != Client.JAVA and group.labels["begins"] == ASSIGNED
 
 
-def _named(groups: list[GroupPlan]) -> list[str]:
+def _names_of(groups: list[GroupPlan]) -> list[str]:
     return [group.group for group in groups]
 
 
-def _expected() -> list[Expectation]:
+def _expectations() -> list[Expectation]:
     """What must be found where the coordinator is the new one.
 
     A member that is delivered nothing may not report where it began.
     """
-    returned = [one for one in GROUPS if is_returned(one)]
+    returned = [group for group in GROUPS if is_returned(group)]
     stranded = [
-        one
-        for one in GROUPS
-        if one.client == Client.LIBRDKAFKA
-        and one.labels["begins"] == ASSIGNED
-        and not is_returned(one)
+        group
+        for group in GROUPS
+        if group.client == Client.LIBRDKAFKA
+        and group.labels["begins"] == ASSIGNED
+        and not is_returned(group)
     ]
     overwriting = [
-        one for one in returned if one.client == Client.KAFKA_PYTHON and one.labels["has"] == OLDER
+        group
+        for group in returned
+        if group.client == Client.KAFKA_PYTHON and group.labels["has"] == OLDER
     ]
     return [
         Expectation(check=Check.STALE_FETCHED_COMMIT),
         *(
             Expectation(
                 check=Check.START_MISMATCH,
-                groups=[one.group],
-                is_optional=one.reset == ResetPolicy.LATEST,
+                groups=[group.group],
+                is_optional=group.reset == ResetPolicy.LATEST,
             )
-            for one in returned
+            for group in returned
         ),
-        Expectation(check=Check.COMMIT_REGRESSED, groups=_named(overwriting)),
-        Expectation(check=Check.STUCK_CONSUMER, groups=_named(stranded)),
+        Expectation(check=Check.COMMIT_REGRESSED, groups=_names_of(overwriting)),
+        Expectation(check=Check.STUCK_CONSUMER, groups=_names_of(stranded)),
     ]
 
 
@@ -163,7 +165,7 @@ class ReturnedReaderScenario(Scenario):
         with self.running(
             topics=[durable_topic(group.topic, partitions=1) for group in groups],
             groups=groups,
-            expects=_expected() if is_stale else [],
+            expects=_expectations() if is_stale else [],
         ) as run:
             run.create(assignment=[1, 2, 3])
             run.watch()
@@ -223,13 +225,13 @@ class ReturnedReaderScenario(Scenario):
         run.workload.start_reading([member], is_persistent=True)
         responses.await_response(
             STABLE,
-            lambda one: one.began_micros > last.began_micros and is_refused(one),
+            lambda answer: answer.began_micros > last.began_micros and is_refused(answer),
             what="a stable read to be refused",
         )
 
     def lead(self, run: Run, topic: str, broker: int, *, then: list[int]) -> None:
         """Let a broker lead the topic that is neither the coordinator nor its successor."""
-        state = run.observer.await_state(topic, 0, lambda one: one.leader >= 0, what="a leader")
+        state = run.observer.await_state(topic, 0, lambda found: found.leader >= 0, what="a leader")
         if run.observer.replicas(topic, 0)[0] != broker:
             run.inject(Reassign(topic, 0, replicas=[broker, *then]))
         if state.leader != broker:

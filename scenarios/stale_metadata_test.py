@@ -88,7 +88,7 @@ class StaleMetadataScenario(Scenario):
 
     def test_stale_metadata(self) -> None:
         groups = self.groups_here(self.groups)
-        expects = _expected(groups)
+        expects = _expectations(groups)
         with self.running(topics=self.topics, groups=groups, expects=expects) as run:
             successor = run.observer.coordinator("any")
             (zombie,) = set(run.kafka.topology.broker_ids) - {successor}
@@ -143,7 +143,7 @@ class StaleMetadataScenario(Scenario):
             )
 
 
-def _expected(groups: list[GroupPlan]) -> tuple[Expectation, ...]:
+def _expectations(groups: list[GroupPlan]) -> tuple[Expectation, ...]:
     """The findings on those groups of a kind that query the zombie."""
     waiting = [group.group for group in groups if group.client != Client.KAFKA_PYTHON]
     python = [group.group for group in groups if group.client == Client.KAFKA_PYTHON]

@@ -268,8 +268,8 @@ class TxnOffsetCommitScenario(Committing, Copying, Scenario):
                 for topic_id in (old_id, self.topic_id):
                     name = f"version {version} of {topic_id}"
                     offsets = [
-                        dataclasses.replace(one, topic_id=topic_id)
-                        for one in self.offsets(name)[:1]
+                        dataclasses.replace(offset, topic_id=topic_id)
+                        for offset in self.offsets(name)[:1]
                     ]
                     commits.commit_in(producer, SIMPLE, offsets, version=version)
                 commits.end(producer)

@@ -156,7 +156,10 @@ class ZombieFollowerScenario(Scenario):
         By accepting their own epoch first, both show that they have it.
         """
         seen = run.observer.await_state(
-            "orders", 0, lambda one: one.leader_epoch == epoch, what="the new leader of orders-0"
+            "orders",
+            0,
+            lambda partition: partition.leader_epoch == epoch,
+            what="the new leader of orders-0",
         )
         own = list_offsets(topic="orders", version=_LIST_VERSION, current_leader_epoch=epoch)
         stale = of_replica(partial(fetch, topic_id=run.wire.topic_id("orders")), follower)

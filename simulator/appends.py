@@ -128,7 +128,7 @@ def write_failed_sends(
     """Add failed sends behind a producer's last ones; `values` are further columns."""
     sends = universe.frame("sends")
     first = int(sends["sequence"][sends.where(producer=producer, partition=partition)].max()) + 1
-    made = [make_value(producer, first + one) for one in range(count)]
+    made = [make_value(producer, first + number) for number in range(count)]
     universe.write(
         "sends",
         count,

@@ -111,5 +111,5 @@ def _to_arrow(column: Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_integer(kind):
         return pa.array(column, mask=column == NULL).cast(kind)
     if pa.types.is_list(kind):
-        return pa.array([None if one is None else list(one) for one in column], type=kind)
+        return pa.array([None if value is None else list(value) for value in column], type=kind)
     return pa.array(column, type=kind)

@@ -165,7 +165,7 @@ def write_history(
         writers = {
             name: files.enter_context(
                 pq.ParquetWriter(
-                    files.enter_context(_opened(folder, name)),
+                    files.enter_context(_open_table(folder, name)),
                     of_run(TABLES[name], identity),
                     compression="zstd",
                 )
@@ -186,10 +186,10 @@ def write_history(
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
         table = whole if name in RECORDS else laid_out(name, whole)
         table = table.cast(of_run(table.schema, identity))
-        with _opened(folder, name) as file:
+        with _open_table(folder, name) as file:
             pq.write_table(table, file, compression="zstd")
     has_transactions = made.rows["transactions"] > 0
-    required = [one for one in _MUST_JUDGE if has_transactions or one != Check.ABORTED_READ]
+    required = [check for check in _MUST_JUDGE if has_transactions or check != Check.ABORTED_READ]
     folder.write_plan(
         Plan(
             scenario="generated",
@@ -206,7 +206,7 @@ def write_history(
     return made
 
 
-def _opened(folder: RunFolder, table: str) -> BinaryIO:
+def _open_table(folder: RunFolder, table: str) -> BinaryIO:
     """A table's file to write; the folder's name may be no text in UTF-8."""
     return (folder.tables / f"{table}.parquet").open("wb")
 

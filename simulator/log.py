@@ -129,6 +129,6 @@ def _values(spans: Sequence[Span], sequence: Array) -> Array:
     for span in spans:
         if span.control is None:
             mine = slice(at, at + span.count)
-            values[mine] = [make_value(span.producer, one) for one in sequence[mine].tolist()]
+            values[mine] = [make_value(span.producer, number) for number in sequence[mine].tolist()]
         at += span.count
     return values

@@ -10,14 +10,14 @@ from contract.terms import Outcome
 from simulator.appends import write_appends, write_failed_sends
 from simulator.frames import NULL
 from simulator.metadata import register_brokers, write_metadata, write_samples
-from simulator.reading import Reader, Stint, read_all, stored
+from simulator.reading import Reader, Stint, read_all, stored_rows
 from simulator.stories import (
     READS_UNTIL,
     SAMPLES_UNTIL,
     WRITES_UNTIL,
     even_spans,
     expand_log,
-    rotated,
+    rotate,
     topic_plan,
     write_fault,
     write_phase,
@@ -72,7 +72,7 @@ def plain_universe(index: int, seed: int, records: int, partitions: int) -> Univ
         has_doubtful_sends=True,
         is_retained=True,
     )
-    universe = _simulated(story, index, seed, records, partitions)
+    universe = _simulate(story, index, seed, records, partitions)
     write_wire_calls(universe)
     write_wire_commits(universe)
     return universe
@@ -93,7 +93,7 @@ def unhealthy_universe(index: int, seed: int, records: int, partitions: int) -> 
         writes_until=_PASSES[0][1] - 2,
         has_doubtful_sends=True,
     )
-    return _simulated(story, index, seed, records, partitions)
+    return _simulate(story, index, seed, records, partitions)
 
 
 def fragmented_universe(index: int, seed: int, records: int, partitions: int) -> Universe:
@@ -105,10 +105,10 @@ def fragmented_universe(index: int, seed: int, records: int, partitions: int) ->
         is_keyed=True,
         is_retained=True,
     )
-    return _simulated(story, index, seed, records, partitions)
+    return _simulate(story, index, seed, records, partitions)
 
 
-def _simulated(story: _Story, index: int, seed: int, records: int, partitions: int) -> Universe:
+def _simulate(story: _Story, index: int, seed: int, records: int, partitions: int) -> Universe:
     topic = f"u{index:05d}.{story.name}"
     retention_ms = RETENTION_MS if story.is_retained else None
     universe = Universe(
@@ -121,7 +121,7 @@ def _simulated(story: _Story, index: int, seed: int, records: int, partitions: i
         groups=[group_plan(f"{topic}.{name}", topic) for name in story.groups],
     )
     random = universe.random(0)
-    replicas = [rotated(universe.brokers, p) for p in range(partitions)]
+    replicas = [rotate(universe.brokers, p) for p in range(partitions)]
     first, second = (float(x) for x in random.uniform(-1, 1, 2))
     _elect(universe, replicas, (_FIRST_BOUNCE + first, _SECOND_BOUNCE + second))
     for partition in range(partitions):
@@ -139,7 +139,7 @@ def _simulated(story: _Story, index: int, seed: int, records: int, partitions: i
     write_samples(universe, until=SAMPLES_UNTIL)
     for number, read in enumerate(story.groups.values()):
         read(universe, number)
-    universe.add(stored(universe, universe.frame("commits")))
+    universe.add(stored_rows(universe, universe.frame("commits")))
     write_phase(universe, story.doing)
     if story.is_retained:
         _retain(universe)
@@ -178,8 +178,12 @@ def _bounce(
     ]
     for partition, ids in enumerate(replicas):
         now = universe.led_at(partition, universe.at(stopped))
-        isr = tuple(one for one in now.isr if one != broker)
-        leader = next(one for one in ids if one in isr) if now.leader == broker else now.leader
+        isr = tuple(replica for replica in now.isr if replica != broker)
+        leader = (
+            next(replica for replica in ids if replica in isr)
+            if now.leader == broker
+            else now.leader
+        )
         epoch = now.epoch + (leader != now.leader)
         universe.changes += [
             Change(partition, universe.at(stopped), leader, epoch, isr),

@@ -227,7 +227,7 @@ def read_all(universe: Universe, number: int) -> None:
     reader.event(member, "closed", universe.at(READS_UNTIL + 1))
 
 
-def stored(universe: Universe, commits: Frame) -> Frame:
+def stored_rows(universe: Universe, commits: Frame) -> Frame:
     """Return the stored rows of commits."""
     numbers = {group.group: index for index, group in enumerate(universe.groups)}
     return Frame.of(

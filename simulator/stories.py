@@ -159,7 +159,7 @@ def topic_plan(
     )
 
 
-def rotated(brokers: Sequence[int], by: int) -> tuple[int, ...]:
+def rotate(brokers: Sequence[int], by: int) -> tuple[int, ...]:
     """Replicas of the partition of this number, its preferred leader first."""
     by %= len(brokers)
     return (*brokers[by:], *brokers[:by])

@@ -7,13 +7,13 @@ from simulator.appends import write_appends, write_failed_sends
 from simulator.frames import NULL
 from simulator.log import Span, micros
 from simulator.metadata import register_brokers, write_metadata, write_samples
-from simulator.reading import read_all, stored
+from simulator.reading import read_all, stored_rows
 from simulator.stories import (
     SAMPLES_UNTIL,
     WRITES_FROM,
     WRITES_UNTIL,
     expand_log,
-    rotated,
+    rotate,
     topic_plan,
     write_phase,
 )
@@ -55,7 +55,7 @@ def transactional_universe(index: int, seed: int, records: int, partitions: int)
         plan=topic_plan(topic, partitions, replication=3, min_insync=2),
         groups=[committed, group_plan(f"{topic}.uncommitted", topic)],
     )
-    replicas = [rotated(universe.brokers, p) for p in range(partitions)]
+    replicas = [rotate(universe.brokers, p) for p in range(partitions)]
     register_brokers(universe)
     for partition, ids in enumerate(replicas):
         universe.changes += [
@@ -74,7 +74,7 @@ def transactional_universe(index: int, seed: int, records: int, partitions: int)
     write_samples(universe, until=SAMPLES_UNTIL)
     for number in range(len(universe.groups)):
         read_all(universe, number)
-    universe.add(stored(universe, universe.frame("commits")))
+    universe.add(stored_rows(universe, universe.frame("commits")))
     write_phase(universe, "transactions, one producer fenced by its successor")
     return universe
 
@@ -108,26 +108,26 @@ def _spans(
     spans: list[Span] = []
     offset = 0
     sequences: dict[str, int] = {}
-    for one in transactions:
-        led = universe.led_at(partition, one.began)
-        first = sequences.get(one.producer, partition * 10_000_000)
-        marker_at = one.ended + micros(0.02)
+    for transaction in transactions:
+        led = universe.led_at(partition, transaction.began)
+        first = sequences.get(transaction.producer, partition * 10_000_000)
+        marker_at = transaction.ended + micros(0.02)
         data = Span(
             partition=partition,
             epoch=led.epoch,
             leader=led.leader,
             first_offset=offset,
             count=each,
-            began=one.began + micros(0.1),
-            ended=one.began + micros(_WRITING_SECONDS),
-            producer=one.producer,
+            began=transaction.began + micros(0.1),
+            ended=transaction.began + micros(_WRITING_SECONDS),
+            producer=transaction.producer,
             first_sequence=first,
             producer_id=universe.first_producer_id,
-            producer_epoch=one.producer_epoch,
+            producer_epoch=transaction.producer_epoch,
             base_sequence=0,
-            transaction=one.number,
+            transaction=transaction.number,
             visible=marker_at + micros(0.012),
-            is_aborted=one.end != "commit",
+            is_aborted=transaction.end != "commit",
         )
         marker = replace(
             data,
@@ -135,13 +135,13 @@ def _spans(
             count=1,
             began=marker_at,
             ended=marker_at,
-            producer_epoch=one.producer_epoch + 1,
+            producer_epoch=transaction.producer_epoch + 1,
             base_sequence=-1,
-            control="commit" if one.end == "commit" else "abort",
+            control="commit" if transaction.end == "commit" else "abort",
         )
         spans += [data, marker]
         offset += each + 1
-        sequences[one.producer] = first + each
+        sequences[transaction.producer] = first + each
     return spans
 
 
@@ -167,14 +167,30 @@ def _write_steps(universe: Universe, transactions: list[Transaction]) -> None:
     initialized = fenced.ended + micros(0.1)
     epoch = successor.producer_epoch
     _step(universe, successor, "initialize", "initialized", epoch, at=initialized)
-    for one in transactions:
-        _step(universe, one, "begin", "begun", one.producer_epoch, at=one.began)
-        if one.end == "fenced":
-            _step(universe, one, "commit", "fenced", one.producer_epoch, at=one.ended + micros(0.7))
+    for transaction in transactions:
+        _step(
+            universe,
+            transaction,
+            "begin",
+            "begun",
+            transaction.producer_epoch,
+            at=transaction.began,
+        )
+        if transaction.end == "fenced":
+            _step(
+                universe,
+                transaction,
+                "commit",
+                "fenced",
+                transaction.producer_epoch,
+                at=transaction.ended + micros(0.7),
+            )
         else:
-            done = {"commit": "committed", "abort": "aborted"}[one.end]
-            at = one.ended + micros(0.03)
-            _step(universe, one, one.end, done, one.producer_epoch + 1, at=at)
+            done = {"commit": "committed", "abort": "aborted"}[transaction.end]
+            at = transaction.ended + micros(0.03)
+            _step(
+                universe, transaction, transaction.end, done, transaction.producer_epoch + 1, at=at
+            )
 
 
 def _step(

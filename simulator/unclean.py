@@ -4,7 +4,7 @@ from contract.terms import ResetPolicy
 from simulator.appends import write_appends
 from simulator.log import Span
 from simulator.metadata import register_brokers, write_metadata, write_samples
-from simulator.reading import Reader, Stint, stored
+from simulator.reading import Reader, Stint, stored_rows
 from simulator.stories import (
     READS_UNTIL,
     SAMPLES_UNTIL,
@@ -53,7 +53,7 @@ def unclean_universe(index: int, seed: int, records: int, partitions: int) -> Un
         _truncate(universe, partition, first)
     for number in range(len(universe.groups)):
         _read_through(universe, number)
-    universe.add(stored(universe, universe.frame("commits")))
+    universe.add(stored_rows(universe, universe.frame("commits")))
     write_phase(universe, "an unclean election, and groups that notice the truncation")
     return universe
 

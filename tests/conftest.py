@@ -89,7 +89,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The command of each test that failed."""
     stats = terminalreporter.stats
     for report in {
-        one.nodeid: one for kind in ("failed", "error") for one in stats.get(kind, [])
+        report.nodeid: report for kind in ("failed", "error") for report in stats.get(kind, [])
     }.values():
         mark = "-m long " if "long" in getattr(report, "keywords", ()) else ""
         terminalreporter.write_line(

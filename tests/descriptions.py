@@ -44,7 +44,7 @@ def description_of(**fields: Any) -> RunDescription:
     return RunDescription(**(usual | fields))
 
 
-def completed(table: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def complete_rows(table: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows that keep the contract of a table: with the least value of each column they lack.
 
     Single records stay as they are.
@@ -52,7 +52,9 @@ def completed(table: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, A
     return [
         dict(row)
         if row.keys() & {"sequence", "value", "offset"} and table in RECORDS
-        else {one.name: row.get(one.name, _least(one)) for one in DECLARED[table].columns}
+        else {
+            column.name: row.get(column.name, _least(column)) for column in DECLARED[table].columns
+        }
         for row in rows
     ]
 

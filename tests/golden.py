@@ -12,7 +12,10 @@ FOLDER = Path(__file__).parent / "golden"
 _PROGRAM = re.compile(r"[^\s>\"'`]+/bin/fencepost\b")
 _IN_TURN = (
     (r"<(style|script|title)\b.*?</\1>|<section id=\"words\">.*?</section>", ""),
-    (r"(<pre(?! class=\"text\")[^>]*>.*?)(?=</pre>)", lambda one: one[1].replace("\n", "&#10;")),
+    (
+        r"(<pre(?! class=\"text\")[^>]*>.*?)(?=</pre>)",
+        lambda found: found[1].replace("\n", "&#10;"),
+    ),
     (r"\n", " "),
     (r"<a [^>]*href=\"([^\"]*)\"[^>]*>(.*?)</a>", r"\2 [\1]"),
     (r"<details\b([^>]*) open>", r"<details\1>(open) "),

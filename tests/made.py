@@ -13,22 +13,22 @@ from contract.files import SCHEMA
 _T = TypeVar("_T")
 
 
-def made(kind: type[_T], **fields: Any) -> _T:
+def make_struct(kind: type[_T], **fields: Any) -> _T:
     """A structure or dataclass with these fields; each other one that has no default is empty."""
     hints = typing.get_type_hints(kind)
-    missing = [name for name in _required(kind) if name not in fields]
+    missing = [name for name in _required_fields(kind) if name not in fields]
     empty = {name: SCHEMA if name == "schema" else _empty(hints[name]) for name in missing}
     return kind(**empty, **fields)
 
 
-def _required(kind: Any) -> list[str]:
+def _required_fields(kind: Any) -> list[str]:
     if issubclass(kind, msgspec.Struct):
-        return [one.name for one in msgspec.structs.fields(kind) if one.required]
+        return [field.name for field in msgspec.structs.fields(kind) if field.required]
     absent = dataclasses.MISSING
     return [
-        one.name
-        for one in dataclasses.fields(kind)
-        if one.default is absent and one.default_factory is absent
+        field.name
+        for field in dataclasses.fields(kind)
+        if field.default is absent and field.default_factory is absent
     ]
 
 
@@ -43,6 +43,6 @@ def _empty(hint: Any) -> Any:
     if issubclass(kind, enum.Enum):
         return next(iter(kind))
     if issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind):
-        return made(kind)
+        return make_struct(kind)
     concrete = {"Mapping": dict, "Sequence": list, "Path": str}
     return concrete.get(kind.__name__, kind)()

@@ -109,10 +109,10 @@ def rows_of(nights: Nights, seed: int) -> Iterator[Row]:
                 at += _HOUR // 20
                 seconds = random.gauss(60, 3)
                 here = [
-                    one
-                    for one in nights.planted
-                    if (one.scenario, one.kafka) == (lane.scenario, lane.kafka)
-                    and random.random() < one.rate(night)
+                    planted
+                    for planted in nights.planted
+                    if (planted.scenario, planted.kafka) == (lane.scenario, lane.kafka)
+                    and random.random() < planted.rate(night)
                 ]
                 is_undecided = random.random() < nights.undecided and not here
                 run = {
@@ -137,15 +137,15 @@ def rows_of(nights: Nights, seed: int) -> Iterator[Row]:
                 yield run | {"clients": list(CLIENTS), "judged": judged, "resumed": resumed}
                 wait = max(0.0, random.gauss(lane.waits(night), 0.5))
                 yield run | _found("fetch_unavailable", "unavailable", "java", wait)
-                for number, one in enumerate(here, start=1):
+                for number, planted in enumerate(here, start=1):
                     offset = random.randrange(10_000)
                     yield run | {
-                        "check": one.check,
+                        "check": planted.check,
                         "number": number,
                         "kind": "no fault",
                         "verdict": "violation",
-                        "client": one.client,
-                        "cause": one.cause(offset),
+                        "client": planted.client,
+                        "cause": planted.cause(offset),
                         "evidence": "{}",
                         "is_unexpected": True,
                     }
@@ -225,29 +225,31 @@ _VERSIONS = ("4.4.0", "3.9.2")
 Judge = Callable[[Morning, Planted], bool]
 
 
-def _tracked(told: Morning, one: Planted) -> TrackedFinding | None:
-    named = (one.scenario, one.kafka)
+def _find_tracked(told: Morning, planted: Planted) -> TrackedFinding | None:
+    named = (planted.scenario, planted.kafka)
     return next((each for each in told.findings if (each.scenario, each.kafka[0]) == named), None)
 
 
 def _is(*states: FindingState) -> Judge:
-    return lambda told, one: (found := _tracked(told, one)) is not None and found.state in states
+    return lambda told, planted: (
+        (found := _find_tracked(told, planted)) is not None and found.state in states
+    )
 
 
 def _has(verdict: Stability) -> Judge:
-    return lambda told, one: any(
-        (each.scenario, each.kafka, each.verdict) == (one.scenario, one.kafka, verdict)
+    return lambda told, planted: any(
+        (each.scenario, each.kafka, each.verdict) == (planted.scenario, planted.kafka, verdict)
         for each in told.scenarios
     )
 
 
-def _is_worse(told: Morning, one: Planted) -> bool:
-    found = _tracked(told, one)
+def _is_worse(told: Morning, planted: Planted) -> bool:
+    found = _find_tracked(told, planted)
     return found is not None and found.is_worse
 
 
-def _is_worse_where_seen(told: Morning, one: Planted) -> bool:
-    found = _tracked(told, one)
+def _is_worse_where_seen(told: Morning, planted: Planted) -> bool:
+    found = _find_tracked(told, planted)
     return found is not None and found.is_worse == bool(found.sightings)
 
 
@@ -295,7 +297,7 @@ KINDS = {
         lambda _: 0.3,
         {
             "known": _is(FindingState.KNOWN),
-            "not worse": lambda told, one: not _is_worse(told, one),
+            "not worse": lambda told, planted: not _is_worse(told, planted),
         },
         is_known=True,
     ),
@@ -318,16 +320,18 @@ def planted_history(seed: int) -> dict[str, dict[str, bool]]:
         ]
     rows = rows_of(Nights(lanes, planted), seed)
     entries = [
-        KnownFinding(check=one.check, scenario=one.scenario, reason="r", link="l", expires=date.max)
-        for one, kind in zip(planted, KINDS.values(), strict=True)
+        KnownFinding(
+            check=finding.check, scenario=finding.scenario, reason="r", link="l", expires=date.max
+        )
+        for finding, kind in zip(planted, KINDS.values(), strict=True)
         if kind.is_known
     ]
     found = morning(
         Asked(rows).until(name_of(LAST)), Known(None, tuple(entries)), today=day_of(LAST)
     )
     return {
-        name: {what: is_right(found, one) for what, is_right in kind.right.items()}
-        for one, (name, kind) in zip(planted, KINDS.items(), strict=True)
+        name: {what: is_right(found, finding) for what, is_right in kind.right.items()}
+        for finding, (name, kind) in zip(planted, KINDS.items(), strict=True)
     }
 
 
@@ -337,14 +341,14 @@ def every_lane() -> list[Lane]:
 
 MARKS: dict[str, Callable[[Morning], bool]] = {
     "a scenario regressed": lambda found: any(
-        one.verdict is Stability.REGRESSED for one in found.scenarios
+        scenario.verdict is Stability.REGRESSED for scenario in found.scenarios
     ),
     "a finding is fixed": lambda found: any(
-        one.state is FindingState.FIXED for one in found.findings
+        finding.state is FindingState.FIXED for finding in found.findings
     ),
-    "a finding is worse": lambda found: any(one.is_worse for one in found.findings),
+    "a finding is worse": lambda found: any(finding.is_worse for finding in found.findings),
     "a trend is larger or smaller": lambda found: any(
-        one.change in (TrendChange.LARGER, TrendChange.SMALLER) for one in found.trends
+        trend.change in (TrendChange.LARGER, TrendChange.SMALLER) for trend in found.trends
     ),
 }
 """What a night may mark, each with its own rate."""

@@ -42,14 +42,14 @@ def standalone(workers: int, folder: Path) -> Iterator[str]:
         log = folder / "master.log"
         arguments = ["--host", LOOPBACK, "--port", "0", "--webui-port", "0"]
         started.append(_start("master.Master", arguments, folder, log))
-        master = _reported(log, _MASTER)[1]
+        master = _await_match(log, _MASTER)[1]
         for number in range(workers):
             log = folder / f"worker-{number}.log"
             arguments = ["--host", LOOPBACK, "--cores", "1", "--memory", f"{WORKER_GB}g"]
             arguments += ["--webui-port", "0", "--work-dir", str(folder / f"worker-{number}")]
             started.append(_start("worker.Worker", [*arguments, master], folder, log))
             _bind(started[-1].pid, cores[number : number + 1])
-            _reported(log, _REGISTERED)
+            _await_match(log, _REGISTERED)
         yield master
     finally:
         _bind(os.getpid(), cores)
@@ -94,7 +94,7 @@ def _start(program: str, arguments: list[str], folder: Path, log: Path) -> subpr
         )
 
 
-def _reported(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
+def _await_match(log: Path, pattern: re.Pattern[str]) -> re.Match[str]:
     """Return the match of a pattern in a process's log, once it is there."""
     return wait_until(
         lambda: pattern.search(log.read_text()),
@@ -115,5 +115,5 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         process.wait()
     _, alive = psutil.wait_procs(left, timeout=_STOP_SECONDS)
-    for one in alive:
-        one.kill()
+    for survivor in alive:
+        survivor.kill()

@@ -37,23 +37,29 @@ Row = Sequence[object]
 def of_facts() -> dict[str, Any]:
     """Every fact; those of one subject stand together."""
     about = msgspec.yaml.decode(_SUBJECTS.read_bytes(), type=dict[str, str])
-    every = sorted(facts().values(), key=lambda one: (one.subject, one.name))
+    every = sorted(facts().values(), key=lambda fact: (fact.subject, fact.name))
     subjects = {
-        name: {"about": about[name], "facts": [(one, _columns(columns_of(one))) for one in found]}
-        for name, found in groupby(every, key=lambda one: one.subject)
+        name: {
+            "about": about[name],
+            "facts": [(fact, _columns(columns_of(fact))) for fact in found],
+        }
+        for name, found in groupby(every, key=lambda fact: fact.subject)
     }
     return {"subjects": subjects}
 
 
 def _columns(columns: Iterable[Column]) -> list[Row]:
-    return [(one.name, type_in_words(one.type), one.about) for one in columns]
+    return [(column.name, type_in_words(column.type), column.about) for column in columns]
 
 
 def of_tables() -> dict[str, Any]:
     """Every table of a run."""
     return {
         "tables": {
-            name: (table, [(one.name, _type_and_bounds(one), one.about) for one in table.columns])
+            name: (
+                table,
+                [(column.name, _type_and_bounds(column), column.about) for column in table.columns],
+            )
             for name, table in DECLARED.items()
         }
     }
@@ -62,19 +68,21 @@ def of_tables() -> dict[str, Any]:
 def of_checks() -> dict[str, Any]:
     """Every check, by family, from the headers of their statements."""
     families = {
-        f"{letter}. {title}": [_check(*one) for one in DESCRIBED.items() if one[1].id[0] == letter]
+        f"{letter}. {title}": [
+            _check(*pair) for pair in DESCRIBED.items() if pair[1].id[0] == letter
+        ]
         for letter, title in FAMILIES.items()
     }
     return {"families": families}
 
 
-def _check(check: Check, one: Description) -> Row:
-    parts = (one.definition, one.explanation, f"Evaluates {one.evaluates}")
+def _check(check: Check, description: Description) -> Row:
+    parts = (description.definition, description.explanation, f"Evaluates {description.evaluates}")
     finds = " ".join(part for part in parts if part)
     cases = list(CHECKS[check].cases) if check in CHECKS else []
-    permitted = one.permitted or causes(cases, FindingVerdict.PERMITTED)
-    undecided = one.undecided or causes(cases, FindingVerdict.UNDECIDED)
-    return (one.id, check, finds, kinds(cases), permitted, undecided, one.source)
+    permitted = description.permitted or causes(cases, FindingVerdict.PERMITTED)
+    undecided = description.undecided or causes(cases, FindingVerdict.UNDECIDED)
+    return (description.id, check, finds, kinds(cases), permitted, undecided, description.source)
 
 
 def causes(cases: Iterable[Case], verdict: FindingVerdict) -> str:
@@ -107,7 +115,8 @@ def of_protocol() -> dict[str, Any]:
                 rule.says,
                 f"{rule.source.document}, {rule.source.place}",
                 f"`{rule.code}`",
-                "; ".join(f"{API_NAMES[api]} {one}" for api, one in rule.versions.items()) or "all",
+                "; ".join(f"{API_NAMES[api]} {version}" for api, version in rule.versions.items())
+                or "all",
                 rule.check,
             )
             for name, rule in RULES.items()
@@ -121,7 +130,7 @@ def of_scenarios() -> dict[str, Any]:
     return {
         "suite": _NIGHTLY,
         "default": DEFAULT_KAFKA,
-        "failing": sorted({one.scenario for one in entries if one.expect == "fail"}),
+        "failing": sorted({entry.scenario for entry in entries if entry.expect == "fail"}),
         "scenarios": list(scenario_rows(scenarios(), entries)),
     }
 
@@ -133,15 +142,15 @@ def scenario_rows(found: Iterable[ScenarioFile], entries: Sequence[Entry]) -> It
         found: the scenarios, in the order of their rows.
         entries: the runs of the suite whose Kafka versions are shown.
     """
-    for one in found:
+    for scenario in found:
         versions = dict.fromkeys(
             version
             for entry in entries
-            if entry.scenario == one.name
+            if entry.scenario == scenario.name
             for version in entry.kafka or [DEFAULT_KAFKA]
         )
-        link = f"[{one.name}]({relpath(one.path, _DOCS)})"
-        yield link, one.question, parameters_in_words(one.parameters), ", ".join(versions)
+        link = f"[{scenario.name}]({relpath(scenario.path, _DOCS)})"
+        yield link, scenario.question, parameters_in_words(scenario.parameters), ", ".join(versions)
 
 
 def parameters_in_words(declared: Sequence[Mapping[str, Any]] | None) -> str:
@@ -154,11 +163,11 @@ def parameters_in_words(declared: Sequence[Mapping[str, Any]] | None) -> str:
         return "see its file"
     if not any(declared):
         return ""
-    values = {name: list(dict.fromkeys(one[name] for one in declared)) for name in declared[0]}
+    values = {name: list(dict.fromkeys(row[name] for row in declared)) for name in declared[0]}
     if prod(len(some) for some in values.values()) == len(declared):
         return "; ".join(f"{name}: {', '.join(map(str, some))}" for name, some in values.items())
-    sets = (", ".join(f"{name}: {value}" for name, value in one.items()) for one in declared)
-    return ", ".join(f"({one})" for one in sets)
+    sets = (", ".join(f"{name}: {value}" for name, value in row.items()) for row in declared)
+    return ", ".join(f"({text})" for text in sets)
 
 
 def type_in_words(kind: pa.DataType) -> str:
@@ -188,14 +197,17 @@ def _type_and_bounds(column: Column) -> str:
 
 def of_faults() -> dict[str, Any]:
     """Every fault, as its class and methods describe it."""
-    return {"faults": [_fault(one) for one in FAULTS if not inspect.isabstract(one)]}
+    return {"faults": [_fault(fault) for fault in FAULTS if not inspect.isabstract(fault)]}
 
 
-def _fault(one: type[Fault]) -> Row:
-    prove, heal = getattr(one, "prove_broker", one.prove), getattr(one, "heal_broker", one.heal)
-    what, proved, healed = (
-        (inspect.getdoc(of) or "").split("\n\n")[0] for of in (one, prove, heal)
+def _fault(fault: type[Fault]) -> Row:
+    prove, heal = (
+        getattr(fault, "prove_broker", fault.prove),
+        getattr(fault, "heal_broker", fault.heal),
     )
-    verbs = ", ".join(form.verb for form in vars(one).get("by_hand", ()))
+    what, proved, healed = (
+        (inspect.getdoc(of) or "").split("\n\n")[0] for of in (fault, prove, heal)
+    )
+    verbs = ", ".join(form.verb for form in vars(fault).get("by_hand", ()))
     landed = proved.removeprefix("Landed when ")
-    return f"`{one.__name__}`", verbs, one.on or "servers", what, landed, healed
+    return f"`{fault.__name__}`", verbs, fault.on or "servers", what, landed, healed

@@ -32,7 +32,7 @@ def keep(name: str, figures: object, *, folder: Path = DATA) -> Path:
     return file
 
 
-def kept(name: str, kind: type[T], *, folder: Path = DATA) -> T:
+def read_figures(name: str, kind: type[T], *, folder: Path = DATA) -> T:
     """Read figures that were kept."""
     return msgspec.json.decode((folder / f"{name}.json").read_bytes(), type=kind)
 
@@ -42,6 +42,6 @@ def is_kept(name: str, *, folder: Path = DATA) -> bool:
     return (folder / f"{name}.json").exists()
 
 
-def rendered(template: Path, **shown: Any) -> str:
+def render(template: Path, **shown: Any) -> str:
     """Return what a template makes."""
     return _TEMPLATES.from_string(template.read_text()).render(shown).strip()

@@ -72,7 +72,7 @@ class Site:
     repository: str = ""
     broken: list[str] = field(default_factory=list)
 
-    def linked(self, page: Page) -> str:
+    def link_pages(self, page: Page) -> str:
         """Return the text of a page with links that fit the site."""
         return _LINK.sub(
             lambda found: self._link(page, *found.groups()) if found[3] else found[0], page.text
@@ -109,13 +109,13 @@ def read(parts: Mapping[str, Part]) -> dict[PurePosixPath, Page]:
     sources += sorted((ROOT / _DOCS).rglob("*.md"))
     placed: set[str] = set()
 
-    def made(found: re.Match[str]) -> str:
+    def make_part(found: re.Match[str]) -> str:
         placed.add(found[1])
         if found[1] not in parts:
             raise UsageError(f"nothing makes the part {found[1]} of a page of docs/")
         return parts[found[1]]()
 
-    pages = [_page(file, _MADE.sub(made, file.read_text())) for file in sources]
+    pages = [_page(file, _MADE.sub(make_part, file.read_text())) for file in sources]
     if missing := set(parts) - placed:
         raise UsageError(f"no page of docs/ has a place for: {', '.join(sorted(missing))}")
     pages.append(_list_of_decisions(pages))
@@ -132,8 +132,8 @@ def write(folder: Path, pages: Mapping[PurePosixPath, Page], *, repository: str 
     for page in pages.values():
         file = folder / page.place
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(site.linked(page))
-    for image in (one for one in (ROOT / _DOCS).rglob("*") if one.suffix in _IMAGES):
+        file.write_text(site.link_pages(page))
+    for image in (path for path in (ROOT / _DOCS).rglob("*") if path.suffix in _IMAGES):
         place = folder / _on_site(PurePosixPath(image.relative_to(ROOT)))
         place.parent.mkdir(parents=True, exist_ok=True)
         copyfile(image, place)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from website import declared
-from website.figures import rendered
+from website.figures import render
 from website.rooms import is_taken_away
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -32,15 +32,15 @@ _MEASURED = {
 
 def parts() -> dict[str, Callable[[], str]]:
     """What makes each part, by the name that pages have."""
-    of_code = {name: partial(_made, name, shown) for name, shown in _DECLARED.items()}
-    return {**of_code, **{name: partial(_measured, file) for name, file in _MEASURED.items()}}
+    of_code = {name: partial(_make, name, shown) for name, shown in _DECLARED.items()}
+    return {**of_code, **{name: partial(_measure, file) for name, file in _MEASURED.items()}}
 
 
-def _made(name: str, shown: Callable[[], Mapping[str, Any]]) -> str:
-    return rendered(_TEMPLATES / f"{name}.md.j2", **shown())
+def _make(name: str, shown: Callable[[], Mapping[str, Any]]) -> str:
+    return render(_TEMPLATES / f"{name}.md.j2", **shown())
 
 
-def _measured(file: str) -> str:
+def _measure(file: str) -> str:
     if is_taken_away(Path(file)):
         return ""
     made: str = import_module(file.removesuffix(".py").replace("/", ".")).part()

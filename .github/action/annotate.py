@@ -30,7 +30,7 @@ def what(night: Path, run: dict[str, Any]) -> str:
     lines = [run["error"]] if run["error"] else []
     if run["report"]:
         verdict = json.loads((night / run["report"]).with_name("verdict.json").read_text())
-        found = [f"{one['check']}: {one['first']['cause']}" for one in verdict["unexpected"]]
+        found = [f"{entry['check']}: {entry['first']['cause']}" for entry in verdict["unexpected"]]
         lines += [*found, *verdict["doubts"]][:FINDINGS_MAX]
     return "\n".join([*lines, f"again: {run['rerun']}"])
 

@@ -32,7 +32,7 @@ class Database:
     def __init__(self, *, threads: int, memory: str, spill: Path) -> None:
         """Open it; `memory` is how much it may hold before it spills, as DuckDB writes it."""
         spill.mkdir(parents=True, exist_ok=True)
-        directory = _opened(spill, by=self)
+        directory = _literal_path(spill, by=self)
         config = {"threads": threads, "memory_limit": memory, "temp_directory": directory}
         self._directory, self._engines = directory, 0
         self._conn = connected(config)
@@ -74,7 +74,7 @@ class DuckDBEngine:
         """
         self._rows += rows
         columns = ", ".join(f'"{column}"' for column in schema.names)
-        file = f"read_parquet('{_opened(place, by=self)}', hive_partitioning=false)"
+        file = f"read_parquet('{_literal_path(place, by=self)}', hive_partitioning=false)"
         statement = f"{name} AS SELECT {columns} FROM {file}"
         if rows <= _LOADED_ROWS:
             with suppress(duckdb.Error):
@@ -90,7 +90,7 @@ class DuckDBEngine:
     def keep(self, name: str, statement: str, numbers: Mapping[str, int]) -> bool:
         """Name the rows of a statement, which are computed now, once. Whether there are any."""
         place = self._large(name) if self._rows > _LARGE_ROWS else f"TEMP TABLE {name}"
-        made = self._conn.execute(f"CREATE {place} AS {_spelled(statement, numbers)}")
+        made = self._conn.execute(f"CREATE {place} AS {_in_duckdb(statement, numbers)}")
         ((rows,),) = made.fetchall()
         return bool(rows)
 
@@ -104,23 +104,25 @@ class DuckDBEngine:
 
     def define(self, name: str, statement: str, numbers: Mapping[str, int]) -> None:
         """Name a statement, to be a part of those that read it."""
-        self._conn.execute(f"CREATE TEMP VIEW {name} AS {_spelled(statement, numbers)}")
+        self._conn.execute(f"CREATE TEMP VIEW {name} AS {_in_duckdb(statement, numbers)}")
 
     def rows(
         self, *statements: str, numbers: Mapping[str, int], limit: int | None = None
     ) -> pa.Table:
         """The rows of statements that have the same columns, or the first ones up to a limit."""
-        spelled = " UNION ALL ".join(f"({_spelled(one, numbers)})" for one in statements)
+        spelled = " UNION ALL ".join(
+            f"({_in_duckdb(statement, numbers)})" for statement in statements
+        )
         if limit is not None:
             spelled = f"SELECT * FROM ({spelled}) LIMIT {limit}"
         return self._conn.execute(spelled).to_arrow_table()
 
 
-def _spelled(statement: str, numbers: Mapping[str, int]) -> str:
+def _in_duckdb(statement: str, numbers: Mapping[str, int]) -> str:
     return with_numbers(prepared(statement).in_duckdb, numbers)
 
 
-def _opened(path: Path, by: object) -> str:
+def _literal_path(path: Path, by: object) -> str:
     """A name of a file or folder that is no pattern, no column, and text, whatever its path is.
 
     It is of what was there: a file that replaces it is not read.

@@ -63,10 +63,12 @@ class Standalone:
 
     def __str__(self) -> str:
         """What an executor needs, and what the workers have."""
-        return f"an executor needs {self.executor}, and the workers have {_listed(self.workers)}"
+        return (
+            f"an executor needs {self.executor}, and the workers have {_list_sizes(self.workers)}"
+        )
 
 
-def _listed(sizes: Iterable[Size]) -> str:
+def _list_sizes(sizes: Iterable[Size]) -> str:
     """The kinds of sizes, the largest first."""
     kinds = sorted(Counter(sizes).items(), key=lambda kind: (-kind[0].mebibytes, -kind[0].cores))
     words = [f"{size}{f' ({number} workers)' if number > 1 else ''}" for size, number in kinds]
@@ -134,4 +136,6 @@ def _of(spark: SparkContext, said: Any) -> Standalone | None:
     of_executor = int(str(cores.get())) if cores.isDefined() else 1
     of_task = int(spark.getConf().get("spark.task.cpus", "1"))
     executor = Size(max(of_executor, of_task), own.desc().memoryPerExecutorMB())
-    return Standalone(executor, tuple(Size(one.cores(), one.memory()) for one in said.workers()))
+    return Standalone(
+        executor, tuple(Size(worker.cores(), worker.memory()) for worker in said.workers())
+    )

@@ -23,7 +23,7 @@ from analysis.engine import class_data, jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
-from contract.locks import HeldFolder, remove_unheld, unheld
+from contract.locks import HeldFolder, remove_unheld, unheld_folders
 from contract.processes import require_master, require_spark_home
 
 LOCAL = "local[*,3]"
@@ -143,7 +143,7 @@ def _end_orphans() -> None:
 
     Such a JVM can't write where it listens once its folder is removed, and would stay.
     """
-    folders = unheld(Path(tempfile.gettempdir()), _TEMPORARY)
+    folders = unheld_folders(Path(tempfile.gettempdir()), _TEMPORARY)
     options = [f"{_FILES_OF_JVM}{folder}" for folder in folders]
     for process in psutil.process_iter(["cmdline"]) if options else ():
         words = process.info["cmdline"] or ()

@@ -19,7 +19,7 @@ def settings_of(given: Iterable[str]) -> dict[str, str]:
     Raises:
         UsageError: a text has another form, or the setting can't be given.
     """
-    return dict(_setting(one) for one in given)
+    return dict(_setting(setting) for setting in given)
 
 
 def _setting(given: str) -> tuple[str, str]:

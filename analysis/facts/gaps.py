@@ -245,7 +245,7 @@ def _found(known: _Known) -> Iterator[Gap]:
     yield from _outside(known)
     yield from _servers(known)
     yield from _segments(known.unread)
-    yield from _emptied(known)
+    yield from _gaps_of_empty_tables(known)
     if any(row["role"] == "driver" for row in known.histories):
         for reason in _unexplained_restarts(known):
             yield Gap("faults", ALL_TABLES, reason)
@@ -328,7 +328,7 @@ def _missing_histories(known: _Known) -> Iterator[Gap]:
             yield Gap("histories", ALL_TABLES, "no history was collected")
         return
     roles, clients = {row["role"] for row in rows}, {row["client"] for row in rows}
-    workers = {one for row in rows for one in (row["worker"], row["worker"].rpartition("-")[0])}
+    workers = {name for row in rows for name in (row["worker"], row["worker"].rpartition("-")[0])}
     for role, tables in _OF_ROLES.items():
         if role not in roles:
             yield Gap(role, tables, f"there is no history of the {role}")
@@ -367,7 +367,7 @@ def _segments(unread: list[Row]) -> Iterator[Gap]:
         )
 
 
-def _emptied(known: _Known) -> Iterator[Gap]:
+def _gaps_of_empty_tables(known: _Known) -> Iterator[Gap]:
     for one in known.implied:
         reason = f"table {one.table} is empty, but table {one.by} implies rows of it"
         yield Gap(one.table, (one.table,), reason)
@@ -381,10 +381,10 @@ def _implied(trace: Trace, histories: list[Row]) -> Iterator[_Implied]:
     concerned = roles | ({_CLIENTS} if roles - {"driver", "observer_worker"} else set())
     if trace.rows["servers"]:
         concerned.add("")
-    for one in _IMPLIED:
-        is_empty = not trace.rows[one.table] and not trace.problem(one.table)
-        if is_empty and one.role in concerned and _has_rows(trace, one):
-            yield one
+    for implied in _IMPLIED:
+        is_empty = not trace.rows[implied.table] and not trace.problem(implied.table)
+        if is_empty and implied.role in concerned and _has_rows(trace, implied):
+            yield implied
 
 
 def _has_rows(trace: Trace, implied: _Implied) -> bool:

@@ -42,39 +42,40 @@ class LogsOfPartition:
     def of(cls, row: Mapping[str, Any]) -> "LogsOfPartition":
         """By a row of `forked_logs`."""
         known = cls()
-        for one in row["starts"]:
-            known.starts[one["leader_epoch"]] = one["start_high"]
-            if one["from_micros"] is not None:
-                known.began[one["leader_epoch"]] = one["from_micros"]
-        for one in row["logs"] or []:
-            known.logs[one["broker"], one["at_micros"]][one["leader_epoch"]] = one["reached"]
-        for one in row["leaders_reached"] or []:
-            known.reached[one["leader_epoch"]] = one["reached"]
-        for one in row["states"] or []:
-            known.in_sync.append((one["leader_epoch"], one["isr"] or []))
-            if one["leader"] >= 0:
-                known.leaders[one["leader_epoch"]] = one["leader"]
-        for one in row["cuts"] or []:
-            known.truncated[one["broker"]].append((one["at_micros"], one["to_offset"]))
+        for start in row["starts"]:
+            known.starts[start["leader_epoch"]] = start["start_high"]
+            if start["from_micros"] is not None:
+                known.began[start["leader_epoch"]] = start["from_micros"]
+        for log in row["logs"] or []:
+            known.logs[log["broker"], log["at_micros"]][log["leader_epoch"]] = log["reached"]
+        for leader in row["leaders_reached"] or []:
+            known.reached[leader["leader_epoch"]] = leader["reached"]
+        for state in row["states"] or []:
+            known.in_sync.append((state["leader_epoch"], state["isr"] or []))
+            if state["leader"] >= 0:
+                known.leaders[state["leader_epoch"]] = state["leader"]
+        for cut in row["cuts"] or []:
+            known.truncated[cut["broker"]].append((cut["at_micros"], cut["to_offset"]))
         return known
 
     def lineages(self) -> dict[int, tuple[set[int], set[int]]]:
         """By epoch: the older ones that its leader's log surely lacked, and may have lacked."""
         found: dict[int, tuple[set[int], set[int]]] = {}
         for epoch in sorted(self.starts):
-            older = [one for one in found if self.starts[one] < self.starts[epoch]]
+            older = [other for other in found if self.starts[other] < self.starts[epoch]]
             seen = [log for log in self.logs.values() if epoch in log]
             leader = self.leaders.get(epoch, -1)
             last = max(
-                (one for one, isr in self.in_sync if leader in isr and one < epoch), default=-1
+                (other for other, isr in self.in_sync if leader in isr and other < epoch),
+                default=-1,
             )
-            apart = [one for one in older if one > last]
-            lacked = {one for one in older if any(self._lacks(log, one) for log in seen)}
+            apart = [other for other in older if other > last]
+            lacked = {other for other in older if any(self._lacks(log, other) for log in seen)}
             led = self._led_before(leader, epoch)
-            lacked |= {one for one in apart if self._lacks(led, one)}
+            lacked |= {other for other in apart if self._lacks(led, other)}
             may_lack = set() if seen else set(apart)
-            had = {one for log in seen for one in log}
-            parent = max((one for one in found if one not in lacked), default=None)
+            had = {other for log in seen for other in log}
+            parent = max((other for other in found if other not in lacked), default=None)
             if parent is not None:
                 lacked |= found[parent][0] - had
                 may_lack |= found[parent][1] - had
@@ -83,21 +84,21 @@ class LogsOfPartition:
 
     def _lacks(self, log: dict[int, int], epoch: int) -> bool:
         """Whether a log went on with an older epoch behind the start of this one."""
-        is_behind = (one < epoch and end > self.starts[epoch] for one, end in log.items())
+        is_behind = (other < epoch and end > self.starts[epoch] for other, end in log.items())
         return epoch not in log and any(is_behind)
 
     def _led_before(self, leader: int, epoch: int) -> dict[int, int]:
         """What a leader's log held since it led before, as far as it did not truncate it."""
         until = self.began.get(epoch, 0)
         return {
-            one: min(
+            other: min(
                 [
-                    self.reached.get(one, 0),
-                    *(to for at, to in self.truncated[leader] if self.began[one] <= at <= until),
+                    self.reached.get(other, 0),
+                    *(to for at, to in self.truncated[leader] if self.began[other] <= at <= until),
                 ]
             )
-            for one, broker in self.leaders.items()
-            if broker == leader and one < epoch and one in self.began
+            for other, broker in self.leaders.items()
+            if broker == leader and other < epoch and other in self.began
         }
 
 

@@ -59,7 +59,7 @@ def answer(facts: RunFacts, verdict: Verdict) -> str:
     A figure that the run's files can't give is named as unknown.
     """
     try:
-        reported = _written(facts, verdict, list(parts(facts.folder.plan().answer)))
+        reported = _write_answer(facts, verdict, list(parts(facts.folder.plan().answer)))
     except FencepostError:
         reported = ""
     reported = reported or general_answer(verdict)
@@ -72,23 +72,23 @@ def consequence(facts: RunFacts, verdict: Verdict) -> Consequence | None:
     if declared is None or facts.folder.run().error is not None:
         return None
     try:
-        reported = _written(facts, verdict, list(parts(declared.sentence)), needs_all=True)
+        reported = _write_answer(facts, verdict, list(parts(declared.sentence)), needs_all=True)
     except FencepostError:
         return None
     return msgspec.structs.replace(declared, sentence=reported) if reported else None
 
 
-def _written(
+def _write_answer(
     facts: RunFacts, verdict: Verdict, pieces: list[str | Figure], *, needs_all: bool = False
 ) -> str:
-    figures = [one for one in pieces if isinstance(one, Figure)]
+    figures = [piece for piece in pieces if isinstance(piece, Figure)]
     values = Figures(facts, verdict, figures)
-    known = [values.is_known(one) for one in figures]
+    known = [values.is_known(figure) for figure in figures]
     if needs_all and not all(known):
         return ""
     if figures and not any(known):
         return UNKNOWN
-    text = "".join(one if isinstance(one, str) else values.written(one) for one in pieces)
+    text = "".join(piece if isinstance(piece, str) else values.text_of(piece) for piece in pieces)
     # Sentences begin with a capital letter, whatever figure they begin with.
     return re.sub(r"(?:^|(?<=\. ))[a-z]", lambda match: match[0].upper(), text)
 
@@ -123,10 +123,12 @@ class Figures:
         """Count all of them."""
         self._facts = facts
         self._verdict = verdict
-        counts = dict.fromkeys(one for figure in figures for one in (*figure.counts, *figure.of))
+        counts = dict.fromkeys(
+            count for figure in figures for count in (*figure.counts, *figure.of)
+        )
         self._values: dict[Count, int | str | None] = dict.fromkeys(counts)
-        self._checks = sorted({one.source for one in counts if _is_check(one.source)})
-        named = {term.column for one in counts for term in one.conditions}
+        self._checks = sorted({count.source for count in counts if _is_check(count.source)})
+        named = {term.column for count in counts for term in count.conditions}
         self._keys = sorted(named - self._groups.keys() - {DURING, *FINDINGS.names})
         self._count(counts)
 
@@ -134,18 +136,18 @@ class Figures:
         """Whether the run's files give it."""
         return all(self._values[count] is not None for count in (*figure.counts, *figure.of))
 
-    def written(self, figure: Figure) -> str:
+    def text_of(self, figure: Figure) -> str:
         """A figure as text: a number, a number with its noun, a choice, a share, or values."""
         values = [self._values[count] for count in figure.counts]
         numbers = [value for value in values if isinstance(value, int)]
         if figure.of:
-            cases = [value for one in figure.of if isinstance(value := self._values[one], int)]
+            cases = [value for count in figure.of if isinstance(value := self._values[count], int)]
             if len(numbers) < len(values) or len(cases) < len(figure.of):
-                return _unknown(figure)
+                return _text_of_unknown(figure)
             found, of = sum(numbers), sum(cases)
             return f"{found:,} of {with_noun(of, figure.noun)} ({share(found, of)})"
         if None in values:
-            return _unknown(figure)
+            return _text_of_unknown(figure)
         if len(numbers) < len(values):
             return ", ".join(str(value) for value in values)
         if figure.choice is not None:
@@ -158,7 +160,7 @@ class Figures:
         for count in counts:
             try:
                 if count.measure == EVALUATED:
-                    self._values[count] = self._judged(count.source).evaluated
+                    self._values[count] = self._result_of(count.source).evaluated
                 else:
                     columns[count] = self._column(count)
             except (TableError, KeyError):
@@ -168,7 +170,7 @@ class Figures:
             (row,) = self._facts.rows(f"select {', '.join(named)}") or ({},)
             for count, value in zip(columns, row.values(), strict=False):
                 is_listed = count.measure not in COUNTING
-                self._values[count] = _listed(value) if is_listed else int(value or 0)
+                self._values[count] = _list_values(value) if is_listed else int(value or 0)
 
     def _column(self, count: Count) -> str:
         """A count as a statement.
@@ -178,9 +180,11 @@ class Figures:
             TableError: the table can't be used.
         """
         source = self._source(count.source)
-        measured = self._measured(count.measure, source)
-        terms = [source.chosen, *(self._met(one, source) for one in count.conditions)]
-        if _is_check(count.source) and all(one.column != "verdict" for one in count.conditions):
+        measured = self._aggregate(count.measure, source)
+        terms = [source.chosen, *(self._met(condition, source) for condition in count.conditions)]
+        if _is_check(count.source) and all(
+            condition.column != "verdict" for condition in count.conditions
+        ):
             terms.append(_is_in("verdict", _DECIDED))
         # Its names are declared ones, and what a plan writes is in quotation marks.
         return f"select {measured} from {source.name} where {' and '.join(terms)}"  # noqa: S608
@@ -192,12 +196,12 @@ class Figures:
             if problem := self._facts.trace.problem(name):
                 raise TableError(problem)
             return _Source(name, tuple(TABLES[name].names))
-        result = self._judged(name)
+        result = self._result_of(name)
         if sum(row["check"] == name for row in self._found) != result.findings:
             raise KeyError(name)
         return _Source(self._findings, (*FINDINGS.names, *self._keys), _is_in("check", (name,)))
 
-    def _judged(self, check: str) -> CheckResult:
+    def _result_of(self, check: str) -> CheckResult:
         """The result of a check.
 
         Raises:
@@ -218,23 +222,27 @@ class Figures:
         if condition.column == DURING:
             return self._during(condition.accepted, source)
         if condition.column in source.columns:
-            return _compared(condition, f"`{condition.column}`")
+            return _compare_in_words(condition, f"`{condition.column}`")
         groups = self._groups.get(condition.column)
         if groups is None or "group" not in source.columns:
             raise KeyError(condition.column)
-        of_group = " ".join(f"when {literal(one)} then {literal(value)}" for one, value in groups)
-        return _compared(condition, f"case `group` {of_group} end")
+        of_group = " ".join(
+            f"when {literal(label)} then {literal(value)}" for label, value in groups
+        )
+        return _compare_in_words(condition, f"case `group` {of_group} end")
 
     def _during(self, names: tuple[str, ...], source: _Source) -> str:
-        phases = [one for one in self._rows("phases") if {one["stage"], one["doing"]} & set(names)]
-        chosen = [_spans(one, source, "began_micros", "ended_micros") for one in phases]
-        if set(names) - {name for one in phases for name in (one["stage"], one["doing"])}:
-            chosen += [text for verb, text in self._held(source) if verb in names]
+        phases = [
+            phase for phase in self._rows("phases") if {phase["stage"], phase["doing"]} & set(names)
+        ]
+        chosen = [_spans(phase, source, "began_micros", "ended_micros") for phase in phases]
+        if set(names) - {name for phase in phases for name in (phase["stage"], phase["doing"])}:
+            chosen += [text for verb, text in self._fault_states(source) if verb in names]
         if not chosen:
             raise KeyError(DURING)
         return f"({' or '.join(chosen)})"
 
-    def _held(self, source: _Source) -> list[tuple[str, str]]:
+    def _fault_states(self, source: _Source) -> list[tuple[str, str]]:
         """Of each fault: its verb, and whether it held at a row's time."""
         return [
             (row["fault"], _spans(row, source, "injected_micros", "healed_micros"))
@@ -251,7 +259,7 @@ class Figures:
             raise TableError(problem)
         return self._facts.rows(f"select * from {table}")  # noqa: S608 - a table's name
 
-    def _measured(self, measure: str, source: _Source) -> str:
+    def _aggregate(self, measure: str, source: _Source) -> str:
         """An aggregate.
 
         Raises:
@@ -260,7 +268,7 @@ class Figures:
         """
         if measure != FAULTS:
             return _aggregate(measure, source)
-        held = [f"max(if({text}, 1, 0))" for _, text in self._held(source)]
+        held = [f"max(if({text}, 1, 0))" for _, text in self._fault_states(source)]
         return f"coalesce({' + '.join(held or ['max(0)'])}, 0)"
 
     @cached_property
@@ -292,10 +300,13 @@ class Figures:
         else:
             results = self._verdict.checks.items()
             examples = [
-                one for check, result in results for one in result.examples if check in self._checks
+                example
+                for check, result in results
+                for example in result.examples
+                if check in self._checks
             ]
-            rows = [msgspec.structs.asdict(one) | {"number": None} for one in examples]
-            evidence = [one.evidence for one in examples]
+            rows = [msgspec.structs.asdict(example) | {"number": None} for example in examples]
+            evidence = [example.evidence for example in examples]
         return [
             {key: _text(values.get(key)) for key in self._keys} | row | {"evidence": None}
             for row, values in zip(rows, evidence, strict=True)
@@ -305,17 +316,21 @@ class Figures:
     def _findings(self) -> str:
         kinds = {name: pa.string() for name in self._keys}
         kinds |= dict(zip(FINDINGS.names, FINDINGS.types, strict=True))
-        return self._named(kinds, self._found)
+        return self._name_rows(kinds, self._found)
 
     @cached_property
     def _resumptions(self) -> str:
         fields = msgspec.structs.fields(Resumption)
-        kinds = {one.name: pa.int64() if "int" in str(one.type) else pa.string() for one in fields}
-        return self._named(kinds, [msgspec.structs.asdict(one) for one in self._verdict.resumption])
+        kinds = {
+            field.name: pa.int64() if "int" in str(field.type) else pa.string() for field in fields
+        }
+        return self._name_rows(
+            kinds, [msgspec.structs.asdict(resumption) for resumption in self._verdict.resumption]
+        )
 
-    def _named(self, kinds: Mapping[str, pa.DataType], rows: list[Row]) -> str:
+    def _name_rows(self, kinds: Mapping[str, pa.DataType], rows: list[Row]) -> str:
         """The name of rows, as statements read them."""
-        return self._facts.named([Column(*one, null=True) for one in kinds.items()], rows)
+        return self._facts.named([Column(*pair, null=True) for pair in kinds.items()], rows)
 
 
 def _spans(row: Row, source: _Source, began: str, ended: str) -> str:
@@ -366,7 +381,7 @@ def _records(columns: tuple[str, ...]) -> str:
     return f"coalesce({', '.join([*spans, '1'])})"
 
 
-def _compared(condition: Condition, value: str) -> str:
+def _compare_in_words(condition: Condition, value: str) -> str:
     if condition.operator == ">":
         return f"coalesce(cast({value} as double) > {int(condition.accepted[0])}, false)"
     is_one = f"coalesce({_is_in(f'cast({value} as string)', condition.accepted)}, false)"
@@ -377,7 +392,7 @@ def _is_in(value: str, accepted: Iterable[str]) -> str:
     return f"{value} in ({', '.join(map(literal, accepted))})"
 
 
-def _unknown(figure: Figure) -> str:
+def _text_of_unknown(figure: Figure) -> str:
     if figure.choice is not None:
         return "Undecided"
     if any(count.measure not in COUNTING for count in figure.counts):
@@ -396,8 +411,10 @@ def _text(value: Any) -> str | None:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _listed(values: list[Any] | None) -> str:
-    reported = [f"{one:,}" if isinstance(one, int) else str(_text(one)) for one in values or []]
+def _list_values(values: list[Any] | None) -> str:
+    reported = [
+        f"{value:,}" if isinstance(value, int) else str(_text(value)) for value in values or []
+    ]
     if not reported:
         return "none"
     if len(reported) > VALUES_MAX:

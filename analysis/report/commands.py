@@ -8,7 +8,7 @@ from pathlib import Path
 _PROGRAM = "fencepost"
 
 
-def pasted(command: str) -> str:
+def command_to_paste(command: str) -> str:
     """A command line of `fencepost`, with the path of this installation's program where needed."""
     name, space, rest = command.partition(" ")
     own = Path(sys.executable).with_name(_PROGRAM)

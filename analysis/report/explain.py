@@ -75,14 +75,16 @@ def _place(run: str) -> tuple[Path, str | None]:
 
 def _show(reported: Story, facts: RunFacts, *, show_all: bool) -> None:
     out = Terminal(markup=True)
-    one = reported.finding
-    out.print(f"[bold]{one.check}[/] {one.verdict}: {escape(one.cause)}", soft_wrap=True)
-    out.print(escape(where(one)), highlight=False, soft_wrap=True)
+    finding = reported.finding
+    out.print(
+        f"[bold]{finding.check}[/] {finding.verdict}: {escape(finding.cause)}", soft_wrap=True
+    )
+    out.print(escape(where(finding)), highlight=False, soft_wrap=True)
     decisive = "" if reported.decisive is None else "; > is the decisive event"
     out.print(f"seconds from {facts.origin}{decisive}:", style="dim", highlight=False)
     moments = Table("", "seconds", "who", "what", box=None, pad_edge=False)
     moments.columns[1].justify = "right"
-    passages = reported.folded()
+    passages = reported.fold()
     for passage in passages:
         if passage.summary and not show_all:
             moments.add_row("", "", "", passage.summary, style="dim")
@@ -104,7 +106,7 @@ def _show(reported: Story, facts: RunFacts, *, show_all: bool) -> None:
         out.print(f"at the end, {line}", highlight=False, soft_wrap=True)
     for problem in facts.trace.unreadable.values():
         out.print(f"left out: {escape(problem)}", style="yellow", soft_wrap=True)
-    out.print(f"evidence: {escape(msgspec.json.encode(one.evidence).decode())}", soft_wrap=True)
+    out.print(f"evidence: {escape(msgspec.json.encode(finding.evidence).decode())}", soft_wrap=True)
 
 
 def _as_json(name: str, reported: Story, facts: RunFacts) -> str:
@@ -114,25 +116,25 @@ def _as_json(name: str, reported: Story, facts: RunFacts) -> str:
         "origin": {"name": facts.origin, "at_micros": facts.zero_micros},
         "story": [
             {
-                "at_micros": int(one.at_micros),
-                "seconds": facts.seconds(one.at_micros),
-                "who": one.who,
-                "what": one.what,
-                "is_decisive": one is reported.decisive,
+                "at_micros": int(moment.at_micros),
+                "seconds": facts.seconds(moment.at_micros),
+                "who": moment.who,
+                "what": moment.what,
+                "is_decisive": moment is reported.decisive,
             }
-            for one in reported.moments
+            for moment in reported.moments
         ],
         "ends": reported.ends,
         "left_out": sorted(facts.trace.unreadable.values()),
     }
-    return _formatted(document)
+    return _format_json(document)
 
 
 def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
     """The checks with findings, what is unexpected first."""
     rows = sorted(_rows(folder, verdict), key=lambda row: _STANDINGS.index(row["standing"]))
     if as_json:
-        typer.echo(_formatted({"findings": rows}))
+        typer.echo(_format_json({"findings": rows}))
         return
     table = Table("finding", "of", "standing", "cause", box=None, pad_edge=False)
     table.columns[0].no_wrap = True
@@ -165,17 +167,17 @@ def _first_findings(
     """The examples of a check, and the first finding of each verdict, with their numbers."""
     result = verdict.checks[check]
     yield from enumerate(result.examples, start=1)
-    yield from ((one.number, one.first) for one in verdict.unexpected if one.check == check)
+    yield from ((entry.number, entry.first) for entry in verdict.unexpected if entry.check == check)
     number = 1
-    for one in BY_SEVERITY:
-        is_behind = number > len(result.examples) and one in result.by_verdict
+    for severity in BY_SEVERITY:
+        is_behind = number > len(result.examples) and severity in result.by_verdict
         finding = read_finding(folder, check, number) if is_behind else None
         if finding is not None:
             yield number, finding
-        number += result.by_verdict.get(one, 0)
+        number += result.by_verdict.get(severity, 0)
 
 
-def _formatted(document: dict[str, Any]) -> str:
+def _format_json(document: dict[str, Any]) -> str:
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
@@ -201,7 +203,9 @@ def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Find
     check, number = _number(verdict, asked)
     result = verdict.checks.get(check)
     if result is not None and 1 <= number <= result.findings:
-        of_check = {one.number: one.first for one in verdict.unexpected if one.check == check}
+        of_check = {
+            entry.number: entry.first for entry in verdict.unexpected if entry.check == check
+        }
         of_check |= dict(enumerate(result.examples, start=1))
         chosen = of_check.get(number) or read_finding(folder, check, number)
         if chosen is not None:
@@ -211,7 +215,9 @@ def _finding(folder: RunFolder, verdict: Verdict, asked: str) -> tuple[str, Find
             f"with `fencepost analyze {as_word(folder.path)}`"
         )
     there = [
-        f"{found} (1 to {one.findings})" for found, one in verdict.checks.items() if one.findings
+        f"{found} (1 to {known.findings})"
+        for found, known in verdict.checks.items()
+        if known.findings
     ]
     raise UsageError(f"no finding {asked}; the run has: {', '.join(there) or 'none'}")
 
@@ -223,7 +229,7 @@ def _number(verdict: Verdict, asked: str) -> tuple[str, int]:
     check, colon, number = asked.partition(":")
     if colon and not number.isdecimal():
         raise UsageError(f"{asked}: a number must follow the colon, such as {check}:2")
-    unexpected = (one.number for one in verdict.unexpected if one.check == check)
+    unexpected = (entry.number for entry in verdict.unexpected if entry.check == check)
     return check, int(number) if colon else next(unexpected, 1)
 
 

@@ -21,19 +21,19 @@ class Reason:
 
 def expected_line(verdict: Verdict) -> str:
     """How many of the expectations were met, in words."""
-    required = [one for one in verdict.expectations if not one.is_optional]
-    optional = [one for one in verdict.expectations if one.is_optional]
-    met = sum(one.is_met for one in required)
+    required = [expectation for expectation in verdict.expectations if not expectation.is_optional]
+    optional = [expectation for expectation in verdict.expectations if expectation.is_optional]
+    met = sum(expectation.is_met for expectation in required)
     words = f"expected: {met} of {len(required)} seen" if required else "expected: none"
     if optional:
-        seen = sum(bool(one.findings) for one in optional)
+        seen = sum(bool(expectation.findings) for expectation in optional)
         words += f", {seen} of {len(optional)} optional ones"
     return words
 
 
 def verdict_line(verdict: Verdict) -> str:
     """What the verdict means in this run."""
-    count = sum(one.findings for one in verdict.unexpected)
+    count = sum(entry.findings for entry in verdict.unexpected)
     match verdict.verdict:
         case RunVerdict.PASS:
             violated = [
@@ -60,9 +60,9 @@ def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:
     for fault in verdict.faults:
         if not fault.landed:
             yield Reason(f"No effect of {fault.fault} {fault.target} was seen.", "faults")
-    for one in verdict.expectations:
-        if not one.is_met and not one.is_optional:
-            yield Reason(f"An expected finding was not seen: {one.check}.", "expected")
+    for expectation in verdict.expectations:
+        if not expectation.is_met and not expectation.is_optional:
+            yield Reason(f"An expected finding was not seen: {expectation.check}.", "expected")
     yield from _of_checks(verdict)
 
 
@@ -78,12 +78,12 @@ def _of_checks(verdict: Verdict) -> Iterator[Reason]:
         elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
             idle.setdefault(result.reason, []).append(name)
     for about, names in undecided.items():
-        yield Reason(f"Undecided: {_named(names)} ({about}).", f"check-{names[0]}")
+        yield Reason(f"Undecided: {_list_names(names)} ({about}).", f"check-{names[0]}")
     for reason, names in idle.items():
-        yield Reason(f"Nothing to judge: {_named(names)} ({reason}).", "not-evaluable")
+        yield Reason(f"Nothing to judge: {_list_names(names)} ({reason}).", "not-evaluable")
 
 
-def _named(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     left = len(names) - NAMES_MAX
     return ", ".join(names[:NAMES_MAX]) + (
         f" and {with_noun(left, 'other check')}" if left > 0 else ""

@@ -102,7 +102,7 @@ def _words(run: Run) -> dict[str, str]:
         return {CLUSTER: "undecided"}
     client_of = {group.group: group.client for group in run.plan.groups}
     found: dict[str, set[str]] = {client: set() for client in (CLUSTER, *client_of.values())}
-    for group, word in _noted(run.verdict):
+    for group, word in _notes_of(run.verdict):
         is_due = word == "unexpected" and (run.must_fail or run.is_known)
         due = "known" if run.is_known else "expected"
         found[client_of.get(group or "", CLUSTER)].add(due if is_due else word)
@@ -117,16 +117,18 @@ def _words(run: Run) -> dict[str, str]:
     }
 
 
-def _noted(verdict: Verdict) -> Iterator[tuple[str | None, str]]:
+def _notes_of(verdict: Verdict) -> Iterator[tuple[str | None, str]]:
     """Yield notes on unexpected, expected and undecided findings, each with its group, if any."""
-    for one in verdict.unexpected:
-        yield one.group, "unexpected"
+    for entry in verdict.unexpected:
+        yield entry.group, "unexpected"
     for expectation in verdict.expectations:
         if expectation.verdict is FindingVerdict.VIOLATION and expectation.findings:
             seen: list[str | None] = [*expectation.seen] or [None]
             yield from ((group, "expected") for group in seen)
     for result in verdict.checks.values():
-        undecided = [one for one in result.examples if one.verdict is FindingVerdict.UNDECIDED]
-        yield from ((one.group, "undecided") for one in undecided)
+        undecided = [
+            example for example in result.examples if example.verdict is FindingVerdict.UNDECIDED
+        ]
+        yield from ((example.group, "undecided") for example in undecided)
         if result.verdict is CheckVerdict.UNDECIDED and not undecided:
             yield None, "undecided"

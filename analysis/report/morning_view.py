@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.matrix import row_name
 from analysis.report.stories import anchor
 from contract.files import as_word
@@ -126,35 +126,39 @@ class MorningView:
             ("fixed", len(self.fixed), "quiet"),
             ("gone", len(self.gone), "quiet"),
         ]
-        return [one for one in counted if one[1] or one[0] in ("new", "worse")]
+        return [count for count in counted if count[1] or count[0] in ("new", "worse")]
 
 
 def view_of(path: Path, night: Night, rows: Sequence[NightRow], morning: Morning) -> MorningView:
     """What the page of a night shows."""
     by_run = {str(Path(row.report).parent.parent): row for row in rows if row.report is not None}
-    shown = [_shown(one, path, by_run) for one in morning.findings]
-    here = [one for one in shown if one.finding.sightings]
-    is_new = [one for one in here if one.finding.state is FindingState.NEW]
-    worse = [one for one in here if one.finding.is_worse]
-    known = [one for one in here if one.finding.state is FindingState.KNOWN and one not in worse]
-    away = [one for one in shown if not one.finding.sightings]
+    shown = [_view_of_finding(finding, path, by_run) for finding in morning.findings]
+    here = [entry for entry in shown if entry.finding.sightings]
+    is_new = [entry for entry in here if entry.finding.state is FindingState.NEW]
+    worse = [entry for entry in here if entry.finding.is_worse]
+    known = [
+        entry for entry in here if entry.finding.state is FindingState.KNOWN and entry not in worse
+    ]
+    away = [entry for entry in shown if not entry.finding.sightings]
     nights = morning.nights[-NIGHTS_MAX:]
-    strips = [_strip(one, nights) for one in morning.scenarios]
+    strips = [_strip(history, nights) for history in morning.scenarios]
     lines = sorted(map(_line, morning.trends), key=_by_change)
     not_begun = {run.id for run in night.runs if run.status is not RunStatus.DONE}
     return MorningView(
         morning=morning,
         new=is_new,
         worse=worse,
-        again=[one for one in here if one not in (*is_new, *worse, *known)],
+        again=[entry for entry in here if entry not in (*is_new, *worse, *known)],
         known=known,
-        fixed=[one for one in away if one.finding.state is FindingState.FIXED],
-        gone=[one for one in away if one.finding.state is FindingState.GONE],
+        fixed=[entry for entry in away if entry.finding.state is FindingState.FIXED],
+        gone=[entry for entry in away if entry.finding.state is FindingState.GONE],
         unsettled=[
-            one for one in away if one.finding.state in (FindingState.FLAKY, FindingState.KNOWN)
+            entry
+            for entry in away
+            if entry.finding.state in (FindingState.FLAKY, FindingState.KNOWN)
         ],
-        regressed=[one for one in strips if one.history.verdict is Stability.REGRESSED],
-        grown=[one for one in lines if one.trend.change is TrendChange.LARGER],
+        regressed=[strip for strip in strips if strip.history.verdict is Stability.REGRESSED],
+        grown=[line for line in lines if line.trend.change is TrendChange.LARGER],
         omitted=[row for row in rows if row.id in not_begun],
         nights=nights,
         strips=sorted(strips, key=_by_verdict),
@@ -162,17 +166,17 @@ def view_of(path: Path, night: Night, rows: Sequence[NightRow], morning: Morning
     )
 
 
-def _shown(one: TrackedFinding, path: Path, by_run: dict[str, NightRow]) -> Shown:
+def _view_of_finding(finding: TrackedFinding, path: Path, by_run: dict[str, NightRow]) -> Shown:
     return Shown(
-        finding=one,
-        scenario=_name(one.scenario, one.parameters),
-        cause=one.sightings[0].cause if one.sightings else one.cause,
+        finding=finding,
+        scenario=_name(finding.scenario, finding.parameters),
+        cause=finding.sightings[0].cause if finding.sightings else finding.cause,
         places=[
-            _place(path, sighting.run, f"{one.check}:{sighting.number}", row)
-            for sighting in one.sightings
+            _place(path, sighting.run, f"{finding.check}:{sighting.number}", row)
+            for sighting in finding.sightings
             if (row := by_run.get(sighting.run)) is not None
         ],
-        entry=_entry(one),
+        entry=_entry(finding),
     )
 
 
@@ -185,12 +189,12 @@ def _place(path: Path, run: str, name: str, row: NightRow) -> Place:
         name=f"{row_name(row.scenario, row.parameters)}, Kafka {row.on}, seed {row.seed}",
         story=f"../{quote(row.report or '')}#{anchor(check, int(number))}",
         plan=f"../{quote(run)}/{_PLAN}" if has_plan else "",
-        again=pasted(_replayed(row.rerun, plan) if has_plan else row.rerun),
-        explain=pasted(f"fencepost explain {folder} {name}"),
+        again=command_to_paste(_replay_command(row.rerun, plan) if has_plan else row.rerun),
+        explain=command_to_paste(f"fencepost explain {folder} {name}"),
     )
 
 
-def _replayed(rerun: str, plan: Path) -> str:
+def _replay_command(rerun: str, plan: Path) -> str:
     """The command that carries out a plan on what a run had: its seed may draw another one later.
 
     `fencepost replay` changes no settings, so that a run with `--set` is run again.
@@ -202,11 +206,11 @@ def _replayed(rerun: str, plan: Path) -> str:
     return shlex.join(["fencepost", "replay", *given, str(plan)])
 
 
-def _entry(one: TrackedFinding) -> str:
+def _entry(finding: TrackedFinding) -> str:
     """An entry of known.yml, in which the reason, the link and the date are to be written."""
-    given = [("check", one.check), ("kind", one.kind), ("scenario", one.scenario)]
-    given += [("client", one.client)] if one.client else []
-    given += [("finding", one.id)]
+    given = [("check", finding.check), ("kind", finding.kind), ("scenario", finding.scenario)]
+    given += [("client", finding.client)] if finding.client else []
+    given += [("finding", finding.id)]
     lines = [f"  {name}: {json.dumps(value)}" for name, value in given]
     lines += ["  reason: ", "  link: ", "  expires: "]
     return "\n".join(["-" + lines[0][1:], *lines[1:]])
@@ -216,33 +220,33 @@ def _name(scenario: str, parameters: str) -> str:
     return row_name(scenario, json.loads(parameters))
 
 
-def _strip(one: ScenarioHistory, nights: Iterable[str]) -> Strip:
-    name = f"{_name(one.scenario, one.parameters)}, Kafka {one.kafka}"
-    return Strip(one, name, [(night, one.cells.get(night)) for night in nights])
+def _strip(history: ScenarioHistory, nights: Iterable[str]) -> Strip:
+    name = f"{_name(history.scenario, history.parameters)}, Kafka {history.kafka}"
+    return Strip(history, name, [(night, history.cells.get(night)) for night in nights])
 
 
-def _by_verdict(one: Strip) -> tuple[int, str]:
-    return list(Stability).index(one.history.verdict), one.name
+def _by_verdict(strip: Strip) -> tuple[int, str]:
+    return list(Stability).index(strip.history.verdict), strip.name
 
 
-def _line(one: Trend) -> Line:
-    low, high = min(one.values), max(one.values)
+def _line(trend: Trend) -> Line:
+    low, high = min(trend.values), max(trend.values)
     across = _WIDTH - 2 * _EDGE
     down = _HEIGHT - 2 * _EDGE
     points = [
         (
-            round(_EDGE + across * at / max(1, len(one.values) - 1), 1),
+            round(_EDGE + across * at / max(1, len(trend.values) - 1), 1),
             round(_EDGE + down * (high - value) / (high - low), 1) if high > low else _HEIGHT / 2,
         )
-        for at, value in enumerate(one.values)
+        for at, value in enumerate(trend.values)
     ]
     return Line(
-        trend=one,
-        scenario=_name(one.scenario, one.parameters),
+        trend=trend,
+        scenario=_name(trend.scenario, trend.parameters),
         points=" ".join(f"{x},{y}" for x, y in points),
         end=points[-1],
     )
 
 
-def _by_change(one: Line) -> tuple[int, float, str]:
-    return list(TrendChange).index(one.trend.change), one.trend.p, one.trend.measure
+def _by_change(line: Line) -> tuple[int, float, str]:
+    return list(TrendChange).index(line.trend.change), line.trend.p, line.trend.measure

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from analysis.report.matrix import matrix, row_name
 from analysis.report.morning_view import TRENDS_MAX, view_of
-from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised, with_known
+from analysis.report.night_rows import Judged, decide_night, rows_of, unexercised_checks, with_known
 from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, run_of, run_row
 from analysis.report.templating import environment
 from analysis.report.words import duration
@@ -50,7 +50,7 @@ def write_night(
         runs=rows,
         compared_with=None if before is None else before.night,
         changes=[] if before is None else changes(before.runs, rows),
-        unexercised=unexercised(rows),
+        unexercised=unexercised_checks(rows),
         stopped=night.stopped,
         morning=morning,
     )
@@ -60,8 +60,8 @@ def write_night(
     view = None if morning is None else view_of(path, night, rows, morning)
     omitted = [] if view is None else view.omitted
     with_findings = set() if morning is None else _with_findings(morning)
-    of_report = {_report_of(one, path): one for one in judged}
-    known = {name: run_row(one, report) for name, one in of_report.items()}
+    of_report = {_report_of(run, path): run for run in judged}
+    known = {name: run_row(run, report) for name, run in of_report.items()}
     page = (
         environment()
         .get_template("night.html.j2")
@@ -84,12 +84,12 @@ def write_night(
             matrix=matrix(
                 [
                     run_of(
-                        one,
+                        run,
                         known[name],
                         must_fail=name in failing,
                         is_known=name in with_reasons,
                     )
-                    for name, one in of_report.items()
+                    for name, run in of_report.items()
                 ]
             ),
             runs_max=RUNS_MAX,
@@ -114,13 +114,13 @@ def _counts(rows: list[NightRow]) -> dict[Outcome, int]:
 
 def _with_findings(morning: Morning) -> set[str]:
     """The reports of the runs that have a card of one of their findings."""
-    sightings = (sighting for one in morning.findings for sighting in one.sightings)
-    return {f"{one.run}/report/index.html" for one in sightings}
+    sightings = (sighting for finding in morning.findings for sighting in finding.sightings)
+    return {f"{sighting.run}/report/index.html" for sighting in sightings}
 
 
-def _report_of(one: Judged, path: Path) -> str:
+def _report_of(judged: Judged, path: Path) -> str:
     """As in `NightRow.report`."""
-    return str((one.folder.report / "index.html").relative_to(path))
+    return str((judged.folder.report / "index.html").relative_to(path))
 
 
 # What changed from one night of a suite to the next.

@@ -64,15 +64,15 @@ def rows_of(path: Path, night: Night, judged: list[Judged]) -> list[NightRow]:
     """One row a run, in the night's order; what was never judged is undecided, never left out."""
     rows: list[NightRow] = []
     for planned in night.runs:
-        mine = [one for one in judged if _belongs(path, planned, one)]
-        added = [_row(path, planned, one) for one in mine]
+        mine = [run for run in judged if _belongs(path, planned, run)]
+        added = [_row(path, planned, run) for run in mine]
         if not added:
-            added = [_unjudged(planned, _why_nothing(planned))]
+            added = [_row_without_verdict(planned, _why_nothing(planned))]
         elif planned.error is not None:
-            added.append(_unjudged(planned, planned.error))
+            added.append(_row_without_verdict(planned, planned.error))
         elif planned.exit_code and all(row.outcome is Outcome.EXPECTED for row in added):
             why = f"ducktape ended with {planned.exit_code}: see ducktape.log for what did not run"
-            added.append(_unjudged(planned, why))
+            added.append(_row_without_verdict(planned, why))
         rows += added
     return rows
 
@@ -83,19 +83,21 @@ def with_known(rows: Iterable[NightRow], morning: Morning) -> list[NightRow]:
     A known finding that became more frequent counts as if it were not known.
     """
     found: dict[str, list[TrackedFinding]] = {}
-    for one in morning.findings:
-        for sighting in one.sightings:
-            found.setdefault(sighting.run, []).append(one)
+    for finding in morning.findings:
+        for sighting in finding.sightings:
+            found.setdefault(sighting.run, []).append(finding)
     return [_with_known(row, found) for row in rows]
 
 
 def _with_known(row: NightRow, found: dict[str, list[TrackedFinding]]) -> NightRow:
     here = found.get(str(Path(row.report or "").parent.parent), [])
     is_unexpected = row.outcome is Outcome.UNEXPECTED and row.expect is RunVerdict.PASS
-    are_known = all(one.state is FindingState.KNOWN and not one.is_worse for one in here)
+    are_known = all(
+        finding.state is FindingState.KNOWN and not finding.is_worse for finding in here
+    )
     if not (is_unexpected and here and are_known):
         return row
-    reasons = [f"{one.check}: {one.reason} ({one.link})" for one in here]
+    reasons = [f"{finding.check}: {finding.reason} ({finding.link})" for finding in here]
     return msgspec.structs.replace(row, outcome=Outcome.KNOWN, known=list(dict.fromkeys(reasons)))
 
 
@@ -111,7 +113,7 @@ def decide_night(rows: list[NightRow]) -> RunVerdict:
     return RunVerdict.UNDECIDED if is_open else RunVerdict.PASS
 
 
-def unexercised(rows: list[NightRow]) -> list[str]:
+def unexercised_checks(rows: list[NightRow]) -> list[str]:
     """The checks that no run really exercised: none had a case in which they could have failed."""
     cases: Counter[str] = Counter()
     for row in rows:
@@ -131,42 +133,42 @@ def outcome_of(verdict: RunVerdict, *, expect: RunVerdict, error: str | None) ->
     return Outcome.EXPECTED if verdict is expect else Outcome.UNEXPECTED
 
 
-def _belongs(path: Path, planned: PlannedRun, one: Judged) -> bool:
-    return planned.folder is not None and path / planned.folder in one.folder.path.parents
+def _belongs(path: Path, planned: PlannedRun, judged: Judged) -> bool:
+    return planned.folder is not None and path / planned.folder in judged.folder.path.parents
 
 
-def _row(path: Path, planned: PlannedRun, one: Judged) -> NightRow:
-    if one.verdict is None:
-        return _unjudged(planned, one.error or "the run was not judged")
-    run = one.folder.run()
+def _row(path: Path, planned: PlannedRun, judged: Judged) -> NightRow:
+    if judged.verdict is None:
+        return _row_without_verdict(planned, judged.error or "the run was not judged")
+    run = judged.folder.run()
     seconds = planned.seconds
     if run.ended_micros is not None:
         seconds = round((run.ended_micros - run.started_micros) / MICROS_PER_SECOND, 1)
     return NightRow(
         id=planned.id,
         scenario=planned.scenario,
-        parameters=lasting_parameters(one.verdict.parameters or planned.parameters),
+        parameters=lasting_parameters(judged.verdict.parameters or planned.parameters),
         kafka=planned.kafka,
         build=planned.build,
         seed=planned.seed,
         repeat=planned.repeat,
         expect=planned.expect,
-        verdict=one.verdict.verdict,
-        outcome=outcome_of(one.verdict.verdict, expect=planned.expect, error=run.error),
+        verdict=judged.verdict.verdict,
+        outcome=outcome_of(judged.verdict.verdict, expect=planned.expect, error=run.error),
         seconds=seconds,
         checks={
             name: CheckCount(
                 verdict=result.verdict, findings=result.findings, exercised=result.exercised
             )
-            for name, result in one.verdict.checks.items()
+            for name, result in judged.verdict.checks.items()
         },
-        report=str((one.folder.report / "index.html").relative_to(path)),
+        report=str((judged.folder.report / "index.html").relative_to(path)),
         error=run.error,
         rerun=planned.rerun,
     )
 
 
-def _unjudged(planned: PlannedRun, error: str) -> NightRow:
+def _row_without_verdict(planned: PlannedRun, error: str) -> NightRow:
     return NightRow(
         id=planned.id,
         scenario=planned.scenario,

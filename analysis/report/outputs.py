@@ -22,7 +22,7 @@ from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
 from contract.files import printable, replace_file
 from contract.nights import FindingState, Morning, NightSummary, Outcome, Stability, TrendChange
-from contract.program import plain, shown
+from contract.program import escape_orders, plain
 from contract.run_folder import RunDescription
 from contract.tables import MICROS_PER_SECOND
 from contract.verdicts import (
@@ -38,17 +38,17 @@ OUTPUT_FILES = (JUNIT_FILE, MARKDOWN_FILE, METRICS_FILE)
 SCHEMA = 1
 
 
-def write_run_outputs(one: Judged) -> None:
+def write_run_outputs(judged: Judged) -> None:
     """Write the outputs of one run."""
-    outputs = [output_of(one, one.folder.report)]
-    write_outputs(one.folder.report, outputs[0].name, outputs)
+    outputs = [output_of(judged, judged.folder.report)]
+    write_outputs(judged.folder.report, outputs[0].name, outputs)
 
 
 def write_session_outputs(session: Path, runs: Sequence[Judged]) -> None:
     """Write the outputs of a session; a single run has its own."""
     if runs and session != runs[0].folder.path:
         report = session / "report"
-        outputs = named_apart(output_of(one, report) for one in runs)
+        outputs = named_apart(output_of(run, report) for run in runs)
         write_outputs(report, printable(session.resolve().name), outputs)
 
 
@@ -64,8 +64,8 @@ def write_outputs(
     """Write the files for machines beside a page."""
     files = {
         JUNIT_FILE: junit(outputs),
-        MARKDOWN_FILE: shown(markdown(title, outputs, morning)).encode(),
-        METRICS_FILE: shown(metrics(outputs, morning)).encode(),
+        MARKDOWN_FILE: escape_orders(markdown(title, outputs, morning)).encode(),
+        METRICS_FILE: escape_orders(metrics(outputs, morning)).encode(),
     }
     for name, content in files.items():
         replace_file(report / name, content)
@@ -82,12 +82,12 @@ def as_json(runs: Sequence[Judged], nights: Sequence[tuple[Path, NightSummary]])
         "schema": SCHEMA,
         "runs": [
             {
-                "folder": printable(str(one.folder.path)),
-                "page": _page(one),
-                "error": one.error,
-                "verdict": one.verdict,
+                "folder": printable(str(run.folder.path)),
+                "page": _page(run),
+                "error": run.error,
+                "verdict": run.verdict,
             }
-            for one in runs
+            for run in runs
         ],
         "nights": [
             {
@@ -101,8 +101,8 @@ def as_json(runs: Sequence[Judged], nights: Sequence[tuple[Path, NightSummary]])
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
 
 
-def _page(one: Judged) -> str | None:
-    page = one.folder.report / "index.html"
+def _page(judged: Judged) -> str | None:
+    page = judged.folder.report / "index.html"
     return printable(str(page)) if page.is_file() else None
 
 
@@ -119,11 +119,11 @@ _SIGNS = {
 
 def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None = None) -> str:
     """A table of the runs, what follows from them, and what is unexpected or open in each."""
-    counts = {outcome: sum(one.outcome is outcome for one in outputs) for outcome in Outcome}
+    counts = {outcome: sum(output.outcome is outcome for output in outputs) for outcome in Outcome}
     follows = [
-        f"- **{plain(one.scenario)}**: {plain(str(one.verdict.follows))}"
-        for one in outputs
-        if one.verdict is not None and one.verdict.follows is not None
+        f"- **{plain(output.scenario)}**: {plain(str(output.verdict.follows))}"
+        for output in outputs
+        if output.verdict is not None and output.verdict.follows is not None
     ]
     templates = environment().overlay(autoescape=False)
     templates.filters["plain"] = plain
@@ -231,19 +231,19 @@ def _problems(run: RunDescription | None, verdict: Verdict) -> Iterator[str]:
     for fault in verdict.faults:
         if not fault.landed:
             yield f"no effect of {fault.fault} {fault.target} was observed"
-    for one in verdict.expectations:
-        if not one.is_met and not one.is_optional:
-            yield f"an expected finding was not seen: {one.check} ({one.verdict})"
+    for expectation in verdict.expectations:
+        if not expectation.is_met and not expectation.is_optional:
+            yield f"an expected finding was not seen: {expectation.check} ({expectation.verdict})"
 
 
 def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str) -> None:
     result = verdict.checks[check]
     case = _case(suite, output, check)
-    unexpected = [one for one in verdict.unexpected if one.check == check]
+    unexpected = [entry for entry in verdict.unexpected if entry.check == check]
     if unexpected and output.known:
         SubElement(case, "skipped", message=xml_text(f"known: {'; '.join(output.known)}"))
     elif unexpected and output.expect is not RunVerdict.FAIL:
-        count = with_noun(sum(one.findings for one in unexpected), "unexpected finding")
+        count = with_noun(sum(entry.findings for entry in unexpected), "unexpected finding")
         first = f"{count}: {unexpected[0].first.cause}"
         _add(case, "failure", "violation", first, "\n".join(map(_line, unexpected)))
     elif _leaves_undecided(result, check, verdict):
@@ -273,10 +273,11 @@ def _why(result: CheckResult) -> str:
     return result.summary or result.reason or first
 
 
-def _line(one: UnexpectedFindings) -> str:
-    place = where(one.first)
-    return f"{one.check}:{one.number} {one.first.kind}: {one.first.cause}" + (
-        f" [{place}]" if place else ""
+def _line(unexpected: UnexpectedFindings) -> str:
+    place = where(unexpected.first)
+    return (
+        f"{unexpected.check}:{unexpected.number} {unexpected.first.kind}: {unexpected.first.cause}"
+        + (f" [{place}]" if place else "")
     )
 
 
@@ -332,9 +333,9 @@ class _Family:
         yield f"# TYPE {self.name} gauge"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"
-        yield f"# HELP {self.name} {_escaped(self.about)}"
+        yield f"# HELP {self.name} {_escape(self.about)}"
         for labels, value in self.samples:
-            shown = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+            shown = ",".join(f'{name}="{_escape(text)}"' for name, text in labels.items())
             yield f"{self.name}{f'{{{shown}}}' if shown else ''} {_number(value)}"
 
 
@@ -360,21 +361,21 @@ def _families() -> dict[str, _Family]:
 
 def _add_morning(families: dict[str, _Family], morning: Morning) -> None:
     for state in FindingState:
-        found = sum(one.state is state for one in morning.findings)
+        found = sum(finding.state is state for finding in morning.findings)
         families["fencepost_night_findings"].add({"state": state}, found)
-    worse = sum(one.is_worse for one in morning.findings)
+    worse = sum(finding.is_worse for finding in morning.findings)
     families["fencepost_night_worse_findings"].add({}, worse)
-    for one in morning.scenarios:
-        name = row_name(one.scenario, msgspec.json.decode(one.parameters))
-        labels = {"scenario": name, "kafka": one.kafka}
+    for history in morning.scenarios:
+        name = row_name(history.scenario, msgspec.json.decode(history.parameters))
+        labels = {"scenario": name, "kafka": history.kafka}
         for verdict in Stability:
             families["fencepost_scenario_verdict"].add(
-                labels | {"verdict": verdict}, one.verdict is verdict
+                labels | {"verdict": verdict}, history.verdict is verdict
             )
-        families["fencepost_scenario_failed_runs"].add(labels, one.failed)
-        families["fencepost_scenario_runs"].add(labels, one.runs)
+        families["fencepost_scenario_failed_runs"].add(labels, history.failed)
+        families["fencepost_scenario_runs"].add(labels, history.runs)
     for change in (TrendChange.LARGER, TrendChange.SMALLER):
-        marked = sum(one.change is change for one in morning.trends)
+        marked = sum(trend.change is change for trend in morning.trends)
         families["fencepost_trend_changes"].add({"change": change}, marked)
 
 
@@ -403,13 +404,15 @@ def _add_verdict(families: dict[str, _Family], output: RunOutput, labels: dict[s
     if verdict is None:
         return
     by_check: Counter[str] = Counter()
-    for one in verdict.unexpected:
-        by_check[one.check] += one.findings
-    required = [one for one in verdict.expectations if not one.is_optional]
+    for entry in verdict.unexpected:
+        by_check[entry.check] += entry.findings
+    required = [expectation for expectation in verdict.expectations if not expectation.is_optional]
     families["fencepost_run_unexpected_findings"].add(labels, by_check.total())
-    families["fencepost_expectations_met"].add(labels, sum(one.is_met for one in required))
+    families["fencepost_expectations_met"].add(
+        labels, sum(expectation.is_met for expectation in required)
+    )
     families["fencepost_expectations"].add(labels, len(required))
-    families["fencepost_faults_landed"].add(labels, sum(one.landed for one in verdict.faults))
+    families["fencepost_faults_landed"].add(labels, sum(fault.landed for fault in verdict.faults))
     families["fencepost_faults"].add(labels, len(verdict.faults))
     if verdict.timing is not None:
         seconds: dict[str, float] = {}
@@ -429,5 +432,5 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6f}"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

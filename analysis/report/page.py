@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.first_screen import expected_line, reasons, verdict_line
 from analysis.report.pictures.timeline import timeline
 from analysis.report.pictures.tree import LogTree, log_trees
@@ -73,7 +73,7 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
     plan, run = facts.folder.plan(), facts.folder.run()
     asked, _, rest = plan.question.partition("\n")
     labels = {group.group: group.labels for group in plan.groups}
-    unexpected = [_card(one) for one in verdict.unexpected]
+    unexpected = [_card(entry) for entry in verdict.unexpected]
     idle = _idle(verdict)
     found = findings_of(facts, verdict)
     return (
@@ -103,10 +103,10 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             expected_line=expected_line(verdict),
             verdict_line=verdict_line(verdict),
             unexpected=unexpected[:UNEXPECTED_MAX],
-            unexpected_count=sum(one.findings for one in verdict.unexpected),
+            unexpected_count=sum(entry.findings for entry in verdict.unexpected),
             unexpected_left=max(0, len(unexpected) - UNEXPECTED_MAX),
             reasons=list(reasons(verdict, run)),
-            by_standing={str(one): found.checks[one] for one in Standing},
+            by_standing={str(standing): found.checks[standing] for standing in Standing},
             origin=found.origin,
             notes=[
                 (f"{(note.at_micros - facts.zero_micros) / MICROS_PER_SECOND:+.3f} s", note.text)
@@ -118,7 +118,7 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             labels=labels,
             label_names=sorted({name for label in labels.values() for name in label}),
             times=times_of(verdict),
-            rerun=pasted(verdict.rerun),
+            rerun=command_to_paste(verdict.rerun),
             rows_max=ROWS_MAX,
             trees=pictures.trees,
             trees_left=pictures.trees_left,
@@ -135,18 +135,18 @@ def _has_branches(verdict: Verdict) -> bool:
     return estimated is not None and estimated.findings > 0
 
 
-def _card(one: UnexpectedFindings) -> dict[str, Any]:
+def _card(unexpected: UnexpectedFindings) -> dict[str, Any]:
     return {
-        "check": one.check,
-        "findings": one.findings,
-        "anchor": anchor(one.check, one.number),
-        "cause": one.first.cause,
-        "where": where(one.first),
+        "check": unexpected.check,
+        "findings": unexpected.findings,
+        "anchor": anchor(unexpected.check, unexpected.number),
+        "cause": unexpected.first.cause,
+        "where": where(unexpected.first),
     }
 
 
 def _with(verdict: Verdict, which: CheckVerdict) -> list[tuple[str, CheckResult]]:
-    return [(name, one) for name, one in verdict.checks.items() if one.verdict is which]
+    return [(name, result) for name, result in verdict.checks.items() if result.verdict is which]
 
 
 def _idle(verdict: Verdict) -> list[tuple[str, list[str]]]:
@@ -154,7 +154,7 @@ def _idle(verdict: Verdict) -> list[tuple[str, list[str]]]:
     by_reason: dict[str, list[str]] = {}
     for name, result in _with(verdict, CheckVerdict.NOT_EVALUABLE):
         by_reason.setdefault(result.reason, []).append(name)
-    return sorted(by_reason.items(), key=lambda one: -len(one[1]))
+    return sorted(by_reason.items(), key=lambda pair: -len(pair[1]))
 
 
 def _versions(run: RunDescription, verdict: Verdict) -> list[tuple[str, str]]:

@@ -38,4 +38,4 @@ def is_shared_script(page: Path, file: Path) -> bool:
     own = page.resolve().parent
     home = home_of(own.parent) or own.parent
     is_named = _NAME.fullmatch(file.name) is not None and file.is_file()
-    return is_named and any(is_below(file, one) for one in (own, home / "report"))
+    return is_named and any(is_below(file, folder) for folder in (own, home / "report"))

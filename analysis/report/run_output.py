@@ -56,13 +56,15 @@ class RunOutput:
         return None if self.run is None else self.run.seconds
 
 
-def output_of(one: Judged, report: Path) -> RunOutput:
+def output_of(judged: Judged, report: Path) -> RunOutput:
     """A run outside of a night."""
-    run = _described(one)
-    verdict = one.verdict
-    error = one.error if verdict is None else (run.error if run else None)
+    run = _description_of(judged)
+    verdict = judged.verdict
+    error = judged.error if verdict is None else (run.error if run else None)
     scenario = (
-        verdict.scenario if verdict else (run.scenario if run else printable(one.folder.path.name))
+        verdict.scenario
+        if verdict
+        else (run.scenario if run else printable(judged.folder.path.name))
     )
     named = row_name(scenario, verdict.parameters if verdict else {})
     kafka = run.on if run else (verdict.on if verdict else "")
@@ -75,7 +77,7 @@ def output_of(one: Judged, report: Path) -> RunOutput:
         expect=RunVerdict.PASS,
         outcome=outcome_of(word, expect=RunVerdict.PASS, error=error),
         run=run,
-        page=printable(os.path.relpath(one.folder.report / "index.html", report))
+        page=printable(os.path.relpath(judged.folder.report / "index.html", report))
         if verdict
         else "",
         rerun=run.rerun if run else "",
@@ -86,10 +88,10 @@ def named_apart(outputs: Iterable[RunOutput]) -> list[RunOutput]:
     """Runs with different names: the second of a name is `NAME, #2`."""
     seen: Counter[str] = Counter()
     apart = []
-    for one in outputs:
-        seen[one.name] += 1
-        count = seen[one.name]
-        apart.append(one if count == 1 else replace(one, name=f"{one.name}, #{count}"))
+    for output in outputs:
+        seen[output.name] += 1
+        count = seen[output.name]
+        apart.append(output if count == 1 else replace(output, name=f"{output.name}, #{count}"))
     return apart
 
 
@@ -98,30 +100,30 @@ def outputs_of_night(
 ) -> list[RunOutput]:
     """The runs of a night, in its order; also those that have no run folder."""
     known = {
-        os.path.relpath(one.folder.report / "index.html", path): one
-        for one in judged
-        if one.verdict is not None
+        os.path.relpath(run.folder.report / "index.html", path): run
+        for run in judged
+        if run.verdict is not None
     }
     return [_of_row(row, known.get(row.report or ""), path) for row in summary.runs]
 
 
-def _of_row(row: NightRow, one: Judged | None, path: Path) -> RunOutput:
+def _of_row(row: NightRow, judged: Judged | None, path: Path) -> RunOutput:
     return RunOutput(
         name=row.key,
         scenario=row.scenario,
-        verdict=None if one is None else one.verdict,
-        error=row.error or (NOT_JUDGED if one is None else None),
+        verdict=None if judged is None else judged.verdict,
+        error=row.error or (NOT_JUDGED if judged is None else None),
         expect=row.expect,
         outcome=row.outcome,
-        run=None if one is None else _described(one),
+        run=None if judged is None else _description_of(judged),
         page="" if row.report is None else os.path.relpath(path / row.report, path / "report"),
         rerun=row.rerun,
         known=tuple(row.known),
     )
 
 
-def _described(one: Judged) -> RunDescription | None:
+def _description_of(judged: Judged) -> RunDescription | None:
     try:
-        return one.folder.run()
+        return judged.folder.run()
     except RunFolderError:
         return None

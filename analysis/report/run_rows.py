@@ -4,14 +4,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.first_screen import expected_line, reasons
 from analysis.report.matrix import Run, row_name
 from analysis.report.night_rows import Judged
 from analysis.report.run_output import NOT_JUDGED
 from analysis.report.stories import anchor
 from contract.errors import RunFolderError
-from contract.program import shown
+from contract.program import escape_orders
 from contract.run_folder import Plan, RunDescription
 from contract.verdicts import FindingVerdict, Verdict
 
@@ -62,18 +62,18 @@ class RunRow:
     rerun: str
 
 
-def run_row(one: Judged, page: Path) -> RunRow:
+def run_row(judged: Judged, page: Path) -> RunRow:
     """A run's row; one that can't be judged is undecided, and says why.
 
     Args:
-        one: the run.
+        judged: the run.
         page: the folder of the page, from which links lead.
     """
-    link = os.path.relpath(one.folder.report / "index.html", page)
-    if one.verdict is None:
-        return _unjudged(one, page)
-    verdict = one.verdict
-    run = one.folder.run()
+    link = os.path.relpath(judged.folder.report / "index.html", page)
+    if judged.verdict is None:
+        return _row_without_verdict(judged, page)
+    verdict = judged.verdict
+    run = judged.folder.run()
     return RunRow(
         name=row_name(verdict.scenario, verdict.parameters),
         link=link,
@@ -93,38 +93,38 @@ def run_row(one: Judged, page: Path) -> RunRow:
             for found in verdict.unexpected
         ],
         open=[reason.text for reason in reasons(verdict, run)],
-        permitted=_permitted(verdict),
+        permitted=_count_permitted(verdict),
         seconds=_seconds(run),
-        rerun=pasted(verdict.rerun),
+        rerun=command_to_paste(verdict.rerun),
     )
 
 
-def run_of(one: Judged, row: RunRow, *, must_fail: bool = False, is_known: bool = False) -> Run:
+def run_of(judged: Judged, row: RunRow, *, must_fail: bool = False, is_known: bool = False) -> Run:
     """A run's place in the matrix, from its row; `must_fail` and `is_known` as there."""
-    plan, run = _described(one)
+    plan, run = _descriptions_of(judged)
     kafka = row.kafka or (run.on if run else "unknown")
     return Run(
         name=row.name,
         kafka=kafka,
         link=row.link,
         plan=plan,
-        verdict=one.verdict,
+        verdict=judged.verdict,
         must_fail=must_fail,
         is_known=is_known,
     )
 
 
-def _described(one: Judged) -> tuple[Plan | None, RunDescription | None]:
+def _descriptions_of(judged: Judged) -> tuple[Plan | None, RunDescription | None]:
     try:
-        return one.folder.plan(), one.folder.run()
+        return judged.folder.plan(), judged.folder.run()
     except RunFolderError:
         return None, None
 
 
-def _unjudged(one: Judged, page: Path) -> RunRow:
-    _, run = _described(one)
+def _row_without_verdict(judged: Judged, page: Path) -> RunRow:
+    _, run = _descriptions_of(judged)
     return RunRow(
-        name=shown(os.path.relpath(one.folder.path, page.parent)),
+        name=escape_orders(os.path.relpath(judged.folder.path, page.parent)),
         link="",
         answer="",
         verdict="undecided",
@@ -132,14 +132,14 @@ def _unjudged(one: Judged, page: Path) -> RunRow:
         seed=str(run.seed) if run else "",
         expected="",
         unexpected=[],
-        open=[one.error or NOT_JUDGED],
+        open=[judged.error or NOT_JUDGED],
         permitted={},
         seconds=_seconds(run) if run else None,
-        rerun=pasted(run.rerun) if run else "",
+        rerun=command_to_paste(run.rerun) if run else "",
     )
 
 
-def _permitted(verdict: Verdict) -> dict[str, int]:
+def _count_permitted(verdict: Verdict) -> dict[str, int]:
     counted = {
         name: result.by_verdict.get(FindingVerdict.PERMITTED, 0)
         for name, result in verdict.checks.items()

@@ -12,7 +12,7 @@ from analysis.report.run_rows import CARDS_MAX, RUNS_MAX, RunRow, run_of, run_ro
 from analysis.report.templating import environment
 from analysis.report.words import duration, with_noun
 from contract.files import is_below, printable, read_file, replace_file, replace_text
-from contract.program import shown
+from contract.program import escape_orders
 from contract.run_folder import report_folder
 from contract.verdicts import RunVerdict
 
@@ -22,20 +22,20 @@ def write_session(session: Path, runs: list[Judged]) -> None:
     if not runs or session == runs[0].folder.path:
         return
     report = report_folder(session)
-    rows = [_row(one, session, report) for one in runs]
+    rows = [_row(run, session, report) for run in runs]
     text = msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": rows}), indent=2)
     replace_file(report / "summary.json", text + b"\n")
-    listed = [run_row(one, report) for one in runs]
+    listed = [run_row(run, report) for run in runs]
     page = (
         environment()
         .get_template("session.html.j2")
         .render(
-            name=shown(session.resolve().name),
+            name=escape_orders(session.resolve().name),
             summary=summary_line(listed),
             rows=listed,
             unexpected=[row for row in listed if row.unexpected],
             undecided=[row for row in listed if row.verdict == RunVerdict.UNDECIDED],
-            matrix=matrix([run_of(one, row) for one, row in zip(runs, listed, strict=True)]),
+            matrix=matrix([run_of(run, row) for run, row in zip(runs, listed, strict=True)]),
             duration=duration,
             runs_max=RUNS_MAX,
             cards_max=CARDS_MAX,
@@ -49,7 +49,7 @@ def summary_line(rows: list[RunRow]) -> str:
     """How many runs pass, fail and are undecided, and how many findings are unexpected."""
     by_verdict = {verdict: sum(row.verdict == verdict for row in rows) for verdict in RunVerdict}
     counted = [f"{count} {verdict}" for verdict, count in by_verdict.items() if count]
-    unexpected = sum(one.findings for row in rows for one in row.unexpected)
+    unexpected = sum(entry.findings for row in rows for entry in row.unexpected)
     found = with_noun(unexpected, "unexpected finding")
     return f"{with_noun(len(rows), 'run')}: {', '.join(counted)}; {found}."
 
@@ -72,7 +72,7 @@ def _row(judged: Judged, session: Path, report: Path) -> dict[str, Any]:
         "kafka": verdict.on,
         "cluster": verdict.cluster,
         "violated": [name for name, r in verdict.checks.items() if r.verdict == "violated"],
-        "unexpected": sum(one.findings for one in verdict.unexpected),
+        "unexpected": sum(entry.findings for entry in verdict.unexpected),
         "report": printable(os.path.relpath(folder.report / "index.html", report)),
         "rerun": verdict.rerun,
     }

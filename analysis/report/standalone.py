@@ -57,12 +57,12 @@ def self_contained(page: Path) -> str:
                 "with `fencepost analyze`, and take its page"
             )
         content = file.read_text(encoding="utf-8")
-        return f"<script>{_END_OF_SCRIPT.sub(_escaped, content)}</script>"
+        return f"<script>{_END_OF_SCRIPT.sub(_escape_slash, content)}</script>"
 
     return _SCRIPT.sub(script, page.read_text(encoding="utf-8"))
 
 
-def _escaped(_: re.Match[str]) -> str:
+def _escape_slash(_: re.Match[str]) -> str:
     return r"<\/"
 
 

@@ -28,10 +28,10 @@ def standing_of(finding: Finding, verdict: Verdict) -> Standing:
     if finding.verdict is FindingVerdict.UNDECIDED:
         return Standing.UNDECIDED
     if finding.verdict is FindingVerdict.VIOLATION:
-        where = [(one.check, one.group) for one in verdict.unexpected]
+        where = [(entry.check, entry.group) for entry in verdict.unexpected]
         is_unexpected = (finding.check, finding.group) in where
         return Standing.UNEXPECTED if is_unexpected else Standing.EXPECTED
-    is_expected = any(_covers(one, finding) for one in verdict.expectations)
+    is_expected = any(_covers(expectation, finding) for expectation in verdict.expectations)
     return Standing.EXPECTED if is_expected else Standing.PERMITTED
 
 
@@ -54,18 +54,24 @@ def numbers(result: CheckResult, standing: Standing) -> dict[FindingVerdict, int
     expected = result.expected
     if standing is Standing.EXPECTED:
         return dict(expected)
-    rest = {one: number - expected.get(one, 0) for one, number in result.by_verdict.items()}
-    return {one: number for one, number in rest.items() if number and _NOT_COVERED[one] is standing}
+    rest = {
+        verdict: number - expected.get(verdict, 0) for verdict, number in result.by_verdict.items()
+    }
+    return {
+        verdict: number
+        for verdict, number in rest.items()
+        if number and _NOT_COVERED[verdict] is standing
+    }
 
 
 def in_words(counted: Mapping[FindingVerdict, int]) -> str:
     """E.g. `8 violations, 4 permitted`."""
     return ", ".join(
-        with_noun(counted[one], "violation")
-        if one is FindingVerdict.VIOLATION
-        else f"{counted[one]:,} {one}"
-        for one in BY_SEVERITY
-        if one in counted
+        with_noun(counted[verdict], "violation")
+        if verdict is FindingVerdict.VIOLATION
+        else f"{counted[verdict]:,} {verdict}"
+        for verdict in BY_SEVERITY
+        if verdict in counted
     )
 
 

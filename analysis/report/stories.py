@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.run_facts import RunFacts
 from analysis.report.standings import Standing, in_words, numbers, standing_of
 from analysis.report.story import Moment, Moments, Passage, Story, story_of
@@ -112,15 +112,17 @@ def findings_of(facts: RunFacts, verdict: Verdict) -> FindingsView:
     most = _most(verdict)
     chosen: dict[tuple[str, Standing], dict[int, Finding]] = {}
     for check, result in verdict.checks.items():
-        for number, one in sorted(dict(_shown(check, result, verdict.unexpected, most)).items()):
-            chosen.setdefault((check, standing_of(one, verdict)), {})[number] = one
+        for number, finding in sorted(
+            dict(_findings_to_show(check, result, verdict.unexpected, most)).items()
+        ):
+            chosen.setdefault((check, standing_of(finding, verdict)), {})[number] = finding
     teller = _Teller(facts, _with_stories(chosen))
     views: dict[Standing, list[CheckView]] = {standing: [] for standing in Standing}
     for check, result in verdict.checks.items():
         for standing in Standing:
             found, counted = chosen.get((check, standing), {}), numbers(result, standing)
             if found or counted:
-                shown = [teller.view(check, number, one) for number, one in found.items()]
+                shown = [teller.view(check, number, finding) for number, finding in found.items()]
                 views[standing].append(CheckView(check, result, shown, counted))
     return FindingsView(views, facts.origin)
 
@@ -130,9 +132,9 @@ def _with_stories(
 ) -> dict[tuple[str, int], Finding]:
     """The findings whose stories the page has, by check and number."""
     return {
-        (check, number): one
+        (check, number): finding
         for (check, standing), found in chosen.items()
-        for place, (number, one) in enumerate(found.items())
+        for place, (number, finding) in enumerate(found.items())
         if standing in (Standing.UNEXPECTED, Standing.UNDECIDED) or place < EXPECTED_STORIES
     }
 
@@ -145,13 +147,13 @@ def _most(verdict: Verdict) -> int:
     return max(1, FINDINGS_MAX // len(examples))
 
 
-def _shown(
+def _findings_to_show(
     check: str, result: CheckResult, unexpected: list[UnexpectedFindings], most: int
 ) -> Iterator[tuple[int, Finding]]:
     """The first findings of a check, and the first unexpected one of some groups, by number."""
     yield from enumerate(result.examples[:most], start=1)
-    of_check = [one for one in unexpected if one.check == check]
-    yield from ((one.number, one.first) for one in of_check[: max(most, UNEXPECTED_MAX)])
+    of_check = [entry for entry in unexpected if entry.check == check]
+    yield from ((entry.number, entry.first) for entry in of_check[: max(most, UNEXPECTED_MAX)])
 
 
 def where(finding: Finding) -> str:
@@ -190,7 +192,7 @@ class _Teller:
             story=passages,
             ends=ends,
             evidence=[(key, _short(value)) for key, value in finding.evidence.items()],
-            explain=pasted(
+            explain=command_to_paste(
                 shlex.join(["fencepost", "explain", str(self._facts.folder.path), name])
             ),
             seconds="" if finding.at is None else f"{self._facts.seconds(finding.at):.3f}",
@@ -201,21 +203,24 @@ class _Teller:
         """The events behind a finding, and what each replica has at the end."""
         if number is None:
             return [], ""
-        one = story_of(self._moments, number, finding)
-        width = max((len(moment.who) for moment in one.moments), default=0)
-        passages = [self._passage(part, one, width) for part in one.folded()]
-        return passages, "\n".join(f"at the end, {line}" for line in one.ends)
+        story = story_of(self._moments, number, finding)
+        width = max((len(moment.who) for moment in story.moments), default=0)
+        passages = [self._passage(part, story, width) for part in story.fold()]
+        return passages, "\n".join(f"at the end, {line}" for line in story.ends)
 
     def _passage(self, passage: Passage, of: Story, width: int) -> PassageView:
         shown = passage.moments[:FOLDED_MAX]
-        lines = [(self._line(one, of, width), one is of.decisive) for one in shown]
+        lines = [(self._line(moment, of, width), moment is of.decisive) for moment in shown]
         if left := len(passage.moments) - len(shown):
             lines.append((f"{left} more events: see `explain --all`", False))
         return PassageView(lines, passage.summary)
 
-    def _line(self, one: Moment, of: Story, width: int) -> str:
-        mark = ">" if one is of.decisive else " "
-        return f"{mark} {self._facts.seconds(one.at_micros):+9.3f}  {one.who:{width}}  {one.what}"
+    def _line(self, moment: Moment, of: Story, width: int) -> str:
+        mark = ">" if moment is of.decisive else " "
+        return (
+            f"{mark} {self._facts.seconds(moment.at_micros):+9.3f}  {moment.who:{width}}  "
+            f"{moment.what}"
+        )
 
 
 def _subjects(finding: Finding) -> str:

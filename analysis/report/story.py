@@ -132,7 +132,7 @@ class Moments:
 
     def of(self, number: int) -> list[Moment]:
         """All moments around a finding, in order; those of the run are around each."""
-        return _ordered([*self._of_run, *map(Moment.of, self._of_findings.get(number, []))])
+        return _in_order([*self._of_run, *map(Moment.of, self._of_findings.get(number, []))])
 
     def ends(self, number: int) -> list[str]:
         """What each replica has at the end of the run, a line each."""
@@ -157,7 +157,7 @@ class Moments:
 
     def _ask(self) -> None:
         self._facts.trace.asked[:] = [
-            _asked(number, one) for number, one in enumerate(self._findings)
+            _question_row(number, finding) for number, finding in enumerate(self._findings)
         ]
 
 
@@ -167,7 +167,7 @@ select number, what from ends_of_logs join asked_findings using (topic, partitio
 _ENDS_OF_COMMITS = "select number, what from ends_of_commits order by broker"
 
 
-def _asked(number: int, finding: Finding) -> Row:
+def _question_row(number: int, finding: Finding) -> Row:
     span, has_log = span_of(finding), None not in (finding.topic, finding.partition)
     producer, transaction = (finding.evidence.get(name) for name in ("producer", "transaction"))
     is_named = isinstance(producer, str) and isinstance(transaction, int)
@@ -196,21 +196,23 @@ def _by_number(rows: Iterable[Row]) -> dict[int, list[Row]]:
 _RANKS = {kind: place for place, kind in enumerate(Kind)} | {Kind.ISR: list(Kind).index(Kind.EPOCH)}
 
 
-def _ordered(found: Iterable[Moment]) -> list[Moment]:
+def _in_order(found: Iterable[Moment]) -> list[Moment]:
     """Moments in order: those of one history by their place in it, all others by their times.
 
     So a history whose clock was set back stays in its order.
     """
     histories: dict[str, list[Moment]] = {}
     others = []
-    for moment in sorted(found, key=lambda one: _RANKS[one.kind]):
+    for moment in sorted(found, key=lambda moment: _RANKS[moment.kind]):
         if moment.worker:
             histories.setdefault(moment.worker, []).append(moment)
         else:
             others.append(moment)
-    by_place = [sorted(some, key=lambda one: one.seq) for _, some in sorted(histories.items())]
-    others.sort(key=lambda one: one.at_micros)
-    return list(heapq.merge(others, *by_place, key=lambda one: one.at_micros))
+    by_place = [
+        sorted(some, key=lambda moment: moment.seq) for _, some in sorted(histories.items())
+    ]
+    others.sort(key=lambda moment: moment.at_micros)
+    return list(heapq.merge(others, *by_place, key=lambda moment: moment.at_micros))
 
 
 SHOWN_MAX = 8
@@ -283,9 +285,9 @@ class Story:
     decisive: Moment | None
     ends: Sequence[str]
 
-    def folded(self) -> list[Passage]:
+    def fold(self) -> list[Passage]:
         """The story in about SHOWN_MAX lines: moments in a row that matter less are one line."""
-        shown = self._shown()
+        shown = self._places_to_show()
         passages = []
         for is_shown, some in groupby(range(len(self.moments)), key=shown.__contains__):
             places = list(some)
@@ -305,13 +307,14 @@ class Story:
             return f"… {len(places)} events after"
         return f"… {len(places)} more events between"
 
-    def _shown(self) -> set[int]:
+    def _places_to_show(self) -> set[int]:
         """The places of the moments that are not folded."""
         number = len(self.moments)
         if number <= SHOWN_MAX + 1:
             return set(range(number))
         middle = next(
-            (place for place, one in enumerate(self.moments) if one is self.decisive), number - 1
+            (place for place, moment in enumerate(self.moments) if moment is self.decisive),
+            number - 1,
         )
         said: set[tuple[str, ...]] = set()
         weights: dict[int, float] = {}
@@ -357,25 +360,25 @@ def decisive(finding: Finding, moments: Sequence[Moment]) -> int | None:
     if header and header.passed_epoch:
         return _beyond(finding, moments, header.passed_epoch)
     if check == Check.DUPLICATE_DELIVERY:
-        places = [place for place, one in enumerate(moments) if one.kind is Kind.DELIVERY]
+        places = [place for place, moment in enumerate(moments) if moment.kind is Kind.DELIVERY]
         return places[1] if len(places) > 1 else None
     if check == Check.LOSS_ESTIMATE:
         left = _evidence(finding, "epoch", -1)
-        return _first(moments, lambda one: one.epoch is not None and one.epoch > left)
+        return _first(moments, lambda moment: moment.epoch is not None and moment.epoch > left)
     nearest = _nearest(finding, moments)
     if header and header.later_epoch:
-        removed = _removed(finding, moments, header.later_epoch)
+        removed = _place_of_removal(finding, moments, header.later_epoch)
         exact = (
             nearest if nearest is not None and moments[nearest].at_micros == finding.at else None
         )
-        return max((one for one in (removed, exact) if one is not None), default=nearest)
+        return max((place for place in (removed, exact) if place is not None), default=nearest)
     return nearest
 
 
-def _removed(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
+def _place_of_removal(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
     """Where a later epoch began; the truncation or the deletion if no such epoch is known."""
     epoch = _evidence(finding, key)
-    begun = _first(moments, lambda one: epoch is not None and one.epoch == epoch)
+    begun = _first(moments, lambda moment: epoch is not None and moment.epoch == epoch)
     if begun is not None:
         return begun
     deletion = _evidence(finding, "deletion", {})
@@ -383,21 +386,26 @@ def _removed(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
         Kind.TRUNCATION: _evidence(finding, "truncated_micros"),
         Kind.DELETION: deletion.get("at_micros") if isinstance(deletion, dict) else None,
     }
-    return _first(moments, lambda one: one.kind in removals and one.at_micros == removals[one.kind])
+    return _first(
+        moments,
+        lambda moment: moment.kind in removals and moment.at_micros == removals[moment.kind],
+    )
 
 
 def _beyond(finding: Finding, moments: Sequence[Moment], key: str) -> _Place:
     """Where the group first had a position beyond the finding's records, in their epoch."""
     span, epoch = span_of(finding), _evidence(finding, key)
-    begun = _first(moments, lambda one: epoch is not None and one.epoch == epoch)
+    begun = _first(moments, lambda moment: epoch is not None and moment.epoch == epoch)
     since = -1 if begun is None else begun
     if span is None:
         return None
     last = span[1]
     return _first(
         moments,
-        lambda one: (
-            one.offset is not None and one.kind in (Kind.POSITION, Kind.RESET) and one.offset > last
+        lambda moment: (
+            moment.offset is not None
+            and moment.kind in (Kind.POSITION, Kind.RESET)
+            and moment.offset > last
         ),
         since=since,
     )
@@ -408,9 +416,9 @@ def _nearest(finding: Finding, moments: Sequence[Moment]) -> _Place:
     at = finding.at
     is_anywhere = finding.partition is None
     near = [
-        (abs(one.at_micros - at), place)
-        for place, one in enumerate(moments)
-        if at is not None and (is_anywhere or one.kind not in _AROUND)
+        (abs(moment.at_micros - at), place)
+        for place, moment in enumerate(moments)
+        if at is not None and (is_anywhere or moment.kind not in _AROUND)
     ]
     return min(near)[1] if near else None
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from contract.program import shown
+from contract.program import escape_orders
 
 _GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 _ROW = re.compile(r"^\| (?P<word>[^|]+) \| (?P<meaning>[^|]+) \| [^|]+ \|$", re.MULTILINE)
@@ -37,7 +37,7 @@ class _Page(Template):
 
     def render(self, *args: Any, **kwargs: Any) -> str:
         """Render it as Jinja does."""
-        return shown(super().render(*args, **kwargs))
+        return escape_orders(super().render(*args, **kwargs))
 
 
 class _Pages(Environment):

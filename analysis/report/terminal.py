@@ -85,7 +85,7 @@ def show(
     if verdict.verdict is RunVerdict.PASS:
         expectations += f" {verdict_line(verdict)}"
     _print(console, expectations)
-    _print_some(console, [_unexpected(one) for one in verdict.unexpected], style="red")
+    _print_some(console, [_unexpected_line(entry) for entry in verdict.unexpected], style="red")
     if run is not None:
         lines = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
         _print_some(console, lines, style="yellow")
@@ -118,11 +118,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _unexpected(one: UnexpectedFindings) -> str:
+def _unexpected_line(unexpected: UnexpectedFindings) -> str:
     """The first of some unexpected findings, and how many there are, in a line."""
-    more = "" if one.findings == 1 else f" (the first of {one.findings:,})"
-    place = where(one.first)
-    return f"unexpected: {one.check}:{one.number}{more}: {one.first.cause}" + (
+    more = "" if unexpected.findings == 1 else f" (the first of {unexpected.findings:,})"
+    place = where(unexpected.first)
+    return f"unexpected: {unexpected.check}:{unexpected.number}{more}: {unexpected.first.cause}" + (
         f" [{place}]" if place else ""
     )
 
@@ -157,18 +157,22 @@ def show_night(summary: NightSummary, console: Console) -> None:
         changes = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for name in ("run", "what", "change"):
             changes.add_column(name)
-        for one in summary.changes:
-            changes.add_row(*(escape(word) for word in (one.run, one.what, one.change)))
+        for change in summary.changes:
+            changes.add_row(*(escape(word) for word in (change.run, change.what, change.change)))
         console.print(changes)
 
 
 def _show_morning(morning: Morning, console: Console) -> None:
     """The findings of the night by their state, the scenarios that are not steady, and notes."""
-    for one in morning.findings:
-        if one.sightings or one.state in (FindingState.FIXED, FindingState.GONE):
-            worse = ", worse" if one.is_worse else ""
-            client = f", {one.client}" if one.client else ""
-            _print(console, f"{one.state}{worse}: {one.check}{client}, {one.scenario}: {one.why}")
+    for finding in morning.findings:
+        if finding.sightings or finding.state in (FindingState.FIXED, FindingState.GONE):
+            worse = ", worse" if finding.is_worse else ""
+            client = f", {finding.client}" if finding.client else ""
+            _print(
+                console,
+                f"{finding.state}{worse}: {finding.check}{client}, {finding.scenario}: "
+                f"{finding.why}",
+            )
     for scenario in morning.scenarios:
         if scenario.verdict is not Stability.STEADY:
             named = f"{scenario.scenario}, Kafka {scenario.kafka}"
@@ -187,12 +191,12 @@ def _resumption(rows: list[Resumption]) -> Table:
         where = f" {row.topic}-{row.partition}" if row.group in several else ""
         table.add_row(
             escape(f"{row.group}{where}"),
-            f"({_reported(row.committed_offset)}, {_reported(row.committed_epoch)})",
-            _reported(row.resumed_at),
-            _reported(row.redelivered),
+            f"({_number_or_dash(row.committed_offset)}, {_number_or_dash(row.committed_epoch)})",
+            _number_or_dash(row.resumed_at),
+            _number_or_dash(row.redelivered),
             f"[red]{row.never_delivered}[/]"
             if row.never_delivered
-            else _reported(row.never_delivered),
+            else _number_or_dash(row.never_delivered),
             row.exception or "",
         )
     return table
@@ -202,7 +206,9 @@ def _rules(verdict: Verdict) -> str:
     """The number of rows of each verdict, and the rules of required checks without a response."""
     counts = Counter(row.verdict for row in verdict.rules)
     counted = ", ".join(f"{number} {reported}" for reported, number in sorted(counts.items()))
-    required = {str(rule) for rule, one in RULES.items() if one.check in verdict.must_judge}
+    required = {
+        str(rule) for rule, definition in RULES.items() if definition.check in verdict.must_judge
+    }
     asked = {row.rule for row in verdict.rules if row.responses}
     silent = {row.rule for row in verdict.rules if row.verdict == NOT_ASKED} & required - asked
     return f"{counted}; without a response: {', '.join(sorted(silent))}" if silent else counted
@@ -220,13 +226,13 @@ def _styles(rows: list[StyleRow]) -> Table:
         table.add_row(
             *(escape(row.labels.get(name, "")) for name in labels),
             escape(row.commit_epoch),
-            f"({_reported(row.committed_offset)}, {_reported(row.committed_epoch)})",
+            f"({_number_or_dash(row.committed_offset)}, {_number_or_dash(row.committed_epoch)})",
             f"{row.groups} of {row.of}",
-            "raises" if row.exception else _reported(row.resumed_at),
-            _reported(row.redelivered),
+            "raises" if row.exception else _number_or_dash(row.resumed_at),
+            _number_or_dash(row.redelivered),
             f"[red]{row.never_delivered}[/]"
             if row.never_delivered
-            else _reported(row.never_delivered),
+            else _number_or_dash(row.never_delivered),
         )
     return table
 
@@ -260,5 +266,5 @@ def _idle(verdict: Verdict) -> list[str]:
     ]
 
 
-def _reported(value: int | None) -> str:
+def _number_or_dash(value: int | None) -> str:
     return "-" if value is None else str(value)

@@ -44,7 +44,7 @@ def _groups() -> list[Path]:
             if line.startswith("0::"):
                 path = line.removeprefix("0::").strip("/")
     own = _GROUPS / path
-    return [own, *(one for one in own.parents if one.is_relative_to(_GROUPS))]
+    return [own, *(parent for parent in own.parents if parent.is_relative_to(_GROUPS))]
 
 
 def load_on_duckdb(folder: RunFolder, spill: Path, *, threads: int, memory: int) -> Trace:

@@ -38,7 +38,9 @@ class RemoteFolder:
         with self._readable():
             self._root = HadoopFolder(uri)
             self.uri = self._root.uri
-            self._files = [one for one in self._root.files() if NODES_FOLDER not in Path(one).parts]
+            self._files = [
+                file for file in self._root.files() if NODES_FOLDER not in Path(file).parts
+            ]
             for name in self._files:
                 if Path(name).name in _DESCRIPTIONS:
                     self._copy(name)
@@ -55,7 +57,7 @@ class RemoteFolder:
             for name in names:
                 self._root.remove(f"{self._below(folder.report)}{name}")
         except OSError as error:
-            raise RunFolderError(f"{self.shown(str(folder.report))}: {error}") from error
+            raise RunFolderError(f"{self.with_uri(str(folder.report))}: {error}") from error
 
     def publish(self, report: Path) -> None:
         """Copy the files of a local report there; does nothing if there is none.
@@ -69,9 +71,11 @@ class RemoteFolder:
             for file in sorted(report.iterdir()):
                 self._root.put(file, f"{self._below(report)}{file.name}")
         except OSError as error:
-            raise RunFolderError(f"{self.shown(str(report))} can't be written: {error}") from error
+            raise RunFolderError(
+                f"{self.with_uri(str(report))} can't be written: {error}"
+            ) from error
 
-    def shown(self, text: str) -> str:
+    def with_uri(self, text: str) -> str:
         """A text about the local folder as one about the URI."""
         return text.replace(str(self.path), self.uri)
 

@@ -45,24 +45,24 @@ class _Rule:
 
 def broken_tables(engine: DuckDBEngine, rows: Mapping[str, int]) -> dict[str, str]:
     """Why tables break their contract, in words, by name."""
-    asked = {name: _counted(name, number) for name, number in rows.items()}
+    asked = {name: _counting_statement(name, number) for name, number in rows.items()}
     answers = _answers(engine, asked)
-    reported = {name: _reported(engine, name, answer) for name, answer in answers.items()}
+    reported = {name: _problem_of(engine, name, answer) for name, answer in answers.items()}
     return {name: f"table {name} {words}" for name, words in reported.items() if words}
 
 
 def statements() -> Iterator[str]:
     """What is asked of every table that is not too large."""
     for name in DECLARED:
-        yield _counted(name, 0)
+        yield _counting_statement(name, 0)
 
 
-def _counted(name: str, rows: int) -> str:
+def _counting_statement(name: str, rows: int) -> str:
     """A statement: how many rows break a rule, and how many have the key of another one."""
     rules = " or ".join(f"({rule.sql})" for rule in _rules(DECLARED[name]))
     twice = "0"
     if (key := DECLARED[name].key) and rows <= KEY_ROWS_MAX:
-        names = ", ".join(map(_quoted, key))
+        names = ", ".join(map(_quote, key))
         twice = f"count(1) - count(distinct xxhash64({names}))"
     return (
         f"select '{name}' as table_name, count_if({rules}) as broken,"
@@ -89,7 +89,7 @@ def _answer(engine: DuckDBEngine, statement: str) -> _Counts | Exception:
     return row
 
 
-def _reported(engine: DuckDBEngine, name: str, counts: _Counts | Exception) -> str:
+def _problem_of(engine: DuckDBEngine, name: str, counts: _Counts | Exception) -> str:
     if isinstance(counts, Exception):
         return _unread(counts)
     reported = list(_of_rules(engine, name)) if counts["broken"] else []
@@ -117,7 +117,7 @@ def _unread(error: Exception) -> str:
 def _of_rules(engine: DuckDBEngine, name: str) -> Iterator[str]:
     """Which rules are broken, with the number of rows."""
     rules = list(_rules(DECLARED[name]))
-    counts = ", ".join(f"count_if({one.sql}) as rule_{at}" for at, one in enumerate(rules))
+    counts = ", ".join(f"count_if({rule.sql}) as rule_{at}" for at, rule in enumerate(rules))
     (found,) = engine.rows(f"select {counts} from {name}", numbers={}).to_pylist()
     for at, rule in enumerate(rules):
         if number := found[f"rule_{at}"]:
@@ -156,7 +156,7 @@ def _rules(table: Table) -> Iterator[_Rule]:
 
 
 def _rules_of(column: Column) -> Iterator[_Rule]:
-    name, sql = column.name, _quoted(column.name)
+    name, sql = column.name, _quote(column.name)
     if not column.null:
         yield _Rule(f"{sql} is null", f"{name} is missing")
     if pa.types.is_list(column.type):
@@ -179,7 +179,7 @@ def _rules_of(column: Column) -> Iterator[_Rule]:
         yield _Rule(f"{sql} not in ({known})", words)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f"`{name}`"
 
 

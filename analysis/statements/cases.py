@@ -115,8 +115,10 @@ class Cases:
         conditions = self._conditions(columns)
         values = {name: f"`{name}`" for name in PLACE if name in columns} | self.where
         values |= self._decisions(conditions)
-        values["cause"] = _chosen(conditions, [in_words(case.cause) for case in self.each])
-        values["evidence"] = _chosen(
+        values["cause"] = _first_that_holds(
+            conditions, [in_words(case.cause) for case in self.each]
+        )
+        values["evidence"] = _first_that_holds(
             conditions,
             [f"to_json(struct({case.evidence or self.evidence or '1'}))" for case in self.each],
         )
@@ -147,13 +149,13 @@ class Cases:
 
     def _decisions(self, conditions: Sequence[str]) -> dict[str, str]:
         return {
-            "kind": _chosen(conditions, [in_words(case.kind) for case in self.each]),
-            "verdict": _chosen(conditions, [case.verdict_sql for case in self.each]),
+            "kind": _first_that_holds(conditions, [in_words(case.kind) for case in self.each]),
+            "verdict": _first_that_holds(conditions, [case.verdict_sql for case in self.each]),
         }
 
     def _where(self, conditions: Sequence[str]) -> str:
         """The rows for which a case holds. One of a kind that has no case stays: it is an error."""
-        each = " OR ".join(f"({one})" for one in conditions if one)
+        each = " OR ".join(f"({condition})" for condition in conditions if condition)
         return f" WHERE {each}" if self.each[-1].when else ""
 
 
@@ -165,7 +167,7 @@ def in_words(text: str) -> str:
     if places[0].group() == text:
         return f"({places[0][1]})"
     pattern = _VALUE.sub(lambda place: f"%{place[2] or 's'}", text.replace("%", "%%"))
-    return f"format_string({literal(pattern)}, {', '.join(f'({one[1]})' for one in places)})"
+    return f"format_string({literal(pattern)}, {', '.join(f'({place[1]})' for place in places)})"
 
 
 def literal(text: str) -> str:
@@ -180,7 +182,7 @@ def _condition(case: Case, *, has_kind: bool) -> str:
     return " AND ".join([*parts, *([f"({case.when})"] if case.when else [])])
 
 
-def _chosen(conditions: Iterable[str], values: list[str]) -> str:
+def _first_that_holds(conditions: Iterable[str], values: list[str]) -> str:
     """The value of the first case that holds."""
     if len(set(values)) == 1:
         return values[0]

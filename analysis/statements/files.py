@@ -77,7 +77,7 @@ def read(path: Path) -> Source:
     parts = _FILE.match(path.read_text(encoding="utf-8"))
     if parts is None:
         raise StatementError(f"{path}: it does not begin with a header: /*, YAML, */")
-    return Source(path, parts[1], expanded(parts[2], path), parts[2])
+    return Source(path, parts[1], expand(parts[2], path), parts[2])
 
 
 @cache
@@ -96,7 +96,7 @@ def parts_of(source: Source) -> tuple[str, str]:
 
 
 @cache
-def expanded(text: str, path: Path) -> str:
+def expand(text: str, path: Path) -> str:
     """A text in which macros and variables are replaced.
 
     Raises:
@@ -221,20 +221,20 @@ def facts() -> Mapping[str, Fact]:
     """
     for path in sorted((ROOT / "facts").glob("*.py")):
         import_module(f"analysis.facts.{path.stem}")
-    stated = {name: _stated(source) for name, source in sources("facts").items()}
+    stated = {name: _fact_of_statement(source) for name, source in sources("facts").items()}
     if twice := stated.keys() & _COMPUTED.keys():
         raise StatementError(f"a statement and Python have the fact {', '.join(sorted(twice))}")
     return stated | _COMPUTED
 
 
-def _stated(source: Source) -> Fact:
+def _fact_of_statement(source: Source) -> Fact:
     header = _header(source)
     return Fact(
         header.subject,
         source.name,
         header.about,
         source.text,
-        described=_described(source),
+        described=_column_descriptions(source),
         place=source.path,
         is_kept=header.is_kept,
         optional=header.optional,
@@ -247,13 +247,13 @@ def _header(source: Source) -> FactHeader:
     return source.header_as(FactHeader)
 
 
-def _described(source: Source) -> dict[str, str]:
+def _column_descriptions(source: Source) -> dict[str, str]:
     header = _header(source)
     like = header.like
     if not like:
         return header.columns
     if like in DECLARED:
-        return {one.name: one.about for one in DECLARED[like].columns} | header.columns
+        return {column.name: column.about for column in DECLARED[like].columns} | header.columns
     if like in sources("facts"):
-        return _described(sources("facts")[like]) | header.columns
+        return _column_descriptions(sources("facts")[like]) | header.columns
     raise StatementError(f"{source.path}: no table or fact is called {like}")

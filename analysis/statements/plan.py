@@ -85,7 +85,7 @@ when it ended. `has_failed`: whether the scenario failed.
 _BY_SIZE = "retention.bytes"
 
 
-def planned(name: str, plan: Plan, run: RunDescription) -> pa.Table:
+def planned_rows(name: str, plan: Plan, run: RunDescription) -> pa.Table:
     """The rows of one of PLANNED."""
     rows: Iterable[Mapping[str, Any]]
     if name == "planned_topics":
@@ -111,9 +111,9 @@ def _topics(plan: Plan) -> Iterable[dict[str, Any]]:
 
 def _produce_ms(topic: str, producers: Iterable[ProducerPlan]) -> int | None:
     """Of producers of a topic. The harness opens one that is not planned without settings."""
-    planned = [one for one in producers if one.topic == topic]
+    planned = [producer for producer in producers if producer.topic == topic]
     not_planned = ProducerPlan(producer="", topic=topic)
-    return longest_ms([one.request_timeout_ms for one in (not_planned, *planned)])
+    return longest_ms([producer.request_timeout_ms for producer in (not_planned, *planned)])
 
 
 def _groups(plan: Plan) -> Iterable[dict[str, Any]]:

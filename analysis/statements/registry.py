@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 
 from analysis.statements.cases import Case, Cases
-from analysis.statements.files import Fact, Source, expanded, parts_of, sources
+from analysis.statements.files import Fact, Source, expand, parts_of, sources
 from analysis.statements.trace import Query, Trace, returned_by
 from contract.errors import StatementError
 from contract.terms import Check
@@ -175,7 +175,7 @@ class CheckDefinition:
     @cached_property
     def evaluated(self) -> str:
         """The statement of how much there was to judge."""
-        counted = expanded(self.header.evaluated, self.source.path)
+        counted = expand(self.header.evaluated, self.source.path)
         if self.header.is_by_rules:
             return f"with responses as (select * from {self.name}) {counted}"
         return parts_of(self.source)[0] + counted
@@ -186,7 +186,7 @@ class CheckDefinition:
         if not self.header.summary:
             return ""
         decided = self.cases.decided_of(_ROWS, self._columns)
-        text = expanded(self.header.summary, self.source.path)
+        text = expand(self.header.summary, self.source.path)
         return self._about_rows(f"select * from ({text})", f"findings as ({decided})")
 
     @cached_property
@@ -214,9 +214,9 @@ class CheckDefinition:
         """
         if self.header.is_by_rules:
             trace.with_rows(self.rows)
-        summary = self._asked(self.summary, trace) if self.summary else None
+        summary = self._query_of(self.summary, trace) if self.summary else None
         return CheckOutcome(
-            self._asked(self.findings, trace), self._asked(self.evaluated, trace), summary
+            self._query_of(self.findings, trace), self._query_of(self.evaluated, trace), summary
         )
 
     @property
@@ -224,7 +224,7 @@ class CheckDefinition:
         names: list[str] = returned_by(self.source.text, self.source.path).names
         return names
 
-    def _asked(self, text: str, trace: Trace) -> Query:
+    def _query_of(self, text: str, trace: Trace) -> Query:
         header, place = self.header, self.source.path
         return trace.query(
             text, place=place, optional=header.optional, regardless=header.regardless
@@ -275,25 +275,25 @@ def _by_rules(header: CheckHeader) -> CheckHeader:
 
 
 def _cases(source: Source, header: CheckHeader) -> Iterator[Case]:
-    for one in header.cases:
-        kinds = {verdict: getattr(one, verdict) for verdict in FindingVerdict}
+    for case in header.cases:
+        kinds = {verdict: getattr(case, verdict) for verdict in FindingVerdict}
         given = {verdict: kind for verdict, kind in kinds.items() if kind is not None}
         if len(given) != 1:
-            raise StatementError(f"{source.path}: a case has one verdict: {one.cause}")
+            raise StatementError(f"{source.path}: a case has one verdict: {case.cause}")
         ((verdict, kind),) = given.items()
         when, permitted_if, undecided_if = (
-            expanded(sql, source.path) for sql in (one.when, one.permitted_if, one.undecided_if)
+            expand(sql, source.path) for sql in (case.when, case.permitted_if, case.undecided_if)
         )
         yield Case(
-            kind, verdict, one.cause, when, permitted_if, undecided_if, evidence=one.evidence
+            kind, verdict, case.cause, when, permitted_if, undecided_if, evidence=case.evidence
         )
 
 
 CHECKS: dict[Check, CheckDefinition] = {
-    one.name: one
-    for one in sorted(
+    definition.name: definition
+    for definition in sorted(
         (CheckDefinition(source, _header(source)) for source in sources("checks").values()),
-        key=lambda one: in_order(one.id),
+        key=lambda definition: in_order(definition.id),
     )
 }
 """Every check by its name, in the order of their ids."""
@@ -321,8 +321,11 @@ WITHOUT_STATEMENT: dict[Check, Description] = {
 """Checks that are none of a run's tables: one counts, one judges the results of the others."""
 DESCRIBED: dict[Check, Description] = dict(
     sorted(
-        [*((check, one.header) for check, one in CHECKS.items()), *WITHOUT_STATEMENT.items()],
-        key=lambda one: in_order(one[1].id),
+        [
+            *((check, definition.header) for check, definition in CHECKS.items()),
+            *WITHOUT_STATEMENT.items(),
+        ],
+        key=lambda pair: in_order(pair[1].id),
     )
 )
 """What every check is in words, in the order of their ids."""

@@ -19,7 +19,7 @@ from analysis.engine.prepared import (
     prepared_schema,
 )
 from analysis.statements.files import Fact, facts
-from analysis.statements.plan import PLANNED, planned
+from analysis.statements.plan import PLANNED, planned_rows
 from contract.errors import StatementError, TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
 from contract.table_columns import Column
@@ -92,7 +92,8 @@ def columns_of(fact: Fact) -> tuple[Column, ...]:
     """The columns of a fact, with what they mean."""
     about = fact.described
     return fact.declared or tuple(
-        Column(one.name, one.type, about.get(one.name, ""), null=True) for one in schema_of(fact)
+        Column(typed.name, typed.type, about.get(typed.name, ""), null=True)
+        for typed in schema_of(fact)
     )
 
 
@@ -223,7 +224,7 @@ class Trace:
         """Let `touched` report a table."""
         self._memo.source(table)
 
-    def touched(self) -> AbstractContextManager[set[str]]:
+    def watch_tables(self) -> AbstractContextManager[set[str]]:
         """The tables that are asked for meanwhile, by way of facts too."""
         return self._memo.sources()
 
@@ -240,7 +241,7 @@ class Trace:
     def lacks(self, needs: tuple[str, ...]) -> str:
         """Which tables of those that must have rows have none, and why; empty if all have some."""
         problems = {table: self.problem(table) for table in needs}
-        empty = [one for one, problem in problems.items() if not (problem or self.rows[one])]
+        empty = [table for table, problem in problems.items() if not (problem or self.rows[table])]
         unusable = [problem for problem in problems.values() if problem]
         return ", ".join([*unusable, *(f"table {table} is empty" for table in empty)])
 
@@ -256,13 +257,13 @@ class Trace:
         How far apart any two nodes' clocks may have been, as measured, or CLOCK_MICROS if that is
         less, or unknown; and how far one of them was set meanwhile.
         """
-        apart = self.once("clocks", lambda: self._measured(_APART, "clocks"))
+        apart = self.once("clocks", lambda: self._read_micros(_APART, "clocks"))
         return max(CLOCK_MICROS, apart) + self.jump_micros
 
     @property
     def jump_micros(self) -> int:
         """How far the wall clock of a worker was set while it ran; 0 within CLOCK_MICROS."""
-        jump = self.once("jumps", lambda: self._measured(_JUMP, "histories"))
+        jump = self.once("jumps", lambda: self._read_micros(_JUMP, "histories"))
         return jump if jump > CLOCK_MICROS else 0
 
     @property
@@ -270,7 +271,7 @@ class Trace:
         """What `clock_micros` is above CLOCK_MICROS: 0 where all clocks were close and steady."""
         return self.clock_micros - CLOCK_MICROS
 
-    def _measured(self, text: str, table: str) -> int:
+    def _read_micros(self, text: str, table: str) -> int:
         ((micros,),) = self.query(text, regardless=(table,)).tuples()
         return micros or 0
 
@@ -298,8 +299,8 @@ class Trace:
     def _fact(self, name: str) -> Fact:
         return self._more.get(name) or facts()[name]
 
-    def _planned(self, name: str) -> pa.Table:
-        return self.once(f"plan {name}", lambda: planned(name, self.plan, self.run))
+    def _planned_rows(self, name: str) -> pa.Table:
+        return self.once(f"plan {name}", lambda: planned_rows(name, self.plan, self.run))
 
     def _use_all(
         self, text: str, place: Path, optional: tuple[str, ...], regardless: tuple[str, ...]
@@ -341,7 +342,7 @@ class Trace:
         if name in TABLES:
             return not self.rows[name]
         if name in PLANNED:
-            return not self._planned(name).num_rows
+            return not self._planned_rows(name).num_rows
         return self._memo.get(f"empty {name}", lambda: self._has_no_rows(self._fact(name)))
 
     def _has_no_rows(self, fact: Fact) -> bool:
@@ -358,7 +359,7 @@ class Trace:
         if name in TABLES:
             self.load(name)
         elif name in PLANNED:
-            self.engine.add(name, self._planned(name))
+            self.engine.add(name, self._planned_rows(name))
         else:
             self._name_fact(self._fact(name))
 

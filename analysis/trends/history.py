@@ -116,7 +116,7 @@ def _history(store: str, night: str, suite: str, cluster: str) -> History:
 
 def in_order(began: Sequence[Row], night: str) -> list[str]:
     """The nights that began before one, and it, the oldest first."""
-    known = {one["night"]: one["began"] for one in began}
+    known = {row["night"]: row["began"] for row in began}
     last = known.get(night)
     names = [name for name, when in known.items() if last is not None and when <= last]
     return sorted(names, key=lambda name: (known[name], name == night, name))

@@ -43,7 +43,7 @@ def morning(history: History, known: Known, *, today: date) -> Morning:
         today: the day of the night, on which an entry counts or has expired.
     """
     chances = _by(history.chances, _FINDING)
-    valid = [one for one in known.entries if one.expires >= today]
+    valid = [entry for entry in known.entries if entry.expires >= today]
     findings = _findings(chances, history.nights, valid)
     return Morning(
         nights=history.nights,
@@ -91,7 +91,7 @@ def _has(row: Row) -> bool:
     return row["findings"] is not None
 
 
-def _tracked(rows: Sequence[Row], nights: Sequence[str]) -> _Tracked | None:
+def _track(rows: Sequence[Row], nights: Sequence[str]) -> _Tracked | None:
     """A finding up to the last of some nights; None if it was not seen until then."""
     known = [row for row in rows if row["night"] in set(nights)]
     first = next((at for at, row in enumerate(known) if _has(row)), None)
@@ -114,24 +114,28 @@ def _findings(
     nights: list[str],
     known: Sequence[KnownFinding],
 ) -> list[TrackedFinding]:
-    now = {key: one for key, rows in chances.items() if (one := _tracked(rows, nights)) is not None}
-    then = {
-        key: one
+    now = {
+        key: tracked
         for key, rows in chances.items()
-        if nights[:-1] and (one := _tracked(rows, nights[:-1])) is not None
+        if (tracked := _track(rows, nights)) is not None
     }
-    ended_before = bound([one.ended for one in then.values() if one.ended is not None])
-    ended_now = bound([one.ended for one in now.values() if one.ended is not None])
-    rose_now = bound([one.rose for one in now.values() if one.rose is not None])
+    then = {
+        key: tracked
+        for key, rows in chances.items()
+        if nights[:-1] and (tracked := _track(rows, nights[:-1])) is not None
+    }
+    ended_before = bound([finding.ended for finding in then.values() if finding.ended is not None])
+    ended_now = bound([finding.ended for finding in now.values() if finding.ended is not None])
+    rose_now = bound([finding.rose for finding in now.values() if finding.rose is not None])
     found = []
-    for key, one in now.items():
+    for key, tracked in now.items():
         entry = next((each for each in known if _is_about(each, key)), None)
         before = then.get(key)
         found.append(
             _finding(
                 key,
-                one,
-                _state(one, nights[-1], entry, ended_now),
+                tracked,
+                _state(tracked, nights[-1], entry, ended_now),
                 None if before is None else _state(before, nights[-2], entry, ended_before),
                 entry,
                 ended_at=ended_now,
@@ -139,24 +143,28 @@ def _findings(
             )
         )
     order = list(FindingState)
-    return sorted(found, key=lambda one: (order.index(one.state), -one.seen, one.id))
+    return sorted(
+        found, key=lambda finding: (order.index(finding.state), -finding.seen, finding.id)
+    )
 
 
-def _state(one: _Tracked, night: str, entry: KnownFinding | None, at_most: float) -> FindingState:
-    if not one.here:
+def _state(
+    tracked: _Tracked, night: str, entry: KnownFinding | None, at_most: float
+) -> FindingState:
+    if not tracked.here:
         return FindingState.GONE
-    if one.ended is not None and one.ended.p <= at_most:
+    if tracked.ended is not None and tracked.ended.p <= at_most:
         return FindingState.FIXED
     if entry is not None:
         return FindingState.KNOWN
-    if one.since[0]["night"] == night:
+    if tracked.since[0]["night"] == night:
         return FindingState.NEW
-    return FindingState.OPEN if all(one.seen) else FindingState.FLAKY
+    return FindingState.OPEN if all(tracked.seen) else FindingState.FLAKY
 
 
 def _finding(
     key: tuple[Any, ...],
-    one: _Tracked,
+    tracked: _Tracked,
     state: FindingState,
     before: FindingState | None,
     entry: KnownFinding | None,
@@ -165,7 +173,7 @@ def _finding(
     rose_at: float,
 ) -> TrackedFinding:
     check, kind, cause, scenario, subject, plan, client = key
-    having = [row for row in one.since if _has(row)]
+    having = [row for row in tracked.since if _has(row)]
     return TrackedFinding(
         id=_id(key),
         state=state,
@@ -181,16 +189,16 @@ def _finding(
         first_night=having[0]["night"],
         last_night=having[-1]["night"],
         seen=len(having),
-        runs=len(one.since),
-        is_worse=one.rose is not None and one.rose.p <= rose_at,
+        runs=len(tracked.since),
+        is_worse=tracked.rose is not None and tracked.rose.p <= rose_at,
         sightings=[
             Sighting(
                 run=row["run"], number=row["number"], findings=row["findings"], cause=row["cause"]
             )
-            for row in one.here
+            for row in tracked.here
             if _has(row)
         ],
-        why=_why(one, state, ended_at),
+        why=_why(tracked, state, ended_at),
         reason="" if entry is None else entry.reason,
         link="" if entry is None else entry.link,
         expires="" if entry is None else entry.expires.isoformat(),
@@ -204,18 +212,20 @@ def _id(key: tuple[Any, ...]) -> str:
     )
 
 
-def _why(one: _Tracked, state: FindingState, ended_at: float) -> str:
-    seen = one.seen
-    counted = f"{sum(seen)} of {with_noun(len(seen), 'run')} since {one.since[0]['night']}"
+def _why(tracked: _Tracked, state: FindingState, ended_at: float) -> str:
+    seen = tracked.seen
+    counted = f"{sum(seen)} of {with_noun(len(seen), 'run')} since {tracked.since[0]['night']}"
     if state is FindingState.NEW:
-        return f"{sum(map(_has, one.here))} of {with_noun(len(one.here), 'run')} of this night"
+        return (
+            f"{sum(map(_has, tracked.here))} of {with_noun(len(tracked.here), 'run')} of this night"
+        )
     if state is FindingState.GONE:
-        versions = ", ".join(sorted({row["kafka"] for row in one.since}))
+        versions = ", ".join(sorted({row["kafka"] for row in tracked.since}))
         return f"{counted}; no run of this night on {versions} could have shown it"
     if state is FindingState.FIXED:
         missed = seen[::-1].index(True)
         return f"{counted}; not in the last {with_noun(missed, 'run')}"
-    if one.ended is None:
+    if tracked.ended is None:
         return counted
     more = rules.runs_to_end(seen, at_most=ended_at)
     decides = "" if more is None else f"; {more} more without it would show that it has ended"
@@ -236,17 +246,25 @@ def _is_about(entry: KnownFinding, key: tuple[Any, ...]) -> bool:
 def _notes(known: Known, findings: Sequence[TrackedFinding], today: date) -> Iterable[str]:
     """Entries that have no effect, or need none."""
     for entry in known.entries:
-        about = [one for one in findings if _is_about(entry, _key_of(one))]
+        about = [finding for finding in findings if _is_about(entry, _key_of(finding))]
         if entry.expires < today:
             yield f"{entry.named}: expired on {entry.expires}: its findings count again"
         elif not about:
             yield f"{entry.named}: no night has such a finding"
-        elif all(one.state is FindingState.FIXED for one in about):
+        elif all(finding.state is FindingState.FIXED for finding in about):
             yield f"{entry.named}: fixed: the entry can be removed"
 
 
-def _key_of(one: TrackedFinding) -> tuple[Any, ...]:
-    return (one.check, one.kind, one.cause, one.scenario, one.parameters, one.plan, one.client)
+def _key_of(finding: TrackedFinding) -> tuple[Any, ...]:
+    return (
+        finding.check,
+        finding.kind,
+        finding.cause,
+        finding.scenario,
+        finding.parameters,
+        finding.plan,
+        finding.client,
+    )
 
 
 # Scenarios.
@@ -270,13 +288,13 @@ def _scenarios(
     found: Mapping[tuple[str, str], list[tuple[str, bool]]],
     findings: Sequence[TrackedFinding],
 ) -> list[ScenarioHistory]:
-    known = {one.id for one in findings if one.reason}
+    known = {finding.id for finding in findings if finding.reason}
     lanes = _by(history.runs, _SCENARIO)
     failed = {
-        key: [_failed(row) for row in rows if row["is_decided"]] for key, rows in lanes.items()
+        key: [_has_failed(row) for row in rows if row["is_decided"]] for key, rows in lanes.items()
     }
-    rose = {key: rules.rose(one) for key, one in failed.items()}
-    ended = {key: rules.ended(one) for key, one in failed.items()}
+    rose = {key: rules.rose(seen) for key, seen in failed.items()}
+    ended = {key: rules.ended(seen) for key, seen in failed.items()}
     rose_at, ended_at = bound(list(rose.values())), bound(list(ended.values()))
     return [
         ScenarioHistory(
@@ -304,7 +322,7 @@ def _by_night(rows: Sequence[Row]) -> Iterable[tuple[str, list[Row]]]:
         yield night, list(of_night)
 
 
-def _failed(row: Row) -> bool:
+def _has_failed(row: Row) -> bool:
     return bool(row["run_verdict"] != row["expect"])
 
 
@@ -343,7 +361,7 @@ def _word(
     """What a run came to; `known` by the entries of today."""
     if not row["is_decided"]:
         return "undecided"
-    if not _failed(row):
+    if not _has_failed(row):
         return "expected"
     here = found.get((row["night"], row["run"]), [])
     if here and all(name in known for name, _ in here):
@@ -364,7 +382,7 @@ def _trends(series: Iterable[Row]) -> list[Trend]:
     numbers = {key: [row["number"] for row in of][-rules.RUNS_MAX :] for key, of in rows.items()}
     told = {key: values for key, values in numbers.items() if any(values)}
     moved = {key: rules.moved(values) for key, values in told.items()}
-    at_most = bound([one.test for one in moved.values()])
+    at_most = bound([trend.test for trend in moved.values()])
     return [_trend(key, values, moved[key], at_most) for key, values in told.items()]
 
 

@@ -126,7 +126,7 @@ def moved(values: Sequence[float]) -> Moved:
     found = [(_of_last(counted, last), last) for last in LASTS if last < len(counted)]
     if not found or len(set(counted)) == 1:
         return Moved(Test(1.0, 1.0), LASTS[0])
-    best, last = min(found, key=lambda one: one[0].p)
+    best, last = min(found, key=lambda pair: pair[0].p)
     smallest = min(test.smallest for test, _ in found)
     times = 2 * len(found)
     return Moved(Test(min(1.0, times * best.p), min(1.0, times * smallest)), last)

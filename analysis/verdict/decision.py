@@ -52,15 +52,15 @@ def meet(expects: Iterable[Expectation], found: Iterable[Found]) -> list[Expecta
 
 
 def _met(expectation: Expectation, found: list[Found]) -> ExpectationResult:
-    meeting = [one for one in found if _counts_for(one, expectation)]
-    seen = {one.group for one in meeting}
+    meeting = [entry for entry in found if _counts_for(entry, expectation)]
+    seen = {entry.group for entry in meeting}
     return ExpectationResult(
         check=expectation.check,
         verdict=FindingVerdict(expectation.verdict),
         groups=expectation.groups,
         in_each=expectation.in_each,
         is_optional=expectation.is_optional,
-        findings=sum(one.findings for one in meeting),
+        findings=sum(entry.findings for entry in meeting),
         seen=sorted(group for group in seen if group is not None),
         is_met=bool(meeting) and (not expectation.in_each or set(expectation.groups) <= seen),
     )
@@ -72,20 +72,22 @@ def _counts_for(found: Found, expectation: Expectation) -> bool:
     )
 
 
-def unexpected(expects: Iterable[Expectation], found: Iterable[Found]) -> list[UnexpectedFindings]:
+def unexpected_findings(
+    expects: Iterable[Expectation], found: Iterable[Found]
+) -> list[UnexpectedFindings]:
     """The violations that no expectation covers, by check and group."""
     covering = list(expects)
     return [
         UnexpectedFindings(
-            check=one.check,
-            group=one.group,
-            findings=one.findings,
-            number=one.number,
-            first=one.first,
+            check=entry.check,
+            group=entry.group,
+            findings=entry.findings,
+            number=entry.number,
+            first=entry.first,
         )
-        for one in found
-        if one.verdict is FindingVerdict.VIOLATION
-        and not any(_counts_for(one, expectation) for expectation in covering)
+        for entry in found
+        if entry.verdict is FindingVerdict.VIOLATION
+        and not any(_counts_for(entry, expectation) for expectation in covering)
     ]
 
 
@@ -95,9 +97,9 @@ def with_expected(
     """The results with the number of their findings that an expectation covers."""
     covering = list(expects)
     expected: dict[str, Counter[FindingVerdict]] = {}
-    for one in found:
-        if any(_counts_for(one, expectation) for expectation in covering):
-            expected.setdefault(one.check, Counter())[one.verdict] += one.findings
+    for entry in found:
+        if any(_counts_for(entry, expectation) for expectation in covering):
+            expected.setdefault(entry.check, Counter())[entry.verdict] += entry.findings
     return {
         check: msgspec.structs.replace(result, expected=dict(expected.get(check, {})))
         for check, result in results.items()
@@ -124,7 +126,7 @@ def decide(
     """
     if unexpected:
         return RunVerdict.FAIL
-    is_all_seen = all(one.is_met or one.is_optional for one in expectations)
+    is_all_seen = all(expectation.is_met or expectation.is_optional for expectation in expectations)
     is_all_clear = all(
         result.verdict is not CheckVerdict.UNDECIDED
         and (result.verdict is not CheckVerdict.NOT_EVALUABLE or check not in must_judge)
@@ -208,16 +210,17 @@ def found_of(check: Check, collected: Collected, clients: Mapping[str, str]) -> 
     return found
 
 
-def doubted(
+def doubt_findings(
     found: list[Found], result: CheckResult, reason: str
 ) -> tuple[list[Found], CheckResult]:
     """What a check found in tables that have gaps: all of it is undecided, none found too."""
     return [
-        replace(one, verdict=FindingVerdict.UNDECIDED, first=_undecided(one.first)) for one in found
+        replace(entry, verdict=FindingVerdict.UNDECIDED, first=_as_undecided(entry.first))
+        for entry in found
     ], msgspec.structs.replace(
         result,
         verdict=CheckVerdict.UNDECIDED,
-        examples=[_undecided(one) for one in result.examples],
+        examples=[_as_undecided(example) for example in result.examples],
         reason=reason,
         by_verdict={FindingVerdict.UNDECIDED: result.findings} if result.findings else {},
     )
@@ -229,7 +232,7 @@ def doubted_rows(rows: pa.Table) -> pa.Table:
     return rows.set_column(rows.column_names.index("verdict"), "verdict", undecided)
 
 
-def _undecided(finding: Finding) -> Finding:
+def _as_undecided(finding: Finding) -> Finding:
     return msgspec.structs.replace(finding, verdict=FindingVerdict.UNDECIDED)
 
 
@@ -244,8 +247,8 @@ def finding_of(check: Check, row: dict[str, Any], clients: Mapping[str, str]) ->
 def result_of(found: list[Found], evaluated: int, examples: list[Finding]) -> CheckResult:
     """The result of a check, by its worst finding."""
     counts: Counter[FindingVerdict] = Counter()
-    for one in found:
-        counts[one.verdict] += one.findings
+    for entry in found:
+        counts[entry.verdict] += entry.findings
     if evaluated == 0:
         verdict = CheckVerdict.NOT_EVALUABLE
     elif counts[FindingVerdict.VIOLATION]:
@@ -268,7 +271,9 @@ def result_of(found: list[Found], evaluated: int, examples: list[Finding]) -> Ch
 
 def _kinds(rows: pa.Table) -> list[tuple[FindingVerdict, str | None]]:
     verdicts, groups = rows["verdict"].to_pylist(), rows["group"].to_pylist()
-    return [(FindingVerdict(one), group) for one, group in zip(verdicts, groups, strict=True)]
+    return [
+        (FindingVerdict(verdict), group) for verdict, group in zip(verdicts, groups, strict=True)
+    ]
 
 
 def lacking(lacks: str, gap: str) -> CheckResult:

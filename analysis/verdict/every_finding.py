@@ -96,9 +96,12 @@ def as_table(findings: list[Finding]) -> pa.Table:
     """Findings that Python has, as a table for `Keep`."""
     names = [name for name in FINDINGS.names if name not in ("check", "number", "client")]
     rows = [
-        msgspec.structs.asdict(one)
-        | {"verdict": str(one.verdict), "evidence": msgspec.json.encode(one.evidence).decode()}
-        for one in findings
+        msgspec.structs.asdict(finding)
+        | {
+            "verdict": str(finding.verdict),
+            "evidence": msgspec.json.encode(finding.evidence).decode(),
+        }
+        for finding in findings
     ]
     schema = pa.schema([FINDINGS.field(name) for name in names])
     return pa.Table.from_pylist([{name: row[name] for name in names} for row in rows], schema)

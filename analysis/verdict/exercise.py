@@ -20,14 +20,14 @@ from contract.verdicts import CheckResult, CheckVerdict, Finding, FindingVerdict
 def with_exercised(results: Mapping[Check, CheckResult], trace: Trace) -> dict[Check, CheckResult]:
     """Results with how many cases each check had: rows of the fact that it names, or all."""
 
-    def exercised(check: Check) -> int:
+    def count_exercised(check: Check) -> int:
         fact = CHECKS[check].header.exercised
         if not results[check].evaluated or not fact:
             return results[check].evaluated
         return trace.once(f"rows of {fact}", lambda: _rows(fact, trace))
 
     return {
-        check: msgspec.structs.replace(result, exercised=exercised(check))
+        check: msgspec.structs.replace(result, exercised=count_exercised(check))
         for check, result in results.items()
     }
 

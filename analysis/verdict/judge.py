@@ -13,7 +13,7 @@ from analysis.verdict.decision import (
     collect,
     crashed,
     decide,
-    doubted,
+    doubt_findings,
     doubted_rows,
     every,
     finding_of,
@@ -21,14 +21,14 @@ from analysis.verdict.decision import (
     lacking,
     meet,
     result_of,
-    unexpected,
+    unexpected_findings,
     unjudged,
     with_expected,
 )
 from analysis.verdict.every_finding import Keep, as_table
 from analysis.verdict.exercise import vacuous_check, with_exercised
 from analysis.verdict.resumption import resumptions, style_rows
-from analysis.verdict.rules import rule_rows, unasked
+from analysis.verdict.rules import reasons_unasked, rule_rows
 from contract.errors import TableError
 from contract.files import SCHEMA
 from contract.packages import extras, load
@@ -70,10 +70,10 @@ def judge(
         if keep is not None:
             keep(str(Check.VACUOUS_CHECK), as_table(results[Check.VACUOUS_CHECK].examples), {})
     rules = rule_rows(trace)
-    unclear += unasked(rules, must_judge)
+    unclear += reasons_unasked(rules, must_judge)
     results = with_expected(results, trace.plan.expects, found)
     expectations = meet(trace.plan.expects, found)
-    uncovered = unexpected(trace.plan.expects, found)
+    uncovered = unexpected_findings(trace.plan.expects, found)
     return Verdict(
         schema=SCHEMA,
         run_id=trace.run.run_id,
@@ -125,13 +125,13 @@ def _run(
     missing = gaps(trace)
     clients = {group.group: group.client for group in trace.plan.groups}
 
-    def judged(check: Check) -> tuple[list[Found], CheckResult]:
+    def judge_check(check: Check) -> tuple[list[Found], CheckResult]:
         definition = CHECKS[check]
         if lacks := definition.lacks(trace):
             gap = reasons(missing, set(definition.needs))
             return [], lacking(lacks, gap)
         try:
-            with trace.touched() as tables:
+            with trace.watch_tables() as tables:
                 outcome = definition.judge(trace)
             collected = collect(outcome.findings)
             ((evaluated,),) = outcome.evaluated.tuples()
@@ -151,11 +151,11 @@ def _run(
             return [], unjudged(CheckVerdict.NOT_EVALUABLE, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
             return [], crashed(error)
-        return doubted(found, result, unreliable) if unreliable else (found, result)
+        return doubt_findings(found, result, unreliable) if unreliable else (found, result)
 
-    answers = {check: judged(check) for check in asked}
+    answers = {check: judge_check(check) for check in asked}
     results = {check: result for check, (_, result) in answers.items()}
-    return [one for found, _ in answers.values() for one in found], results
+    return [entry for found, _ in answers.values() for entry in found], results
 
 
 def _faults(trace: Trace) -> list[FaultResult]:

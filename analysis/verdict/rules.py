@@ -27,8 +27,8 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     if not trace.rows["wire_calls"]:
         return []
     try:
-        counted = _counted(trace)
-        supported = _supported(trace)
+        counted = _count_responses(trace)
+        supported = _supported_versions(trace)
     except Exception:  # noqa: BLE001 - the checks are reported all the same
         return []
     found = {(row["rule"], row["api"]): row for row in counted}
@@ -39,9 +39,9 @@ def rule_rows(trace: Trace) -> list[RuleRow]:
     ]
 
 
-def _counted(trace: Trace) -> list[Row]:
+def _count_responses(trace: Trace) -> list[Row]:
     """The responses that the checks judged, but for those of a table that a run may lack."""
-    checks = dict.fromkeys(one.check for one in RULES.values())
+    checks = dict.fromkeys(rule.check for rule in RULES.values())
     if trace.problem("acls"):
         checks.pop(Check.WRONG_AUTHORIZATION)
     names = [check for check in checks if not CHECKS[check].judge(trace).findings.is_without_rows]
@@ -49,7 +49,7 @@ def _counted(trace: Trace) -> list[Row]:
     return trace.ask(_COUNTED.format(responses=responses)) if names else []
 
 
-def unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
+def reasons_unasked(rows: Iterable[RuleRow], must_judge: Iterable[str]) -> list[str]:
     """Why a run can't pass, in words: checks that must be judged have no response of any rule.
 
     A check is judged by the rules that have one. A rule that is not applicable needs none.
@@ -103,7 +103,7 @@ class _ApiVersions(msgspec.Struct):
     apiKeys: list[_Api]  # noqa: N815
 
 
-def _supported(trace: Trace) -> dict[int, Versions]:
+def _supported_versions(trace: Trace) -> dict[int, Versions]:
     """By API key: the versions that all brokers support, by their ApiVersions responses."""
     found: dict[int, Versions] = {}
     for row in trace.ask(_SUPPORTED):

@@ -55,7 +55,8 @@ def require_form(named: str) -> None:
     if not is_version(named):
         raise UsageError(
             f"{named[:100]!r} names no version of a client: it has to be "
-            f"{' or '.join(f'{one}@VERSION' for one in PACKAGES)}, the version of its package "
+            f"{' or '.join(f'{package}@VERSION' for package in PACKAGES)}, the version of its "
+            "package "
             f"({' or '.join(PACKAGES.values())}); Java's has an option of its own, --client-version"
         )
 
@@ -65,7 +66,7 @@ def lock_file(named: str) -> Path:
     return path_of_lock(f"{client_of(named)}-{version_of(named)}", LOCKS)
 
 
-def locked(client: Client) -> list[str]:
+def versions_locked(client: Client) -> list[str]:
     """Return the versions of a client that have a lock file, oldest first."""
     return locked_versions(LOCKS, client)
 
@@ -81,7 +82,8 @@ def require_locked(named: str) -> Path:
     lock, client = lock_file(named), client_of(named)
     if not lock.is_file():
         raise DistributionError(
-            f"{named} has no lock file; of {client} there are {', '.join(locked(client))}. "
+            f"{named} has no lock file; of {client} there are "
+            f"{', '.join(versions_locked(client))}. "
             f"Make one with: fencepost versions lock {named}"
         )
     return lock
@@ -96,7 +98,7 @@ def require_choice(names: Sequence[str]) -> None:
     """
     for named in names:
         require_locked(named)
-    if twice := [one for one, count in Counter(map(client_of, names)).items() if count > 1]:
+    if twice := [client for client, count in Counter(map(client_of, names)).items() if count > 1]:
         raise UsageError(
             f"{', '.join(names)} has several versions of {', '.join(twice)}, of which each group "
             "has one: a scenario whose groups name theirs has them side by side (client_versions)"
@@ -115,7 +117,7 @@ def make_lock(named: str) -> str:
     command += ["--python-version=3.11", "--generate-hashes", "--no-annotate"]
     command += ["--no-emit-index-url", "--no-header"]
     wanted = f"{PACKAGES[client_of(named)]}=={version_of(named)}\n"
-    return _said(command, what=f"{named} can't be resolved", given=wanted)
+    return _output_of(command, what=f"{named} can't be resolved", given=wanted)
 
 
 def is_fetched(named: str) -> bool:
@@ -168,7 +170,7 @@ def _install(lock: Path, made: Path, *, is_for_nodes: bool) -> None:
         "the command again; a mirror is set as for uv (UV_DEFAULT_INDEX), and a Python without a "
         "wheel of this version can't run it"
     )
-    _said(command, what=what)
+    _output_of(command, what=what)
 
 
 def _is_whole(folder: Path) -> bool:
@@ -194,7 +196,7 @@ def _hash_of(path: Path) -> str:
     return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
 
 
-def _said(command: list[str], *, what: str, given: str = "") -> str:
+def _output_of(command: list[str], *, what: str, given: str = "") -> str:
     """Run a command and return what it prints.
 
     Raises:

@@ -186,11 +186,11 @@ def client_packages() -> list[str]:
 
 def _packages(extra: str = "") -> list[str]:
     """The packages that Fencepost itself needs, also with an extra."""
-    needed = [Requirement(one) for one in requires(_OWN) or ()]
+    needed = [Requirement(requirement) for requirement in requires(_OWN) or ()]
     return [
-        canonicalize_name(one.name)
-        for one in needed
-        if one.marker is None or one.marker.evaluate({**_NODE, "extra": extra})
+        canonicalize_name(requirement.name)
+        for requirement in needed
+        if requirement.marker is None or requirement.marker.evaluate({**_NODE, "extra": extra})
     ]
 
 
@@ -207,7 +207,7 @@ def wheels(*, with_java: bool = False) -> dict[str, str]:
 
 
 def _with_needed(names: Iterable[str]) -> dict[str, str]:
-    waiting, locked = list(names), _locked()
+    waiting, locked = list(names), _locked_packages()
     chosen: dict[str, str] = {}
     while waiting:
         name = waiting.pop()
@@ -217,7 +217,9 @@ def _with_needed(names: Iterable[str]) -> dict[str, str]:
             )
         chosen[name] = locked[name].entry
         waiting += [
-            one for one, package in locked.items() if name in package.parents and one not in chosen
+            dependency
+            for dependency, package in locked.items()
+            if name in package.parents and dependency not in chosen
         ]
     return chosen
 
@@ -230,7 +232,7 @@ class _Locked:
     parents: frozenset[str]
 
 
-def _locked() -> dict[str, _Locked]:
+def _locked_packages() -> dict[str, _Locked]:
     """The packages of requirements.lock that a node can have, by name.
 
     Below each, `uv pip compile` writes what needs it: `# via` and a name, or one name a line.

@@ -11,7 +11,7 @@ from cluster.kafka import distribution
 from cluster.kafka.config import LOG_CONFIGS, java_options, kafka_class_data, server_properties
 from cluster.kafka.topology import Topology
 from cluster.nodes.host import Host, HostProcess
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import FencepostError, NodeError
 from contract.processes import CLASS_DATA_QUIET, java_command
 from contract.waiting import wait_until
@@ -71,12 +71,12 @@ def lone_server(class_path: list[Path], *, flags: Sequence[str]) -> Iterator[Hos
         options, properties = java_options(home, class_path), str(home / "server.properties")
         form = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", properties]
         ended = host.run(
-            tethered([java_command(), *options, *form]), timeout_seconds=_START_SECONDS
+            tether_command([java_command(), *options, *form]), timeout_seconds=_START_SECONDS
         )
         if ended.status != 0:
             raise NodeError(f"a log directory can't be formatted: {ended.output}")
         log = home / "server.log"
-        serve = tethered([java_command(), *options, *flags, "kafka.Kafka", properties])
+        serve = tether_command([java_command(), *options, *flags, "kafka.Kafka", properties])
         server = host.spawn(serve, log=log)
         try:
             _await_start(host, server, log)

@@ -163,14 +163,16 @@ def _fetch(address: str, part: Path, artifact: Artifact, advance: Advance) -> No
             while chunk := answer.read1(min(_CHUNK_BYTES, left + 1)):
                 left -= len(chunk)
                 if left < 0:
-                    raise _removed(part, f"it has more than the {artifact.size_bytes} bytes locked")
+                    raise _remove_part(
+                        part, f"it has more than the {artifact.size_bytes} bytes locked"
+                    )
                 if time.monotonic() > ends:
                     raise TimeoutError(f"it takes more than {_LIMIT_SECONDS} s")
                 file.write(chunk)
                 advance(len(chunk))
 
 
-def _removed(part: Path, why: str) -> OSError:
+def _remove_part(part: Path, why: str) -> OSError:
     """Remove what was downloaded, which no later attempt may resume."""
     part.unlink()
     return OSError(why)

@@ -63,8 +63,8 @@ class Lock:
 
     def differences(self, other: "Lock") -> list[str]:
         """What another lock of the version has otherwise, in words, by the jars' names."""
-        own = {(one.group, one.file_name): one for one in self.artifacts}
-        others = {(one.group, one.file_name): one for one in other.artifacts}
+        own = {(artifact.group, artifact.file_name): artifact for artifact in self.artifacts}
+        others = {(artifact.group, artifact.file_name): artifact for artifact in other.artifacts}
         reported = []
         for key in sorted(own.keys() | others.keys()):
             if key not in others:

@@ -64,7 +64,7 @@ def forget() -> None:
     _client_jars.cache_clear()
 
 
-def verified(jars: Sequence[Jar]) -> list[Path]:
+def verify_jars(jars: Sequence[Jar]) -> list[Path]:
     """Return the paths of own jars, whose hashes are compared now.
 
     Raises:
@@ -108,7 +108,7 @@ def _server_jars(folder: str) -> tuple[Jar, ...]:
             raise UsageError(
                 f"{named} has several builds of a jar: {', '.join(names)}. Remove all but one"
             )
-    return _hashed(paths, named)
+    return _hash_jars(paths, named)
 
 
 @cache
@@ -118,9 +118,9 @@ def _client_jars(name: str) -> tuple[Jar, ...]:
     if path.is_dir():
         jars = _jars_in(path, named)
         if jars:
-            return _hashed(jars, named)
+            return _hash_jars(jars, named)
         try:
-            classes = packed(path, cache_folder() / "classes")
+            classes = pack_jar(path, cache_folder() / "classes")
         except OSError as error:
             raise UsageError(f"{named} can't be read: {error.strerror}: {error.filename}") from None
         if classes is None:
@@ -128,11 +128,11 @@ def _client_jars(name: str) -> tuple[Jar, ...]:
                 f"{named} has neither jars nor classes in {_CLASSES}. Name a jar, or a folder of "
                 "jars, or the folder that javac -d wrote to"
             )
-        return _hashed([classes], named)
+        return _hash_jars([classes], named)
     if path.suffix != ".jar":
         what = "is no jar" if path.exists() else "does not exist"
         raise UsageError(f"{named} {what}. Name a jar, or a folder of jars or classes")
-    return _hashed([path], named)
+    return _hash_jars([path], named)
 
 
 def _jars_in(folder: Path, named: str) -> list[Path]:
@@ -145,7 +145,7 @@ def _jars_in(folder: Path, named: str) -> list[Path]:
     return [path for path in found if not _NOT_RUN.fullmatch(path.stem)]
 
 
-def _hashed(paths: Iterable[Path], named: str) -> tuple[Jar, ...]:
+def _hash_jars(paths: Iterable[Path], named: str) -> tuple[Jar, ...]:
     jars = []
     for path in paths:
         if os.pathsep in str(path):
@@ -205,7 +205,7 @@ def _has_kafka_classes(jar: Path) -> bool:
         )
 
 
-def packed(folder: Path, cache: Path) -> Path | None:
+def pack_jar(folder: Path, cache: Path) -> Path | None:
     """Pack all files below a folder into a jar; None if it has no class of Kafka in its place.
 
     Its name has the hash of its content, so that the same classes give the same jar.

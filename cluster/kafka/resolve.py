@@ -59,8 +59,8 @@ def make_lock(version: str) -> Lock:
     with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as name:
         work = Path(name)
         broker = ("org.apache.kafka", _BROKER, version)
-        binding = _log_binding(resolved([broker], work / "bare"))
-        artifacts = resolved([broker, binding], work / "logging")
+        binding = _log_binding(resolve_jars([broker], work / "bare"))
+        artifacts = resolve_jars([broker, binding], work / "logging")
     return Lock(version, tuple(artifacts))
 
 
@@ -75,7 +75,7 @@ def _log_binding(artifacts: list[Artifact]) -> Module:
     )
 
 
-def resolved(modules: Sequence[Module], work: Path) -> list[Artifact]:
+def resolve_jars(modules: Sequence[Module], work: Path) -> list[Artifact]:
     """Return the jars of modules and of what they need at run time, downloaded and hashed.
 
     Args:

@@ -63,7 +63,7 @@ def unknown_settings(given: Iterable[str], of: Of) -> dict[str, str]:
     """Return a sentence for each name that no version knows, by the name."""
     known = setting_names(of)
     return {
-        name: unknown(name, known)
+        name: unknown_name(name, known)
         for name in given
         if name not in known and not (of is Of.SERVER and name.startswith(_OF_A_LISTENER))
     }
@@ -119,7 +119,7 @@ def _unmet(value: str, described: str) -> str:
     return "" if is_met else f"{what} {bounds}".strip()
 
 
-def unknown(name: str, known: Iterable[str]) -> str:
+def unknown_name(name: str, known: Iterable[str]) -> str:
     """Say that a name is not known, and which known one is most like it."""
     found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_CUTOFF)
     return f"there is no setting {name}" + (f"; the nearest is {found[0]}" if found else "")

@@ -40,7 +40,7 @@ def docker_problem() -> str | None:
     return None
 
 
-def explained(error: Exception) -> str:
+def explain_error(error: Exception) -> str:
     """Return the daemon's explanation of an error, else the error's text."""
     return str(getattr(error, "explanation", None) or error)
 

@@ -23,10 +23,10 @@ from docker.utils.socket import frames_iter
 from cluster.clients import versions
 from cluster.kafka import distribution
 from cluster.kafka.lock import read_lock
-from cluster.kafka.own_jars import verified
+from cluster.kafka.own_jars import verify_jars
 from cluster.nodes import agent
 from cluster.nodes.agent import ENCODER, REPLIES, Reply, Request, raise_error
-from cluster.nodes.docker_client import connect, explained, owned_by_root, unpack
+from cluster.nodes.docker_client import connect, explain_error, owned_by_root, unpack
 from cluster.nodes.node import Capability, Completed, Node, NodeProcess
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import DistributionError, NodeError
@@ -92,7 +92,7 @@ class AgentLink:
             self._stream = api.exec_start(created, socket=True)
         except (APIError, DockerException, OSError) as error:
             raise NodeError(
-                f"{name} can't run commands ({explained(error)}): {_WHAT_TO_DO}"
+                f"{name} can't run commands ({explain_error(error)}): {_WHAT_TO_DO}"
             ) from error
         self._socket: socket.socket = self._stream._sock  # noqa: SLF001 - docker's way
         self._socket.settimeout(None)
@@ -236,7 +236,7 @@ class DockerNode(Node):
         jar_by_name = {f"{number:03}-{jar.name}": jar for number, jar in enumerate(own)}
         hashes = {name: jar.sha256 for name, jar in jar_by_name.items()}
         lacking = self._not_as_locked(folder, hashes) if own else []
-        for name, source in zip(jar_by_name, verified(own), strict=True):
+        for name, source in zip(jar_by_name, verify_jars(own), strict=True):
             if name in lacking:
                 self.copy_to(source, folder / name)
         if lacking and (wrong := self._not_as_locked(folder, hashes)):
@@ -323,7 +323,9 @@ class DockerNode(Node):
             try:
                 self._container().put_archive("/", archive)
             except (APIError, DockerException, OSError) as error:
-                raise NodeError(f"{self.name} can't receive files: {explained(error)}") from error
+                raise NodeError(
+                    f"{self.name} can't receive files: {explain_error(error)}"
+                ) from error
 
     def remove(self, path: Path) -> None:
         """Remove a file or a folder."""

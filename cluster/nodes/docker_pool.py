@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 from docker.errors import APIError, ImageNotFound, NotFound
 
-from cluster.nodes.docker_client import connect, explained, owned_by_root
+from cluster.nodes.docker_client import connect, explain_error, owned_by_root
 from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
@@ -86,7 +86,7 @@ class DockerPool:
     def _running(self) -> list[Any]:
         labels = [f"{_PROJECT}={self._project}", f"{_SERVICE}=node"]
         running = connect().containers.list(filters={"label": labels}, ignore_removed=True)
-        of_compose = [one for one in running if _OWNER not in one.labels]
+        of_compose = [container for container in running if _OWNER not in container.labels]
         return sorted(of_compose, key=lambda container: int(container.labels.get(_NUMBER, 0)))
 
     def _start(self, size: int) -> list[Any]:
@@ -129,7 +129,7 @@ class DockerPool:
         except APIError as error:
             _remove(self._project, started)
             raise PrerequisiteError(
-                f"the pool can't be started: {explained(error)}. {_fix(error)}"
+                f"the pool can't be started: {explain_error(error)}. {_fix(error)}"
             ) from error
         return started
 
@@ -188,7 +188,7 @@ def _is_alive(owner: str) -> bool:
 
 def _fix(error: APIError) -> str:
     """Return what to do about a container or network that the daemon refused."""
-    said = explained(error)
+    said = explain_error(error)
     if error.status_code == HTTPStatus.CONFLICT:
         return "Free the name with `docker rm`, or set FENCEPOST_PROJECT to another one."
     if "no space left" in said:
@@ -243,7 +243,7 @@ def _prepare(container: Any, code: bytes, *, is_adopted: bool) -> None:
         if is_adopted:
             container.exec_run(python("cluster.nodes.firewall", program=PYTHON))
     except (APIError, OSError) as error:
-        raise NodeError(f"{container.name} can't be prepared: {explained(error)}") from error
+        raise NodeError(f"{container.name} can't be prepared: {explain_error(error)}") from error
 
 
 def _tie(container: Any) -> Any:

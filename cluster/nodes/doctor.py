@@ -31,7 +31,16 @@ class Finding:
 
 def diagnose() -> list[Finding]:
     """Inspect everything that runs depend on."""
-    found = [_java(), _javac(), _memory(), _embedded(), _docker(), _loopback(), _cuts(), _limits()]
+    found = [
+        _java(),
+        _javac(),
+        _memory(),
+        _check_embedded(),
+        _docker(),
+        _loopback(),
+        _cuts(),
+        _limits(),
+    ]
     return [*found, *_toolchains()]
 
 
@@ -66,7 +75,7 @@ def _memory() -> Finding:
     )
 
 
-def _embedded() -> Finding:
+def _check_embedded() -> Finding:
     problem = sandbox_problem()
     return Finding(
         f"{PoolKind.EMBEDDED} pool",

@@ -70,8 +70,8 @@ def packets(traffic: Traffic) -> Packets | None:
         first, behind = _rule(tables, traffic.name), _rule(tables, _behind(traffic))
     if first is None or behind is None:
         return None
-    passed = _counted(behind)
-    return Packets(dropped=max(_counted(first) - passed, 0), passed=passed)
+    passed = _packets_of(behind)
+    return Packets(dropped=max(_packets_of(first) - passed, 0), passed=passed)
 
 
 def _behind(traffic: Traffic) -> str:
@@ -94,7 +94,7 @@ def _add(tables: Any, traffic: Traffic, chain: str, priority: int, *then: Any) -
     tables.rule("add", table=_TABLE, chain=chain, expressions=(*_matches(traffic), *then))
 
 
-def _counted(rule: Any) -> int:
+def _packets_of(rule: Any) -> int:
     counters = [
         expression.get_attr("NFTA_EXPR_DATA").get_attr("NFTA_COUNTER_PACKETS")
         for expression in rule.get_attr("NFTA_RULE_EXPRESSIONS")

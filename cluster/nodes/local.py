@@ -25,11 +25,11 @@ from pyroute2 import IPRoute, NetNS, netns
 from cluster.clients import versions
 from cluster.kafka import distribution
 from cluster.kafka.config import kafka_class_data
-from cluster.kafka.own_jars import verified
+from cluster.kafka.own_jars import verify_jars
 from cluster.nodes import firewall
 from cluster.nodes.host import Host
 from cluster.nodes.node import FIRST_HOST, Capability, Completed, Node, NodeProcess
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import FaultError, NodeError, PrerequisiteError
 from contract.locks import HeldName, hold_first
@@ -61,7 +61,7 @@ class LocalNode(Node):
 
     def class_path(self, version: str, own: Sequence[Jar] = ()) -> list[Path]:
         """Return own jars in their place, and those in the user's cache, shared by local nodes."""
-        return [*verified(own), *(distribution.class_path(version) if version else [])]
+        return [*verify_jars(own), *(distribution.class_path(version) if version else [])]
 
     def packages(self, client: str) -> Path:
         """Return the folder in the user's cache."""
@@ -123,8 +123,8 @@ class LocalNode(Node):
     def is_suspended(self) -> bool:
         """Return whether SIGSTOP holds each process, and each that it started."""
         spawned = [psutil.Process(pid) for pid in self._host.running()]
-        every = [*spawned, *(one for each in spawned for one in each.children(recursive=True))]
-        states = {one.status() for one in every}
+        every = [*spawned, *(child for each in spawned for child in each.children(recursive=True))]
+        states = {process.status() for process in every}
         return states == {psutil.STATUS_STOPPED}
 
     def kill(self) -> None:
@@ -187,7 +187,7 @@ class LoopbackNode(LocalNode):
         cwd: Path | None = None,
     ) -> NodeProcess:
         """Start a process that ends with the calling process, which may be a fork."""
-        spawn = functools.partial(super().spawn, tethered([*argv]), log=log, env=env, cwd=cwd)
+        spawn = functools.partial(super().spawn, tether_command([*argv]), log=log, env=env, cwd=cwd)
         return _parent(os.getpid()).submit(spawn).result()
 
     def shell_command(self) -> list[str]:

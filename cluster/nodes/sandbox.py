@@ -276,7 +276,7 @@ def confine(writable: Sequence[Path]) -> None:
         _mount(str(setting), str(setting), flags=_BIND)
     own = [_PRIVATE, "/dev", *(str(folder) for folder in writable)]
     for place, flags in list(_mounts()):
-        is_own = any(place == one or place.startswith(f"{one}/") for one in own)
+        is_own = any(place == folder or place.startswith(f"{folder}/") for folder in own)
         if not is_own and place != _PROCESSES and not flags & _READ_ONLY:
             with suppress(_UnreachableError):
                 _mount(None, place, flags=_REMOUNT | _BIND | _READ_ONLY | flags)
@@ -315,8 +315,8 @@ def _secrets() -> Iterator[Path]:
     homes = {Path("/root"), *Path("/home").glob("*")}
     with suppress(RuntimeError):  # The user has none.
         homes.add(Path.home())
-    paths = [Path(one) for one in _SECRETS]
-    paths += [home / one for home in sorted(homes) for one in _SECRETS_OF_USERS]
+    paths = [Path(secret) for secret in _SECRETS]
+    paths += [home / secret for home in sorted(homes) for secret in _SECRETS_OF_USERS]
     for path in paths:
         try:
             if path.exists():
@@ -343,7 +343,7 @@ def _mounts() -> Iterator[tuple[str, int]]:
 
 
 def _mount(source: str | None, place: str, *, kind: str | None = None, flags: int = 0) -> None:
-    words = [None if one is None else os.fsencode(one) for one in (source, place, kind)]
+    words = [None if word is None else os.fsencode(word) for word in (source, place, kind)]
     if _libc.mount(*words, ctypes.c_ulong(flags), None) != 0:
         number = ctypes.get_errno()
         kind_of_error = _UnreachableError if number in _UNREACHABLE else NodeError

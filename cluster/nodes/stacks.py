@@ -64,11 +64,11 @@ def stacks_of(pids: Iterable[int]) -> dict[str, str]:
             os.kill(process.pid, signal.SIGQUIT)
     with suppress(WaitTimeoutError):
         wait_until(
-            lambda: all(any(end in one.printed for end in _ENDS) for one in asked),
+            lambda: all(any(end in other.printed for end in _ENDS) for other in asked),
             what="the stacks of servers and workers",
             timeout_seconds=PRINT_SECONDS,
         )
-    return {process.name: _said(process, is_asked=process in asked) for process in found}
+    return {process.name: _text_of_stacks(process, is_asked=process in asked) for process in found}
 
 
 def _process(pid: int) -> _Process | None:
@@ -85,7 +85,7 @@ def _process(pid: int) -> _Process | None:
     return None
 
 
-def _said(process: _Process, *, is_asked: bool) -> str:
+def _text_of_stacks(process: _Process, *, is_asked: bool) -> str:
     if not is_asked:
         return "The process is stopped (SIGSTOP), so it prints no stacks.\n"
     printed = process.printed.decode(errors="replace")

@@ -19,7 +19,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def tethered(argv: list[str]) -> list[str]:
+def tether_command(argv: list[str]) -> list[str]:
     """Return the command that runs `argv` as a process that ends with this one."""
     return python("cluster.nodes.tether", str(os.getpid()), *argv)
 

@@ -18,7 +18,7 @@ from contract.run_folder import SEED_BITS
 from contract.software import Build, Choice, with_note
 from extras.compare.comparison import Comparison, Side
 from harness.nightly.state import Wanted
-from harness.nightly.suite import Entry, Suite, as_file_name, planned
+from harness.nightly.suite import Entry, Suite, as_file_name, plan_run
 
 _FORM = (
     "kafka=VERSION, kafka-dir=FOLDER, client=VERSION, client-jars=PATH, "
@@ -87,14 +87,14 @@ class WantedComparison(Wanted):
                 on = with_note(build.kafka, build.note)
                 name = f"{pair + 1:03}-{side}"
                 runs.append(
-                    planned(
+                    plan_run(
                         name, entry, build, cluster=self.cluster, seed=run_seed, repeat=seen[on]
                     )
                 )
                 seen[on] += 1
         return runs
 
-    def described(self, runs: Sequence[PlannedRun]) -> Comparison:
+    def describe(self, runs: Sequence[PlannedRun]) -> Comparison:
         """Return what is compared, for the analysis."""
         return Comparison(
             schema=SCHEMA,

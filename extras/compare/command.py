@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cluster.kafka.own_jars import resolve
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, UsageError
 from contract.packages import python
 from contract.processes import run_child
@@ -17,12 +17,12 @@ from contract.program import Terminal
 from extras.compare.builds import PAIRS_MIN, WantedComparison, parse_build, suite_of
 from extras.compare.comparison import EXIT_CODES, Side, write_comparison
 from harness.commands.judging import options_of
-from harness.commands.nightly import carry_out, done, introduce, judge_below, judged
+from harness.commands.nightly import carry_out, introduce, judge_below, judge_runs, progress_line
 from harness.commands.options import (
     RESULTS,
     AsJson,
     Cluster,
-    fetched,
+    fetch_build,
     folder_option,
     seed_option,
 )
@@ -112,7 +112,7 @@ def compare(  # noqa: PLR0913 - the options of a command
     results = require_runs(results, cluster)
     for choice in choices.values():
         resolve(choice)
-    builds = {side: fetched(choice, cluster, [chosen]) for side, choice in choices.items()}
+    builds = {side: fetch_build(choice, cluster, [chosen]) for side, choice in choices.items()}
     wanted = WantedComparison(
         suite=suite_of(scenario, given, builds, runs),
         cluster=cluster.value,
@@ -126,13 +126,13 @@ def compare(  # noqa: PLR0913 - the options of a command
     )
     with hold_night(results / COMPARISONS, wanted, is_fresh=is_fresh) as night:
         introduce(night, what="comparison", seed="seed")
-        write_comparison(night.path, wanted.described(night.state.runs))
+        write_comparison(night.path, wanted.describe(night.state.runs))
         try:
             carry_out(night, results, _console, on_phase=lambda _: None)
-            judged(night, partial(judge_below, results), again="judge and compare them")
+            judge_runs(night, partial(judge_below, results), again="judge and compare them")
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(
-                f"{done(night)}; nothing was compared. The same command continues"
+                f"{progress_line(night)}; nothing was compared. The same command continues"
             ) from None
         code = _compare(night.path, is_verbose=is_verbose, as_json=as_json)
         if code in EXIT_CODES.values():
@@ -145,4 +145,4 @@ def compare(  # noqa: PLR0913 - the options of a command
 def _compare(path: Path, *, is_verbose: bool, as_json: bool) -> int:
     options = options_of(is_verbose=is_verbose, as_json=as_json)
     command = python("extras.compare", *options, "--", str(path))
-    return run_child(tethered(command), what="the comparison")
+    return run_child(tether_command(command), what="the comparison")

@@ -54,13 +54,13 @@ def compare(path: Path, night: Night, comparison: Comparison) -> Result:
 
 def compare_stories(read: Sequence[StoryValues], comparison: Comparison) -> Result:
     """Compare stories of two sides."""
-    stories = sorted(read, key=lambda one: one.story.side)
-    by_side = {side: [one for one in stories if one.story.side is side] for side in Side}
+    stories = sorted(read, key=lambda story: story.story.side)
+    by_side = {side: [story for story in stories if story.story.side is side] for side in Side}
     judged = {
-        str(side): sum(one.story.report is not None for one in of_side)
+        str(side): sum(story.story.report is not None for story in of_side)
         for side, of_side in by_side.items()
     }
-    cells = cells_of(one.values for one in stories)
+    cells = cells_of(story.values for story in stories)
     varying = [cell for cell in cells if not cell.is_constant]
     a, b = (len(of_side) for of_side in by_side.values())
     family = judge_cells([cell.features() for cell in varying], a, b)
@@ -77,9 +77,11 @@ def compare_stories(read: Sequence[StoryValues], comparison: Comparison) -> Resu
         scenario=comparison.scenario,
         parameters=comparison.parameters,
         builds=comparison.builds,
-        stories=[one.story for one in stories],
+        stories=[story.story for story in stories],
         judged=judged,
-        groups={str(side): sum(one.groups for one in of_side) for side, of_side in by_side.items()},
+        groups={
+            str(side): sum(story.groups for story in of_side) for side, of_side in by_side.items()
+        },
         alpha=ALPHA,
         permutations=family.permutations,
         is_exact=family.is_exact,

@@ -55,7 +55,7 @@ def markdown(result: Result) -> str:
     lines = [
         f"# Fencepost: {plain(headline(result))}",
         "",
-        f"Scenario {plain(_asked(result))}.",
+        f"Scenario {plain(_question_of(result))}.",
         "",
     ]
     lines += [f"- {plain(line)}" for line in sentences(result)]
@@ -77,7 +77,7 @@ def page(result: Result) -> str:
         .from_string(_TEMPLATE.read_text())
         .render(
             result=result,
-            asked=_asked(result),
+            asked=_question_of(result),
             headline=headline(result),
             sentences=list(sentences(result)),
             heads=HEADS,
@@ -93,7 +93,7 @@ def _nearest(result: Result) -> list[Cell]:
     return (differing or result.cells)[:_TERMINAL_ROWS]
 
 
-def _asked(result: Result) -> str:
+def _question_of(result: Result) -> str:
     given = ", ".join(f"{name} {value}" for name, value in sorted(result.parameters.items()))
     return f"{result.scenario}, {given}" if given else result.scenario
 

@@ -67,7 +67,7 @@ def judge_cells(cells: Sequence[Sequence[Feature]], a: int, b: int) -> Family:
     assignments = math.comb(a + b, a)
     is_exact = assignments <= PERMUTATIONS_MAX
     count = min(assignments, PERMUTATIONS_MAX)
-    observed, permuted = _permuted([feature for cell in cells for feature in cell], a, count)
+    observed, permuted = _permute([feature for cell in cells for feature in cell], a, count)
     ends = list(itertools.accumulate(map(len, cells), initial=0))
     features = [slice(first, last) for first, last in itertools.pairwise(ends)]
     tops = [observed[of].max(initial=0.0) for of in features]
@@ -102,9 +102,9 @@ def judge_cells(cells: Sequence[Sequence[Feature]], a: int, b: int) -> Family:
     )
 
 
-def _permuted(features: Sequence[Feature], a: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def _permute(features: Sequence[Feature], a: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the statistic of each feature, and in each permutation; those are of all features."""
-    values = np.array([_standardized(feature) for feature in features], dtype=float)
+    values = np.array([_standardize(feature) for feature in features], dtype=float)
     if not features or not _STORIES_MIN <= a <= values.shape[1] - _STORIES_MIN:
         return np.zeros(len(features)), np.zeros((count, len(features)))
     result = stats.permutation_test(
@@ -119,7 +119,7 @@ def _permuted(features: Sequence[Feature], a: int, count: int) -> tuple[np.ndarr
     return result.statistic, result.null_distribution
 
 
-def _standardized(feature: Feature) -> np.ndarray:
+def _standardize(feature: Feature) -> np.ndarray:
     """A feature with mean 0 and deviation 1; no value (NaN) where all are the same."""
     values = np.array(feature, dtype=float)
     present = values[~np.isnan(values)]

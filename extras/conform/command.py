@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import AnalysisError, InterruptError, UsageError, lacking
 from contract.files import local_folder
 from contract.nights import write_atomically
@@ -34,7 +34,7 @@ from harness.commands.options import (
     Kafka,
     Results,
     choice_of,
-    fetched,
+    fetch_build,
     seed_option,
 )
 from harness.commands.requirements import require_runs, require_seed
@@ -136,7 +136,7 @@ def conform(  # noqa: PLR0913 - the options of a command
         home = tell.stories.home
         job = work.job(told, alone, home=home, seed=first, kafka=tell.stories.session.kafka)
         write_atomically(home / JOB_FILE, job)
-    command = tethered(python("extras.conform.conforming", "--", str(home)))
+    command = tether_command(python("extras.conform.conforming", "--", str(home)))
     if status := run_child(command, what="the page of the cells"):
         raise AnalysisError(f"the page of the cells ended with status {status}")
     if as_json:
@@ -154,11 +154,11 @@ def hazards_of(text: str) -> tuple[Hazard, ...]:
     """
     if text == _ALL:
         return tuple(Hazard)
-    names = [one.strip() for one in text.split(",")]
-    for one in names:
-        if one not in set(Hazard):
-            raise UsageError(f"--hazards {text}: {lacking('hazard', one, [*Hazard, _ALL])}")
-    return tuple(one for one in Hazard if one in names)
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in set(Hazard):
+            raise UsageError(f"--hazards {text}: {lacking('hazard', name, [*Hazard, _ALL])}")
+    return tuple(hazard for hazard in Hazard if hazard in names)
 
 
 def _default_features(client: str | None) -> Features:
@@ -203,11 +203,13 @@ class _Teller:
     seeds: Iterator[int]
 
     def story(self, hazard: Hazard, readers: Sequence[Reader], name: str) -> Told:
-        ways = ", ".join(f"{one.commit} {one.reset}" for one in readers)
+        ways = ", ".join(f"{reader.commit} {reader.reset}" for reader in readers)
         self._say(f"{name} begins: {ways}")
         told = self.stories.carry_out(hazard, readers, seed=next(self.seeds), name=name)
-        cells = [one for one in told.cells if one.client == self.client]
-        found = "; ".join(f"{one.meets} {one.commit} {one.reset}: {one.words}" for one in cells)
+        cells = [cell for cell in told.cells if cell.client == self.client]
+        found = "; ".join(
+            f"{cell.meets} {cell.commit} {cell.reset}: {cell.words}" for cell in cells
+        )
         self._say(f"{name} in {duration(told.seconds)}: {told.problem or found}")
         return told
 
@@ -225,7 +227,7 @@ def _stories(
         InterruptError: it was interrupted; says what is kept.
     """
     results = require_runs(results, cluster)
-    build = fetched(choice, cluster, find_scenarios([SCENARIO]))
+    build = fetch_build(choice, cluster, find_scenarios([SCENARIO]))
     home = new_folder(results, f"conform-{work.client.replace('@', '-')}")
     session = session_of(seed=seed, kafka=build.kafka, cluster=cluster.value, build=build)
     _console.print(f"seed {seed}, Kafka {build.kafka}, {cluster.value}", style="dim")
@@ -244,17 +246,17 @@ def _stories(
 def _conclude(job: Job, home: Path) -> None:
     out = Terminal()
     table = Table("hazard", "member", "commit", "reset", "outcome", "standing", box=None)
-    for one in job.results:
-        if one.standing is not Standing.NOT_APPLICABLE:
-            cell = one.cell
+    for result in job.results:
+        if result.standing is not Standing.NOT_APPLICABLE:
+            cell = result.cell
             table.add_row(
-                cell.hazard, cell.meets, cell.commit, cell.reset, cell.words, one.standing
+                cell.hazard, cell.meets, cell.commit, cell.reset, cell.words, result.standing
             )
     out.print(table)
     lines = [
-        f"{one.standing}: {one.cell.place}: {one.words}"
-        for one in job.results
-        if one.standing in (*FAILING, Standing.UNCONFIRMED, Standing.NOT_EVALUABLE)
+        f"{result.standing}: {result.cell.place}: {result.words}"
+        for result in job.results
+        if result.standing in (*FAILING, Standing.UNCONFIRMED, Standing.NOT_EVALUABLE)
     ]
     version = f" ({job.version})" if job.version else ""
     lines += [

@@ -11,7 +11,7 @@ import msgspec
 from contract.errors import lacking
 from contract.terms import ResetPolicy
 from contract.verdicts import EXIT_CODES, RunVerdict
-from extras.conform.features import Features, promised
+from extras.conform.features import Features, promised_kinds
 from extras.conform.located import Located
 from extras.conform.vocabulary import (
     COMMITS,
@@ -47,18 +47,18 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def kind(self) -> Kind:
         """What it expects."""
-        return next(one for one in FAILURES if self.outcome.startswith(one))
+        return next(failure for failure in FAILURES if self.outcome.startswith(failure))
 
     @property
     def detail(self) -> str:
         """The number of records or the name of the error; empty: any."""
         return self.outcome.removeprefix(self.kind).strip()
 
-    def fits(self, one: "Merged") -> bool:
+    def fits(self, cell: "Merged") -> bool:
         """Whether an outcome is the expected one."""
         if self.kind is Kind.VARIES:
-            return one.kind in (*DECIDED, Kind.VARIES)
-        return one.kind is self.kind and self.detail in ("", *one.details)
+            return cell.kind in (*DECIDED, Kind.VARIES)
+        return cell.kind is self.kind and self.detail in ("", *cell.details)
 
 
 def read_expected(path: Path) -> list[Expected]:
@@ -68,32 +68,32 @@ def read_expected(path: Path) -> list[Expected]:
         UsageError: it is missing or invalid; names the file, the line and what to write.
     """
     file = Located(path, option="--expected")
-    found = file.converted(list[Expected], empty=[])
-    for number, one in enumerate(found):
-        if problem := _problem(one):
+    found = file.convert(list[Expected], empty=[])
+    for number, entry in enumerate(found):
+        if problem := _problem(entry):
             raise file.refuse(problem[1], str(number), problem[0])
     seen: set[str] = set()
-    for number, one in enumerate(found):
-        if one.cell in seen:
-            raise file.refuse(f"{one.cell} is there twice", str(number), "cell")
-        seen.add(one.cell)
+    for number, entry in enumerate(found):
+        if entry.cell in seen:
+            raise file.refuse(f"{entry.cell} is there twice", str(number), "cell")
+        seen.add(entry.cell)
     return [
-        msgspec.structs.replace(one, line=file.line(str(number), "cell"))
-        for number, one in enumerate(found)
+        msgspec.structs.replace(entry, line=file.line(str(number), "cell"))
+        for number, entry in enumerate(found)
     ]
 
 
-def _problem(one: Expected) -> tuple[str, str] | None:
+def _problem(entry: Expected) -> tuple[str, str] | None:
     """The field of an entry that is wrong, and why; None if none is."""
-    if problem := _problem_of_cell(one.cell):
+    if problem := _problem_of_cell(entry.cell):
         return "cell", problem
-    if not any(one.outcome.startswith(kind) for kind in FAILURES):
+    if not any(entry.outcome.startswith(kind) for kind in FAILURES):
         failures = ", ".join(FAILURES)
-        return "outcome", f"{one.outcome!r} is no failure that can be expected: {failures}"
-    if one.kind in _COUNTED and one.detail and not one.detail.isdecimal():
-        return "outcome", f"{one.outcome!r} is not like `{one.kind} 100`"
-    if one.kind in (Kind.STANDS_STILL, Kind.VARIES) and one.detail:
-        return "outcome", f"{one.outcome!r} has more than `{one.kind}`"
+        return "outcome", f"{entry.outcome!r} is no failure that can be expected: {failures}"
+    if entry.kind in _COUNTED and entry.detail and not entry.detail.isdecimal():
+        return "outcome", f"{entry.outcome!r} is not like `{entry.kind} 100`"
+    if entry.kind in (Kind.STANDS_STILL, Kind.VARIES) and entry.detail:
+        return "outcome", f"{entry.outcome!r} has more than `{entry.kind}`"
     return None
 
 
@@ -137,17 +137,17 @@ class Merged(Place, frozen=True, kw_only=True):
         return outcome_in_words(self.kind, error=" or ".join(self.details))
 
 
-def merged(cells: Sequence[Cell]) -> Merged:
+def merge_cells(cells: Sequence[Cell]) -> Merged:
     """Return what the stories of one cell say."""
     first = cells[0]
-    decided = [one for one in cells if one.kind in DECIDED]
+    decided = [cell for cell in cells if cell.kind in DECIDED]
     counted = decided or list(cells)
-    kinds = Counter(one.kind for one in counted)
+    kinds = Counter(cell.kind for cell in counted)
     kind = counted[0].kind if len(kinds) == 1 else Kind.VARIES
     details = {
-        str(one.records) if one.kind in _COUNTED else one.error
-        for one in decided
-        if one.kind in (*_COUNTED, Kind.RAISES)
+        str(cell.records) if cell.kind in _COUNTED else cell.error
+        for cell in decided
+        if cell.kind in (*_COUNTED, Kind.RAISES)
     }
     return Merged(
         client=first.client,
@@ -221,13 +221,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
                 return self.cell.words
 
 
-def is_kept(one: Merged) -> bool:
+def is_kept(cell: Merged) -> bool:
     """Whether it keeps its place, or does what its reset policy says."""
-    return one.kind in DECIDED and one.kind in promised(one.hazard, one.reset)
+    return cell.kind in DECIDED and cell.kind in promised_kinds(cell.hazard, cell.reset)
 
 
 def result_of(
-    one: Merged,
+    cell: Merged,
     expected: Mapping[str, Expected],
     features: Features,
     alone: Merged | None = None,
@@ -235,37 +235,37 @@ def result_of(
     """Return what a job makes of a cell.
 
     Args:
-        one: what came.
+        cell: what came.
         expected: the entries of the file, by cell.
         features: of the client.
         alone: what came when it was run again alone; None: it was not. It counts if the other
             stories show nothing.
     """
-    if one.kind is Kind.NOT_EVALUABLE and alone is not None:
-        one, alone = alone, None
-    entry = expected.get(one.place)
+    if cell.kind is Kind.NOT_EVALUABLE and alone is not None:
+        cell, alone = alone, None
+    entry = expected.get(cell.place)
     return Result(
-        cell=one,
-        standing=_standing(one, entry, alone),
+        cell=cell,
+        standing=_standing(cell, entry, alone),
         expected=entry,
         alone=alone,
-        broken=features.broken(one.hazard, one.kind, one.reset),
+        broken=features.broken_claim(cell.hazard, cell.kind, cell.reset),
     )
 
 
-def _standing(one: Merged, entry: Expected | None, alone: Merged | None) -> Standing:
-    if one.kind in (Kind.NOT_APPLICABLE, Kind.NOT_EVALUABLE):
-        return Standing(one.kind)
-    if entry is not None and entry.fits(one):
+def _standing(cell: Merged, entry: Expected | None, alone: Merged | None) -> Standing:
+    if cell.kind in (Kind.NOT_APPLICABLE, Kind.NOT_EVALUABLE):
+        return Standing(cell.kind)
+    if entry is not None and entry.fits(cell):
         return Standing.EXPECTED
-    if is_kept(one):
+    if is_kept(cell):
         return Standing.KEPT if entry is None else Standing.BETTER
     return Standing.UNCONFIRMED if alone is not None and is_kept(alone) else Standing.UNEXPECTED
 
 
 def exit_code(results: Iterable[Result]) -> int:
     """Return the exit code of a job: as a run's that fails, is undecided, or passes."""
-    standings = {one.standing for one in results}
+    standings = {result.standing for result in results}
     if standings & set(FAILING):
         return EXIT_CODES[RunVerdict.FAIL]
     decided = standings - {Standing.NOT_APPLICABLE}
@@ -309,8 +309,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def badge(self) -> str:
         """How many of the decided cells are kept."""
-        decided = [one for one in self.results if one.cell.kind in (*DECIDED, Kind.VARIES)]
-        kept = [one for one in decided if is_kept(one.cell)]
+        decided = [result for result in self.results if result.cell.kind in (*DECIDED, Kind.VARIES)]
+        kept = [result for result in decided if is_kept(result.cell)]
         return f"{len(kept)} of {len(decided)} cells kept"
 
 

@@ -99,15 +99,15 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
                                 reason="the features file lacks it",
                             )
 
-    def broken(self, hazard: str, kind: Kind, reset: str) -> str:
+    def broken_claim(self, hazard: str, kind: Kind, reset: str) -> str:
         """Return the document whose claim an outcome breaks; empty if it breaks none."""
         for name, claim in self.claims.items():
-            if hazard in CLAIMS[name] and kind not in promised(hazard, reset):
+            if hazard in CLAIMS[name] and kind not in promised_kinds(hazard, reset):
                 return claim.document
         return ""
 
 
-def promised(hazard: str, reset: str) -> frozenset[Kind]:
+def promised_kinds(hazard: str, reset: str) -> frozenset[Kind]:
     """Return the outcomes that keep a claim; what shows nothing breaks none."""
     kept = {Kind.KEEPS, Kind.NOT_APPLICABLE, Kind.NOT_EVALUABLE}
     if reset == ResetPolicy.NONE and hazard in _RAISES_BY_POLICY:
@@ -124,7 +124,7 @@ def read_features(path: Path) -> Features:
         UsageError: it is missing or invalid; names the file, the line and what to write.
     """
     file = Located(path, option="--features")
-    features = file.converted(Features)
+    features = file.convert(Features)
     for name, claim in features.claims.items():
         if name not in CLAIMS:
             raise file.refuse(lacking("claim", name, CLAIMS), "claims", name)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import msgspec
 
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import WorkerError, nearest
 from contract.events import NO_EPOCH, Int32, Int64
 from contract.packages import environment, without_own
@@ -178,7 +178,7 @@ class GuestProcess:
         self._broken: BrokenRuleError | ReportedError | None = None
         try:
             self._process = subprocess.Popen(
-                tethered(without_own(guest.command)),
+                tether_command(without_own(guest.command)),
                 cwd=guest.folder,
                 env=environment(),
                 stdin=subprocess.PIPE,
@@ -203,14 +203,16 @@ class GuestProcess:
         request = {"id": next(self._ids), "do": do, **fields}
         text = json.dumps(request)
         if self._received:
-            self.refuse(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
+            self.refuse(
+                Rule.ID, f"printed a line that no request asked for: {self._received_text()}"
+            )
         self._last = text
         try:
             self._send(text.encode() + b"\n")
         except BrokenPipeError:
-            self._ended()
+            self._raise_ended()
         seconds = self._patience_seconds + fields.get("timeout_ms", 0) / 1000
-        return self._decoded(self._line(seconds), request)
+        return self._decode(self._line(seconds), request)
 
     def close(self) -> Response:
         """Let it close its consumer and exit.
@@ -243,7 +245,9 @@ class GuestProcess:
                 if ready.select(0):
                     self._received += os.read(self._process.stdout.fileno(), _PIECE_BYTES)
         if self._received:
-            self.refuse(Rule.ID, f"printed a line that no request asked for: {self._shown()}")
+            self.refuse(
+                Rule.ID, f"printed a line that no request asked for: {self._received_text()}"
+            )
         if status != 0:
             self.refuse(Rule.EXIT, f"ended with {_status(status)}, not with status 0")
         return Response(id=0)
@@ -288,18 +292,19 @@ class GuestProcess:
                     continue
                 piece = os.read(self._process.stdout.fileno(), _PIECE_BYTES)
                 if not piece:
-                    self._ended()
+                    self._raise_ended()
                 self._received += piece
         line, _, rest = bytes(self._received).partition(b"\n")
         self._received = bytearray(rest)
         return line
 
-    def _decoded(self, line: bytes, request: dict[str, Any]) -> Response:
+    def _decode(self, line: bytes, request: dict[str, Any]) -> Response:
         try:
             response = _DECODER.decode(line)
         except (msgspec.ValidationError, UnicodeDecodeError) as error:
             self.refuse(
-                Rule.FIELDS, f"printed {_short(line)}, which is no response: {_meant(error)}"
+                Rule.FIELDS,
+                f"printed {_short(line)}, which is no response: {_explain_response(error)}",
             )
         except msgspec.DecodeError as error:
             problem = f"printed {_short(line)}, which is no JSON: {error}"
@@ -313,7 +318,7 @@ class GuestProcess:
             self.refuse(Rule.NAMED, f"printed {_short(line)}, {problem}")
         return response
 
-    def _ended(self) -> NoReturn:
+    def _raise_ended(self) -> NoReturn:
         """Its output has ended: an error of the client, if the guest ended by a status.
 
         Raises:
@@ -344,11 +349,11 @@ class GuestProcess:
         said = "\n".join(self._said)
         return f"; its last lines on standard error:\n{said}" if said else ""
 
-    def _shown(self) -> str:
+    def _received_text(self) -> str:
         return _short(bytes(self._received).partition(b"\n")[0])
 
 
-def _meant(error: Exception) -> str:
+def _explain_response(error: Exception) -> str:
     """Say what is wrong with a response, and of an unknown field which one is probably meant."""
     if (unknown := _UNKNOWN.search(str(error))) is None:
         return str(error)

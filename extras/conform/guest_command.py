@@ -15,7 +15,7 @@ from contract.run_folder import find_runs, new_seed
 from contract.software import Choice, Guest
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.conform.guests.trial import NAME, Kept, Trial, read_trial
-from harness.commands.options import AsJson, Cluster, Kafka, fetched, require_guest
+from harness.commands.options import AsJson, Cluster, Kafka, fetch_build, require_guest
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka, require_runs
 from harness.invocation import session_of
 from harness.session.catalog import read_scenario
@@ -55,7 +55,7 @@ def check(
     scenario = read_scenario(_SCENARIO)
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         results = require_runs(Path(folder), cluster)
-        build = fetched(Choice(kafka=version, guests=[own]), cluster)
+        build = fetch_build(Choice(kafka=version, guests=[own]), cluster)
         session = session_of(seed=new_seed(), kafka=version, cluster=cluster.value, build=build)
         with (
             node_root(results) as root,
@@ -69,14 +69,14 @@ def check(
     if trial is None:
         raise NodeError(f"the guest could not be tried: {error}")
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(_described(trial)), indent=2).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(_as_json(trial)), indent=2).decode())
     else:
         _show(trial)
     verdict = RunVerdict.FAIL if trial.broken else RunVerdict.PASS
     raise typer.Exit(EXIT_CODES[verdict])
 
 
-def _described(trial: Trial) -> dict[str, object]:
+def _as_json(trial: Trial) -> dict[str, object]:
     """What is printed as JSON."""
     return {
         "client": trial.client,

@@ -225,12 +225,12 @@ class GuestMember(CallingMember):
             position=reported.offset,
         )
 
-    def _changed(
+    def _record_change(
         self, change: GroupChange, partition: Partition = ("", -1), position: int | None = None
     ) -> None:
         """See `GroupMember`; what was inferred is not recorded."""
         if self._shows_all or change in _SHOWN_BY_ALL:
-            super()._changed(change, partition, position)
+            super()._record_change(change, partition, position)
 
     def _to_read(self, wanted: Mapping[Partition, int]) -> Iterable[Partition]:
         """See `GroupMember`; one that does not show its assignment has all of them."""
@@ -238,8 +238,8 @@ class GuestMember(CallingMember):
 
     def _by_partition(self, positions: Iterable[Position]) -> dict[Partition, OffsetAndEpoch]:
         return {
-            (self.member.topic, one.partition): OffsetAndEpoch(one.offset, one.epoch)
-            for one in positions
+            (self.member.topic, position.partition): OffsetAndEpoch(position.offset, position.epoch)
+            for position in positions
         }
 
     def _lacks(self, what: str, *given: object) -> NoReturn:
@@ -307,7 +307,7 @@ class GuestRole(MemberRole):
     @command
     def end_guest(self, name: str) -> Asked:
         """End its standard input, and wait for its exit."""
-        return _asked(self._asked[name].leave)
+        return _time_request(self._asked[name].leave)
 
     @command
     def kill_guest(self, name: str) -> None:
@@ -322,10 +322,10 @@ class GuestRole(MemberRole):
 
     @staticmethod
     def _ask(process: GuestProcess, do: str, fields: dict[str, Any]) -> Asked:
-        return _asked(process.close if do == "close" else lambda: process.ask(do, **fields))
+        return _time_request(process.close if do == "close" else lambda: process.ask(do, **fields))
 
 
-def _asked(act: Callable[[], Response]) -> Asked:
+def _time_request(act: Callable[[], Response]) -> Asked:
     began = time.monotonic()
     response, rule, problem = None, "", ""
     try:

@@ -14,7 +14,7 @@ from extras.conform.expected import (
     Standing,
     Story,
     exit_code,
-    merged,
+    merge_cells,
     result_of,
 )
 from extras.conform.features import Features
@@ -51,19 +51,20 @@ class Work:
         Raises:
             UsageError: the client lacks its way to commit or its reset policy.
         """
-        has = {f"{one.commit}.{one.reset}" for one in self.readers}
-        for one in self.expected:
-            if one.cell.split(".", 2)[2] not in has:
+        has = {f"{reader.commit}.{reader.reset}" for reader in self.readers}
+        for entry in self.expected:
+            if entry.cell.split(".", 2)[2] not in has:
                 raise UsageError(
-                    f"line {one.line} of the expected cells: {one.cell} is not applicable, by the "
+                    f"line {entry.line} of the expected cells: {entry.cell} is not applicable, by "
+                    "the "
                     "features file: remove it"
                 )
 
     def due_alone(self, told: Iterable[Told]) -> list[tuple[Hazard, Reader]]:
         """Return what is run again alone: of cells that fail unexpectedly, or show nothing."""
         again = (Standing.UNEXPECTED, Standing.NOT_EVALUABLE)
-        cells = [one.cell for one in self._results(told, []) if one.standing in again]
-        wanted = {(one.hazard, one.commit, one.reset) for one in cells}
+        cells = [result.cell for result in self._results(told, []) if result.standing in again]
+        wanted = {(cell.hazard, cell.commit, cell.reset) for cell in cells}
         return [
             (hazard, reader)
             for hazard in self.hazards
@@ -84,7 +85,7 @@ class Work:
             kafka: the version of the brokers.
         """
         results = self._results(told, alone)
-        versions = [one.versions.get(self.client, "") for one in (*told, *alone)]
+        versions = [story.versions.get(self.client, "") for story in (*told, *alone)]
         return Job(
             schema=SCHEMA,
             name=self.name,
@@ -93,48 +94,49 @@ class Work:
             seed=seed,
             exit_code=exit_code(results),
             results=results,
-            stories=[_story(one, home) for one in (*told, *alone)],
+            stories=[_story(story, home) for story in (*told, *alone)],
         )
 
     def _results(self, told: Iterable[Told], alone: Iterable[Told]) -> list[Result]:
-        expected = {one.cell: one for one in self.expected}
-        of_alone = self._merged(alone)
-        found = self._merged(told) | {
-            one.place: merged([one]) for one in self.features.lacking(self.client, self.hazards)
+        expected = {entry.cell: entry for entry in self.expected}
+        of_alone = self._merge_by_place(alone)
+        found = self._merge_by_place(told) | {
+            cell.place: merge_cells([cell])
+            for cell in self.features.lacking(self.client, self.hazards)
         }
         results = [
-            result_of(one, expected, self.features, of_alone.get(place))
-            for place, one in found.items()
+            result_of(cell, expected, self.features, of_alone.get(place))
+            for place, cell in found.items()
         ]
         return sorted(results, key=self._order)
 
-    def _merged(self, told: Iterable[Told]) -> dict[str, Merged]:
+    def _merge_by_place(self, told: Iterable[Told]) -> dict[str, Merged]:
         by_place: dict[str, list[Cell]] = {}
         for story in told:
             for cell in story.cells:
                 if cell.client == self.client:
                     by_place.setdefault(cell.place, []).append(cell)
-        return {place: merged(cells) for place, cells in by_place.items()}
+        return {place: merge_cells(cells) for place, cells in by_place.items()}
 
-    def _order(self, one: Result) -> tuple[object, ...]:
-        cell = one.cell
+    def _order(self, result: Result) -> tuple[object, ...]:
+        cell = result.cell
         hazard = Hazard(cell.hazard)
         return (
             self.hazards.index(hazard),
             MEETS[hazard].index(cell.meets),
-            one.standing is Standing.NOT_APPLICABLE,
+            result.standing is Standing.NOT_APPLICABLE,
             cell.commit != "explicit",
             cell.reset,
         )
 
 
-def _story(one: Told, home: Path) -> Story:
-    page = f"{one.folder}/report/index.html"
+def _story(told: Told, home: Path) -> Story:
+    page = f"{told.folder}/report/index.html"
     return Story(
-        hazard=one.hazard,
-        seed=one.seed,
-        page=page if one.folder and (home / page).is_file() else "",
-        rerun=one.rerun,
-        problem="; ".join([one.problem] if one.problem else one.notes),
-        seconds=one.seconds,
+        hazard=told.hazard,
+        seed=told.seed,
+        page=page if told.folder and (home / page).is_file() else "",
+        rerun=told.rerun,
+        problem="; ".join([told.problem] if told.problem else told.notes),
+        seconds=told.seconds,
     )

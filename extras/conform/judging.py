@@ -24,7 +24,9 @@ def cells(trace: Trace) -> list[dict[str, Any]]:
         return []
     groups = {group.group: group for group in trace.plan.groups}
     hazard = str(trace.plan.parameters["hazard"])
-    return [msgspec.to_builtins(cell_of(hazard, groups[one.group], one)) for one in found]
+    return [
+        msgspec.to_builtins(cell_of(hazard, groups[outcome.group], outcome)) for outcome in found
+    ]
 
 
 def outcomes(trace: Trace) -> list[GroupOutcome]:

@@ -47,7 +47,7 @@ class Located:
             said = getattr(error, "problem", None) or str(error)
             raise UsageError(f"{path}:{line}: it is not YAML: {said}") from error
 
-    def converted(self, kind: type[_T], *, empty: _T | None = None) -> _T:
+    def convert(self, kind: type[_T], *, empty: _T | None = None) -> _T:
         """Return the content as a type of msgspec; that of an empty file is `empty`, if given.
 
         Raises:
@@ -95,14 +95,14 @@ def _values(kind: type, steps: Iterable[str]) -> list[str]:
     for step in steps:
         match at:
             case inspect.StructType(fields=fields):
-                (at,) = (one.type for one in fields if one.encode_name == step)
+                (at,) = (field.type for field in fields if field.encode_name == step)
             case inspect.ListType(item_type=of) | inspect.DictType(value_type=of):
                 at = of
             case _:
                 return []
     match at:
         case inspect.LiteralType(values=values):
-            return [str(one) for one in values]
+            return [str(value) for value in values]
         case inspect.EnumType(cls=cls):
-            return [str(one.value) for one in cls]
+            return [str(member.value) for member in cls]
     return []

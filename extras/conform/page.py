@@ -9,7 +9,7 @@ from analysis.report.outputs import count_cases, xml_text
 from analysis.report.templating import environment
 from analysis.report.words import duration
 from contract.files import as_word, replace_file, replace_text
-from contract.program import plain, shown, table
+from contract.program import escape_orders, plain, table
 from extras.conform.expected import FAILING, Job, Result, Standing
 
 PAGE_FILE, JUNIT_FILE, BADGE_FILE = "index.html", "junit.xml", "badge.json"
@@ -23,7 +23,7 @@ def write_job(home: Path, job: Job) -> None:
     """Write all of them into the folder of a job."""
     replace_text(home / PAGE_FILE, page(job))
     replace_file(home / JUNIT_FILE, junit(job))
-    replace_text(home / MARKDOWN_FILE, shown(markdown(job)))
+    replace_text(home / MARKDOWN_FILE, escape_orders(markdown(job)))
     replace_file(home / BADGE_FILE, msgspec.json.encode(badge(job)) + b"\n")
 
 
@@ -32,16 +32,21 @@ def page(job: Job) -> str:
     return (
         environment()
         .from_string(_TEMPLATE.read_text())
-        .render(job=job, duration=duration, as_word=as_word, failing=[str(one) for one in FAILING])
+        .render(
+            job=job,
+            duration=duration,
+            as_word=as_word,
+            failing=[str(standing) for standing in FAILING],
+        )
     )
 
 
 def markdown(job: Job) -> str:
     """The cells as a table, e.g. for the job summary of a CI system."""
     rows = [
-        [plain(text) for text in (one.cell.place, one.words, one.standing)]
-        for one in job.results
-        if one.standing is not Standing.NOT_APPLICABLE
+        [plain(text) for text in (result.cell.place, result.words, result.standing)]
+        for result in job.results
+        if result.standing is not Standing.NOT_APPLICABLE
     ]
     title = plain(f"{job.name} on Kafka {job.kafka}: {job.badge}")
     return f"## {title}\n\n{table(['cell', 'outcome', 'standing'], rows)}\n"
@@ -81,8 +86,8 @@ def _case(suite: Element, job: Job, result: Result) -> None:
 
 def _again(job: Job, result: Result) -> list[str]:
     """The pages and commands of the stories of a cell."""
-    of = [one for one in job.stories if one.hazard == result.cell.hazard]
-    return [f"{one.page}; again: {one.rerun}" for one in of]
+    of = [story for story in job.stories if story.hazard == result.cell.hazard]
+    return [f"{story.page}; again: {story.rerun}" for story in of]
 
 
 def badge(job: Job) -> dict[str, object]:

@@ -62,7 +62,7 @@ class Stories(Runs):
         A story that does not come to its end is reported, and not raised: its cells are not
         evaluable.
         """
-        folder = self.emptied(name)
+        folder = self.empty_folder(name)
         every = list(dict.fromkeys([Reader(client=CONTROL), *readers]))
         text = ",".join(map(str, every))
         told = Told(
@@ -78,7 +78,7 @@ class Stories(Runs):
             parameters = {"hazard": told.hazard, "readers": told.readers}
             run = self.run(SCENARIO, folder, seed=seed, parameters=parameters)
             told = msgspec.structs.replace(told, folder=str(run.path.relative_to(self.home)))
-            told = self._judged(told, run)
+            told = self._with_verdict(told, run)
         except (AnalysisError, StorageError):
             raise
         except FencepostError as error:
@@ -88,14 +88,14 @@ class Stories(Runs):
             )
         return msgspec.structs.replace(told, seconds=round(time.monotonic() - began, 1))
 
-    def _judged(self, told: Told, run: RunFolder) -> Told:
+    def _with_verdict(self, told: Told, run: RunFolder) -> Told:
         problem = self.judge.judge(run.path)
         described = run.run()
         told = msgspec.structs.replace(told, versions=described.clients, rerun=described.rerun)
         readers = readers_of(told.readers)
         if not problem:
             verdict = read_described(run.report / "verdict.json", Verdict)
-            told = msgspec.structs.replace(told, notes=[one.text for one in verdict.notes])
+            told = msgspec.structs.replace(told, notes=[note.text for note in verdict.notes])
             problem = _problem(described.error, verdict)
             cells = evaluable(msgspec.convert(verdict.cells, list[Cell]), CONTROL)
         if problem:
@@ -110,13 +110,13 @@ def is_of_the_story(error: str) -> bool:
     These had been read with before, and their histories have that.
     """
     first, *further = error.split("; ")
-    steps = [first, *(one for one in further if one.startswith(_STEP))]
-    return any(not one.startswith(_NOT_CLOSED) for one in steps)
+    steps = [first, *(text for text in further if text.startswith(_STEP))]
+    return any(not step.startswith(_NOT_CLOSED) for step in steps)
 
 
 def _problem(error: str | None, verdict: Verdict) -> str:
     """Why the story of a run shows nothing; empty if it does."""
-    missed = [one for one in verdict.faults if not one.landed]
+    missed = [fault for fault in verdict.faults if not fault.landed]
     if error is not None and is_of_the_story(error):
         return f"the story ended with an error: {error}"
     if missed:

@@ -140,8 +140,8 @@ def readers_of(text: str) -> list[Reader]:
     Raises:
         UsageError: one of them is none, or is there twice.
     """
-    found = [_reader(one) for one in text.split(",")]
-    if twice := [str(one) for one in found if found.count(one) > 1]:
+    found = [_reader(name) for name in text.split(",")]
+    if twice := [str(reader) for reader in found if found.count(reader) > 1]:
         raise UsageError(f"reader {twice[0]} is named twice")
     return found
 
@@ -245,23 +245,23 @@ class GroupOutcome(msgspec.Struct, frozen=True, kw_only=True):
     repeated: int
 
 
-def kind_of(one: GroupOutcome) -> tuple[Kind, str]:
+def kind_of(outcome: GroupOutcome) -> tuple[Kind, str]:
     """Return the outcome of a group, and why it is not evaluable."""
-    if not one.is_prepared:
+    if not outcome.is_prepared:
         return Kind.NOT_EVALUABLE, "it had not read to the log end and committed before the hazard"
-    if one.ended is None:
+    if outcome.ended is None:
         return Kind.NOT_EVALUABLE, "it was not read with after the hazard"
-    if one.ended != "caught_up":
-        return (Kind.STANDS_STILL if one.exception is None else Kind.RAISES), ""
-    if one.skipped:
+    if outcome.ended != "caught_up":
+        return (Kind.STANDS_STILL if outcome.exception is None else Kind.RAISES), ""
+    if outcome.skipped:
         return Kind.SKIPS, ""
-    return (Kind.REPEATS if one.repeated else Kind.KEEPS), ""
+    return (Kind.REPEATS if outcome.repeated else Kind.KEEPS), ""
 
 
-def cell_of(hazard: str, group: GroupPlan, one: GroupOutcome) -> Cell:
+def cell_of(hazard: str, group: GroupPlan, outcome: GroupOutcome) -> Cell:
     """Return the cell of a group, by its plan."""
-    kind, reason = kind_of(one)
-    counts = {Kind.SKIPS: one.skipped, Kind.REPEATS: one.repeated}
+    kind, reason = kind_of(outcome)
+    counts = {Kind.SKIPS: outcome.skipped, Kind.REPEATS: outcome.repeated}
     return Cell(
         client=group.client,
         hazard=hazard,
@@ -270,7 +270,7 @@ def cell_of(hazard: str, group: GroupPlan, one: GroupOutcome) -> Cell:
         reset=group.reset,
         kind=kind,
         records=counts.get(kind, 0),
-        error=one.exception or "",
+        error=outcome.exception or "",
         reason=reason,
     )
 
@@ -278,13 +278,13 @@ def cell_of(hazard: str, group: GroupPlan, one: GroupOutcome) -> Cell:
 def without_control(cells: Iterable[Cell], control: str) -> list[Cell]:
     """Return the cells of a story, none of which is evaluable if the control did not keep."""
     found = list(cells)
-    noise = [one for one in found if one.client == control and one.kind is not Kind.KEEPS]
+    noise = [cell for cell in found if cell.client == control and cell.kind is not Kind.KEEPS]
     if not noise:
         return found
     why = f"the control {control} {noise[0].words} in the same story"
     return [
-        msgspec.structs.replace(one, kind=Kind.NOT_EVALUABLE, records=0, reason=why)
-        for one in found
+        msgspec.structs.replace(cell, kind=Kind.NOT_EVALUABLE, records=0, reason=why)
+        for cell in found
     ]
 
 
@@ -292,14 +292,14 @@ def not_evaluable(hazard: str, readers: Iterable[Reader], reason: str) -> list[C
     """Return the cells of a story that shows nothing."""
     return [
         Cell(
-            client=one.client,
+            client=reader.client,
             hazard=hazard,
             meets=meets,
-            commit=one.commit,
-            reset=one.reset,
+            commit=reader.commit,
+            reset=reader.reset,
             kind=Kind.NOT_EVALUABLE,
             reason=reason,
         )
-        for one in readers
+        for reader in readers
         for meets in MEETS[Hazard(hazard)]
     ]

@@ -14,7 +14,7 @@ import typer
 
 from analysis.report.words import wilson
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, UsageError, lacking
 from contract.files import as_word, local_folder, replace_file
 from contract.nights import write_atomically
@@ -26,10 +26,10 @@ from contract.software import Build, Choice, clients_of
 from contract.terms import Check
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.plans.draw import draw
-from extras.plans.plan import PLAN_FILE, RandomPlan, read_plan, written
+from extras.plans.plan import PLAN_FILE, RandomPlan, plan_as_json, read_plan
 from extras.plans.series import SCENARIO, Carried, Found, Series
 from extras.plans.shrink import actions_of, smallest
-from extras.plans.trials import Finding, Rule, Trial, Trials, named, state_of
+from extras.plans.trials import Finding, Rule, Trial, Trials, name_of_plan, state_of
 from harness.commands.options import (
     RESULTS,
     AsJson,
@@ -41,7 +41,7 @@ from harness.commands.options import (
     KafkaDir,
     Results,
     choice_of,
-    fetched,
+    fetch_build,
     seed_option,
 )
 from harness.commands.requirements import require_runs, require_seed
@@ -116,8 +116,10 @@ def random(  # noqa: PLR0913 - the options of a command
     first = new_seed() if seed is None else seed
     drawn = islice(seeds(first), None if minutes is not None else plans or PLANS_DEFAULT)
     if is_dry:
-        build = fetched(choice, cluster)
-        _write_plans([_drawn(one, build) for one in drawn], results, as_json=as_json)
+        build = fetch_build(choice, cluster)
+        _write_plans(
+            [_drawn(random_plan, build) for random_plan in drawn], results, as_json=as_json
+        )
         return
     summary = Summary(seed=first, plans=[])
     with _series(choice, cluster, results, first, "random") as (series, build):
@@ -125,23 +127,23 @@ def random(  # noqa: PLR0913 - the options of a command
             f"seed {first}, Kafka {build.kafka}, {cluster.value}", style="dim", soft_wrap=True
         )
         ends = None if minutes is None else time.monotonic() + 60 * minutes
-        for number, one in enumerate(drawn, start=1):
+        for number, random_plan in enumerate(drawn, start=1):
             if ends is not None and time.monotonic() >= ends:
                 break
-            plan = _drawn(one, build)
-            name = f"{number:03}-{one}"
+            plan = _drawn(random_plan, build)
+            name = f"{number:03}-{random_plan}"
             run = series.carry_out(plan, name)
             _console.print(
-                f"{number} seed {one}: {_in_words(run)}", soft_wrap=True, highlight=False
+                f"{number} seed {random_plan}: {_in_words(run)}", soft_wrap=True, highlight=False
             )
-            planned = Planned(seed=one, plan=str(series.home / name / PLAN_FILE), run=run)
+            planned = Planned(seed=random_plan, plan=str(series.home / name / PLAN_FILE), run=run)
             summary = msgspec.structs.replace(summary, plans=[*summary.plans, planned])
             write_atomically(series.home / SUMMARY_FILE, summary)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(summary), indent=2))
     else:
         _conclude(summary, series.home, _options(choice, cluster, results))
-    raise typer.Exit(_exit_code([one.run for one in summary.plans]))
+    raise typer.Exit(_exit_code([row.run for row in summary.plans]))
 
 
 def replay(  # noqa: PLR0913 - the options of a command
@@ -225,13 +227,15 @@ def shrink(  # noqa: PLR0913 - the options of a command
     if shown > runs:
         raise UsageError(f"--shown {shown} of --runs {runs}: it can be at most all of them")
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
-    home = (out or results / "shrink" / f"{named(wanted)}-{finding.replace(':', '-')}").absolute()
+    home = (
+        out or results / "shrink" / f"{name_of_plan(wanted)}-{finding.replace(':', '-')}"
+    ).absolute()
     state = state_of(home, wanted, sought, Rule(shown=shown, runs=runs))
     with _series(choice, cluster, results, wanted.seed, home) as (series, _):
         trials = Trials(home, state, series.carry_out, _say_trial)
         if not trials.shows(wanted):
             _console.print(
-                f"{finding} did not come back: {_counted(trials, wanted)}. Replay the plan more "
+                f"{finding} did not come back: {_count_runs(trials, wanted)}. Replay the plan more "
                 "often, with a larger --runs",
                 soft_wrap=True,
                 highlight=False,
@@ -250,7 +254,7 @@ def finding_of(text: str, plan: RandomPlan) -> Finding:
     check, _, group = text.partition(":")
     if check not in set(Check):
         raise UsageError(f"--finding {text}: {lacking('check', check, Check)}")
-    groups = [one.group for one in plan.groups]
+    groups = [planned.group for planned in plan.groups]
     if group and group not in groups:
         raise UsageError(f"--finding {text}: {lacking('group', group, groups)}")
     return Finding(check=check, group=group)
@@ -259,8 +263,8 @@ def finding_of(text: str, plan: RandomPlan) -> Finding:
 def counts(runs: list[Carried]) -> dict[Found, tuple[int, int]]:
     """How many of the runs that were decided have each finding."""
     decided = [run for run in runs if run.verdict is not RunVerdict.UNDECIDED]
-    found = Counter(one for run in decided for one in run.found)
-    return {one: (count, len(decided)) for one, count in sorted(found.items())}
+    found = Counter(finding for run in decided for finding in run.found)
+    return {finding: (count, len(decided)) for finding, count in sorted(found.items())}
 
 
 def lines_of(counted: dict[Found, tuple[int, int]], runs: list[Carried]) -> Iterator[str]:
@@ -286,7 +290,7 @@ def _series(
         InterruptError: it was interrupted; says what is kept.
     """
     results = require_runs(results, cluster)
-    build = fetched(choice, cluster, find_scenarios([SCENARIO]))
+    build = fetch_build(choice, cluster, find_scenarios([SCENARIO]))
     folder = new_folder(results, home) if isinstance(home, str) else home
     folder.mkdir(parents=True, exist_ok=True)
     session = session_of(seed=seed, kafka=build.kafka, cluster=cluster.value, build=build)
@@ -309,9 +313,9 @@ def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> No
     results.mkdir(parents=True, exist_ok=True)
     home = new_folder(results, "plans")
     files = []
-    for number, one in enumerate(drawn, start=1):
-        files.append(home / f"{number:03}-{one.seed}.json")
-        replace_file(files[-1], written(one))
+    for number, plan in enumerate(drawn, start=1):
+        files.append(home / f"{number:03}-{plan.seed}.json")
+        replace_file(files[-1], plan_as_json(plan))
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode({"plans": list(map(str, files))})))
     else:
@@ -327,7 +331,9 @@ def _in_words(run: Carried) -> str:
 def _exit_code(runs: list[Carried]) -> int:
     verdicts = {run.verdict for run in runs}
     order = (RunVerdict.FAIL, RunVerdict.UNDECIDED, RunVerdict.PASS)
-    return EXIT_CODES[next((one for one in order if one in verdicts), RunVerdict.UNDECIDED)]
+    return EXIT_CODES[
+        next((verdict for verdict in order if verdict in verdicts), RunVerdict.UNDECIDED)
+    ]
 
 
 def _options(choice: Choice, cluster: PoolKind, results: Path) -> str:
@@ -337,13 +343,15 @@ def _options(choice: Choice, cluster: PoolKind, results: Path) -> str:
 
 def _conclude(summary: Summary, home: Path, given: str) -> None:
     out = Terminal()
-    verdicts = Counter(one.run.verdict for one in summary.plans)
-    shown = ", ".join(f"{verdicts[one]} {one}" for one in RunVerdict if verdicts[one])
+    verdicts = Counter(plan.run.verdict for plan in summary.plans)
+    shown = ", ".join(
+        f"{verdicts[verdict]} {verdict}" for verdict in RunVerdict if verdicts[verdict]
+    )
     lines = [f"{len(summary.plans)} plans of seed {summary.seed}: {shown or 'none'}"]
-    for one in summary.plans:
-        lines += [f"{found} of seed {one.seed}" for found in one.run.found]
-        if one.run.found:
-            lines.append(f"  again: fencepost replay {as_word(Path(one.plan))} --times 5 {given}")
+    for plan in summary.plans:
+        lines += [f"{found} of seed {plan.seed}" for found in plan.run.found]
+        if plan.run.found:
+            lines.append(f"  again: fencepost replay {as_word(Path(plan.plan))} --times 5 {given}")
     lines.append(f"report: {home / 'report' / 'index.html'}")
     for line in lines:
         out.print(line, soft_wrap=True, highlight=False, markup=False)
@@ -359,21 +367,21 @@ def _say_trial(plan: RandomPlan, trial: Trial) -> None:
     )
 
 
-def _counted(trials: Trials, plan: RandomPlan) -> str:
+def _count_runs(trials: Trials, plan: RandomPlan) -> str:
     trial = trials.of(plan)
-    return f"{len(trials.shown(trial))} of {len(trial.runs)} runs show it"
+    return f"{len(trials.runs_that_show(trial))} of {len(trial.runs)} runs show it"
 
 
 def _show_smallest(trials: Trials, plan: RandomPlan, given: str) -> None:
-    home, run = trials.home, trials.shown(trials.of(plan))[0]
-    replace_file(home / SMALLEST_FILE, written(plan))
+    home, run = trials.home, trials.runs_that_show(trials.of(plan))[0]
+    replace_file(home / SMALLEST_FILE, plan_as_json(plan))
     explain = ["fencepost", "explain", str(home / run.folder), trials.state.finding.check]
     with (home / SLICE_FILE).open("w") as told:
         command = python("analysis.report.explain", "--", *explain[2:])
-        code = run_child(tethered(command), what="the explanation", stdout=told.fileno())
+        code = run_child(tether_command(command), what="the explanation", stdout=told.fileno())
     size = f"{len(actions_of(plan))} actions, {len(plan.groups)} groups"
     lines = [
-        f"the smallest of {len(trials.state.trials)} plans: {size}; {_counted(trials, plan)}",
+        f"the smallest of {len(trials.state.trials)} plans: {size}; {_count_runs(trials, plan)}",
         f"plan: {home / SMALLEST_FILE}",
         f"again: fencepost replay {as_word(home / SMALLEST_FILE)} --times 5 {given}",
         f"its events: {shlex.join(explain)}" + ("" if code else f" ({home / SLICE_FILE})"),

@@ -151,11 +151,11 @@ class _Draw:
             if is_calm and self._has(_REOPEN):
                 group = self._random.choice(self._groups).group
                 steps.append(self._opening(group))
-                self._away = [one for one in self._away if one != group]
+                self._away = [other for other in self._away if other != group]
             if is_calm and not self._away and self._has(_AWAY):
-                steps += self._gone()
+                steps += self._close_some()
             elif self._away and not self._held and self._random.random() < 1 / 2:
-                steps += self._returned()
+                steps += self._reopen_all()
             verbs = self._possible() if injected < faults else []
             if verbs and (not self._held or self._is_holding() or self._random.random() < 1 / 2):
                 steps.append(self._inject(verbs))
@@ -170,18 +170,18 @@ class _Draw:
                 steps.append(self._step(Do.HEAL, number=number))
                 del self._held[number]
                 self._last = ""
-        return steps + (self._returned() if self._random.random() < 3 / 4 else [])
+        return steps + (self._reopen_all() if self._random.random() < 3 / 4 else [])
 
-    def _gone(self) -> list[Step]:
+    def _close_some(self) -> list[Step]:
         """Close some groups, such as those of an application that is deployed again."""
-        groups = [one.group for one in self._groups if self._random.random() < 2 / 3]
+        groups = [group.group for group in self._groups if self._random.random() < 2 / 3]
         steps = []
         for group in groups:
             steps.append(self._step(Do.CLOSE, group=group))
             self._away.append(group)
         return steps
 
-    def _returned(self) -> list[Step]:
+    def _reopen_all(self) -> list[Step]:
         steps = []
         for group in [*self._away]:
             steps.append(self._opening(group))
@@ -193,8 +193,8 @@ class _Draw:
         step = self._step(Do.REOPEN, group=group)
         return replace(step, is_rolling=not self._held and self._random.random() < 2 / 3)
 
-    def _open(self) -> list[str]:
-        return [one.group for one in self._groups if one.group not in self._away]
+    def _open_groups(self) -> list[str]:
+        return [group.group for group in self._groups if group.group not in self._away]
 
     def _verbs_held(self) -> list[str]:
         return [_verb(fault) for fault in self._held.values()]
@@ -204,7 +204,7 @@ class _Draw:
         return bool({*self._verbs_held()} & {*HOLDS})
 
     def _to_heal(self) -> int:
-        held = [one for one in sorted(self._held) if _verb(self._held[one]) in HOLDS]
+        held = [name for name in sorted(self._held) if _verb(self._held[name]) in HOLDS]
         return self._random.choice(held or sorted(self._held))
 
     def _possible(self) -> list[str]:
@@ -215,7 +215,7 @@ class _Draw:
             found = {*_VERBS}
             if not self._of_java():
                 found.discard(_REBALANCE)
-            if not self._open():
+            if not self._open_groups():
                 found -= {*HOLDS}
         elif is_one and self._is_holding():
             found = {*_FENCING, EXPIRE}
@@ -231,7 +231,7 @@ class _Draw:
 
     def _of_java(self) -> list[str]:
         of_java = {group.group for group in self._groups if about(group.client).is_java}
-        return [group for group in self._open() if group in of_java]
+        return [group for group in self._open_groups() if group in of_java]
 
     def _inject(self, verbs: Sequence[str]) -> Step:
         (verb,) = self._random.choices(verbs, [WEIGHTS[verb] for verb in verbs])
@@ -241,7 +241,7 @@ class _Draw:
         partition = f"{TOPIC}-{self._random.randrange(self._topic.partitions)}"
         group = self._random.choice(self._groups).group
         if verb in HOLDS:
-            return f"group:{self._random.choice(self._open())}"
+            return f"group:{self._random.choice(self._open_groups())}"
         if verb == EXPIRE:
             return f"topic:{TOPIC}"
         if verb == _ELECT:
@@ -266,7 +266,7 @@ class _Draw:
             return [When.PROVED]
         states = [When.PROVED, When.ACKNOWLEDGED, When.ACKNOWLEDGED]
         if not held:
-            states += [When.COMMITTED, When.ASSIGNED] if self._open() else []
+            states += [When.COMMITTED, When.ASSIGNED] if self._open_groups() else []
             states += [When.IN_SYNC] * (3 if self._behind else 1)
             states += [When.TRANSACTION] * 2 if self._producer.transactions else []
         verb, _, target = self._last.partition(" ")
@@ -286,7 +286,7 @@ class _Draw:
         elif _verb(fault) == _REBALANCE:
             when, awaited = When.ASSIGNED, fault.partition(":")[2]
         elif when is When.ASSIGNED:
-            awaited = self._random.choice(self._open())
+            awaited = self._random.choice(self._open_groups())
         elif when is When.COORDINATOR:
             awaited = self._last.partition(":")[2]
         partition = 0

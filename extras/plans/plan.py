@@ -123,7 +123,7 @@ class RandomPlan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     processing_ms: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
 
 
-def written(plan: RandomPlan) -> bytes:
+def plan_as_json(plan: RandomPlan) -> bytes:
     """A plan as JSON, the same bytes for the same plan."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
 
@@ -238,10 +238,12 @@ def _require_fault(plan: RandomPlan, fault: str, where: str) -> None:
         _require_partition(plan, target.partition, where)
     if target.group is not None and target.group not in _groups(plan):
         raise UsageError(f"{where}: there is no group {target.group}; {_there(plan)}")
-    for one in target.transactional_ids:
-        if plan.producer.transactions is None or one != plan.producer.producer:
-            raise UsageError(f"{where}: no producer of the plan has the transactional.id {one}")
-    beyond = [one for one in target.brokers if not 1 <= one <= BROKERS]
+    for transactional_id in target.transactional_ids:
+        if plan.producer.transactions is None or transactional_id != plan.producer.producer:
+            raise UsageError(
+                f"{where}: no producer of the plan has the transactional.id {transactional_id}"
+            )
+    beyond = [broker for broker in target.brokers if not 1 <= broker <= BROKERS]
     if beyond:
         raise UsageError(f"{where}: there is no broker {beyond[0]}; there are {BROKERS}")
 

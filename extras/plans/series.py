@@ -9,7 +9,7 @@ from contract.errors import AnalysisError, FencepostError, RunFolderError, Stora
 from contract.files import read_described, replace_file
 from contract.run_folder import RunFolder
 from contract.verdicts import RunVerdict, Verdict, read_violations
-from extras.plans.plan import PLAN_FILE, RandomPlan, written
+from extras.plans.plan import PLAN_FILE, RandomPlan, plan_as_json
 from harness.session.series import Runs
 
 SCENARIO = "random"
@@ -50,9 +50,9 @@ class Series(Runs):
 
     def carry_out(self, plan: RandomPlan, name: str) -> Carried:
         """Carry out a plan in an empty folder of a name; a failure is reported, and not raised."""
-        folder = self.emptied(name)
+        folder = self.empty_folder(name)
         file = folder / PLAN_FILE
-        replace_file(file, written(plan))
+        replace_file(file, plan_as_json(plan))
         began = time.monotonic()
         run, verdict, found, problem = "", RunVerdict.UNDECIDED, list[Found](), ""
         try:
@@ -60,7 +60,7 @@ class Series(Runs):
             run = str(path.relative_to(self.home))
             problem = self.judge.judge(path) or ""
             if not problem:
-                verdict, found, problem = judged(RunFolder(path))
+                verdict, found, problem = verdict_of(RunFolder(path))
         except (AnalysisError, StorageError):
             raise
         except FencepostError as error:
@@ -76,23 +76,28 @@ class Series(Runs):
     def _run(self, plan: RandomPlan, file: Path, folder: Path) -> Path:
         run = self.run(SCENARIO, folder, seed=plan.seed, parameters={"plan": str(file)}).path
         carried_out = run / PLAN_FILE
-        if not carried_out.is_file() or carried_out.read_bytes() != written(plan):
+        if not carried_out.is_file() or carried_out.read_bytes() != plan_as_json(plan):
             raise RunFolderError(f"{run} is no run of the plan {file}, so it says nothing of it")
         return run
 
 
-def judged(folder: RunFolder) -> tuple[RunVerdict, list[Found], str]:
+def verdict_of(folder: RunFolder) -> tuple[RunVerdict, list[Found], str]:
     """The verdict of a run, the violations that it does not expect, and why it is undecided.
 
     Raises:
         RunFolderError: its report is damaged.
     """
     verdict = read_described(folder.report / _VERDICT_FILE, Verdict)
-    places = {(one.check, one.group) for one in verdict.unexpected}
+    places = {(entry.check, entry.group) for entry in verdict.unexpected}
     found = {
-        Found(check=one.check, kind=one.kind, group=one.group or "", client=one.client or "")
-        for one in read_violations(folder)
-        if (one.check, one.group) in places
+        Found(
+            check=violation.check,
+            kind=violation.kind,
+            group=violation.group or "",
+            client=violation.client or "",
+        )
+        for violation in read_violations(folder)
+        if (violation.check, violation.group) in places
     }
     why = verdict.doubts[0] if verdict.doubts else ""
     return verdict.verdict, sorted(found), why if verdict.verdict is RunVerdict.UNDECIDED else ""

@@ -19,9 +19,9 @@ from extras.plans.plan import (
     Step,
     When,
     group_of,
+    plan_as_json,
     require_possible,
     waiting_for,
-    written,
 )
 
 T = TypeVar("T")
@@ -42,14 +42,14 @@ def smallest_part(parts: Sequence[T], fails: Callable[[list[T]], bool]) -> list[
         size = -(-len(kept) // chunks)
         pieces = [kept[start : start + size] for start in range(0, len(kept), size)]
         rests = [
-            [one for other in pieces[:at] + pieces[at + 1 :] for one in other]
+            [item for other in pieces[:at] + pieces[at + 1 :] for item in other]
             for at in range(len(pieces))
         ]
-        smaller = next((one for one in pieces if fails(one)), None)
+        smaller = next((piece for piece in pieces if fails(piece)), None)
         if smaller is not None:
             kept, chunks = smaller, 2
             continue
-        smaller = next((one for one in rests if fails(one)), None)
+        smaller = next((rest for rest in rests if fails(rest)), None)
         if smaller is not None:
             kept, chunks = smaller, max(chunks - 1, 2)
         elif chunks == len(kept):
@@ -66,10 +66,10 @@ def smallest(plan: RandomPlan, fails: Callable[[RandomPlan], bool]) -> RandomPla
         plan: known to fail; it is returned if no smaller one does.
         fails: whether a plan shows the finding; it is asked once for each plan.
     """
-    asked = {written(plan): True}
+    asked = {plan_as_json(plan): True}
 
     def has_failed(candidate: RandomPlan) -> bool:
-        key = written(candidate)
+        key = plan_as_json(candidate)
         if key not in asked:
             asked[key] = is_possible(candidate) and fails(candidate)
         return asked[key]
@@ -170,7 +170,7 @@ def _simpler(plan: RandomPlan) -> Iterator[RandomPlan]:
     if topic.partitions > 1:
         half = topic.partitions // 2
         for fewer in dict.fromkeys((1, half, topic.partitions - 1)):
-            groups = (replace(one, members=min(one.members, fewer)) for one in plan.groups)
+            groups = (replace(group, members=min(group.members, fewer)) for group in plan.groups)
             yield replace(plan, topic=replace(topic, partitions=fewer), groups=tuple(groups))
     for at, group in enumerate(plan.groups):
         for simpler in _simpler_groups(group):

@@ -52,7 +52,7 @@ class Story:
                 self._open(group)
         for incarnation in sorted(set(self._incarnations.values())):
             run.read_to_end(
-                [one for one in plan.groups if self._incarnations[one.group] == incarnation],
+                [group for group in plan.groups if self._incarnations[group.group] == incarnation],
                 incarnation=incarnation,
                 timeout_seconds=_READ_SECONDS,
             )
@@ -127,7 +127,10 @@ class Story:
 
     def _inject(self, fault: str) -> None:
         topic = self._plan.topic
-        before = {one: self._run.leader_epoch(TOPIC, one) for one in range(topic.partitions)}
+        before = {
+            partition: self._run.leader_epoch(TOPIC, partition)
+            for partition in range(topic.partitions)
+        }
         try:
             self._require_needed(fault)
             held = self._run.inject(
@@ -165,5 +168,5 @@ class Story:
 
     def _reopen(self, name: str, *, is_rolling: bool = False) -> None:
         self._close(name)
-        group = next(one for one in self._plan.groups if one.group == name)
+        group = next(planned for planned in self._plan.groups if planned.group == name)
         self._open(group, is_rolling=is_rolling)

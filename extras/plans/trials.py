@@ -10,7 +10,7 @@ import msgspec
 from contract.errors import UsageError
 from contract.files import SCHEMA, read_described, replace_file
 from contract.nights import write_atomically
-from extras.plans.plan import RandomPlan, written
+from extras.plans.plan import RandomPlan, plan_as_json
 from extras.plans.series import Carried, Found
 
 TRIALS_FILE = "trials.json"
@@ -29,7 +29,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_in(self, run: Carried) -> bool:
         """Whether a run shows it."""
-        return any(self.is_of(one) for one in run.found)
+        return any(self.is_of(finding) for finding in run.found)
 
     def is_of(self, found: Found) -> bool:
         """Whether a violation is one of these."""
@@ -46,7 +46,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     shown: int
     runs: int
 
-    def decided(self, shown: int, runs: int) -> bool | None:
+    def decide(self, shown: int, runs: int) -> bool | None:
         """Whether a plan shows it, by its runs so far; None: more are needed."""
         if shown >= self.shown:
             return True
@@ -87,12 +87,12 @@ class Trials:
 
     def shows(self, plan: RandomPlan) -> bool:
         """Carry out a plan until it is decided whether it shows the finding; kept runs count."""
-        while (decided := self._decided(self.of(plan))) is None:
-            trial, name = self.of(plan), named(plan)
-            replace_file(self._file(name), written(plan))
+        while (decided := self._decide(self.of(plan))) is None:
+            trial, name = self.of(plan), name_of_plan(plan)
+            replace_file(self._file(name), plan_as_json(plan))
             run = self.carry_out(plan, f"{RUNS}/{name}-{len(trial.runs) + 1}")
             trial = msgspec.structs.replace(trial, runs=[*trial.runs, run])
-            others = [one for one in self.state.trials if one.plan != name]
+            others = [other for other in self.state.trials if other.plan != name]
             self.state = msgspec.structs.replace(self.state, trials=[*others, trial])
             write_atomically(self.home / TRIALS_FILE, self.state)
             self.on_run(plan, trial)
@@ -100,26 +100,26 @@ class Trials:
 
     def of(self, plan: RandomPlan) -> Trial:
         """The trial of a plan so far."""
-        name = named(plan)
+        name = name_of_plan(plan)
         return next(
-            (one for one in self.state.trials if one.plan == name), Trial(plan=name, runs=[])
+            (trial for trial in self.state.trials if trial.plan == name), Trial(plan=name, runs=[])
         )
 
-    def shown(self, trial: Trial) -> list[Carried]:
+    def runs_that_show(self, trial: Trial) -> list[Carried]:
         """The runs of a trial that show the finding."""
         return [run for run in trial.runs if self.state.finding.is_in(run)]
 
-    def _decided(self, trial: Trial) -> bool | None:
-        return self.state.rule.decided(len(self.shown(trial)), len(trial.runs))
+    def _decide(self, trial: Trial) -> bool | None:
+        return self.state.rule.decide(len(self.runs_that_show(trial)), len(trial.runs))
 
     def _file(self, name: str) -> Path:
         (self.home / PLANS).mkdir(parents=True, exist_ok=True)
         return self.home / PLANS / f"{name}.json"
 
 
-def named(plan: RandomPlan) -> str:
+def name_of_plan(plan: RandomPlan) -> str:
     """The name of a plan: the first digits of the SHA-256 of its bytes."""
-    return sha256(written(plan)).hexdigest()[:_DIGITS]
+    return sha256(plan_as_json(plan)).hexdigest()[:_DIGITS]
 
 
 def state_of(home: Path, plan: RandomPlan, finding: Finding, rule: Rule) -> State:
@@ -129,7 +129,7 @@ def state_of(home: Path, plan: RandomPlan, finding: Finding, rule: Rule) -> Stat
         UsageError: the folder has another search.
         RunFolderError: its state is damaged.
     """
-    new = State(schema=SCHEMA, plan=named(plan), finding=finding, rule=rule, trials=[])
+    new = State(schema=SCHEMA, plan=name_of_plan(plan), finding=finding, rule=rule, trials=[])
     try:
         kept = read_described(home / TRIALS_FILE, State)
     except FileNotFoundError:

@@ -150,7 +150,9 @@ class AdminRole(Role):
             topic=topic,
             assignment=[
                 [int(replica.id()) for replica in partition.replicas()]
-                for partition in sorted(described.partitions(), key=lambda one: one.partition())
+                for partition in sorted(
+                    described.partitions(), key=lambda partition: partition.partition()
+                )
             ],
             config={
                 str(entry.name()): str(entry.value())
@@ -204,9 +206,9 @@ class AdminRole(Role):
     def committed(self, group: str) -> dict[str, int]:
         """Return a group's committed offsets, by `topic-partition`."""
         return {
-            f"{one.topic}-{one.partition}": one.offset
-            for one in self._listed(group, attempts=_COORDINATOR_ATTEMPTS)
-            if one.offset is not None
+            f"{commit.topic}-{commit.partition}": commit.offset
+            for commit in self._list_commits(group, attempts=_COORDINATOR_ATTEMPTS)
+            if commit.offset is not None
         }
 
     @command
@@ -219,9 +221,9 @@ class AdminRole(Role):
         it does (`ListConsumerGroupOffsetsOptions.requireStable`).
         """
         asked = java_list(java_partition(topic, partition) for partition in partitions)
-        return self._listed(group, asked, is_stable=is_stable)
+        return self._list_commits(group, asked, is_stable=is_stable)
 
-    def _listed(
+    def _list_commits(
         self, group: str, partitions: Any = None, *, is_stable: bool = False, attempts: int = 1
     ) -> list[ListedOffset]:
         """Return a group's commits of some partitions, or all that it has; each is recorded.
@@ -247,8 +249,8 @@ class AdminRole(Role):
                 self._history.write(OffsetRead, **told, **_place(tp), error=refused.exception)
             raise
         listed = [_listed_offset(entry) for entry in found.entrySet()]
-        for one in listed:
-            self._history.write(OffsetRead, **told, **msgspec.structs.asdict(one))
+        for commit in listed:
+            self._history.write(OffsetRead, **told, **msgspec.structs.asdict(commit))
         return listed
 
     @command
@@ -312,7 +314,7 @@ class AdminRole(Role):
         kind = java_class("org.apache.kafka.common.ElectionType")
         election = kind.UNCLEAN if unclean else kind.PREFERRED
         partitions = java_class("java.util.Set").of(java_partition(topic, partition))
-        with closing(_opened(bootstrap)) as through:
+        with closing(_open_admin(bootstrap)) as through:
             _ask(
                 through,
                 "elect a leader",
@@ -367,7 +369,9 @@ class AdminRole(Role):
 
         Each is also written to the history as a `TransactionChanged`.
         """
-        return [self._describe_transaction(one) for one in transactional_ids]
+        return [
+            self._describe_transaction(transactional_id) for transactional_id in transactional_ids
+        ]
 
     def _describe_transaction(self, transactional_id: str) -> TransactionState:
         began_micros = time.time_ns() // 1000
@@ -427,18 +431,20 @@ class AdminRole(Role):
             )
 
         before = self._known_group(group)
-        topics = {name.rpartition("-")[0] for one in before.members for name in one.partitions}
+        topics = {
+            name.rpartition("-")[0] for member in before.members for name in member.partitions
+        }
         if before.state != _STABLE or not topics:
             raise WorkerError(f"group {group} is not stable, or has no partitions: {before}")
         extra = _extra_member(group, before, bootstrap=self._bootstrap)
         try:
             extra.subscribe(java_list(sorted(topics)))
 
-            def settled() -> GroupView | None:
+            def settled_group() -> GroupView | None:
                 extra.poll(java_class("java.time.Duration").ofMillis(_POLL_MS))
                 return self._stable(group, has_extra=True)
 
-            meanwhile = await_stable(settled, "with")
+            meanwhile = await_stable(settled_group, "with")
             generation = int(extra.groupMetadata().generationId())
         finally:
             extra.close()
@@ -463,11 +469,11 @@ class AdminRole(Role):
 
     def _ask(self, what: str, call: Any, *, none_for: str = "", attempts: int = 1) -> Any:
         if self._opened is None:
-            self._opened = _opened(self._bootstrap)
+            self._opened = _open_admin(self._bootstrap)
         return _ask(self._opened, what, call, none_for=none_for, attempts=attempts)
 
 
-def _opened(bootstrap: str) -> Any:
+def _open_admin(bootstrap: str) -> Any:
     return java_class(f"{_ADMIN}.Admin").create(
         java_properties(
             {

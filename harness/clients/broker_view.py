@@ -49,9 +49,9 @@ def groups_seen_by(broker: Broker, broker_id: int) -> list[GroupState]:
     """
     request = java_class(f"{_MESSAGES}.ListGroupsRequestData")()
     listed = response_of(broker, "LIST_GROUPS", request).groups()
-    types = {str(one.groupId()): str(one.groupType()).lower() for one in listed}
+    types = {str(group.groupId()): str(group.groupType()).lower() for group in listed}
     found = {
-        **_described(broker, [name for name, kind in types.items() if kind == _CLASSIC]),
+        **_describe_groups(broker, [name for name, kind in types.items() if kind == _CLASSIC]),
         **_described_consumers(broker, [name for name, kind in types.items() if kind == _CONSUMER]),
     }
     commits = _commits(broker, list(found))
@@ -72,7 +72,7 @@ _Described = dict[str, tuple[str, list[MemberView]]]
 """By group: its state and members."""
 
 
-def _described(broker: Broker, groups: list[str]) -> _Described:
+def _describe_groups(broker: Broker, groups: list[str]) -> _Described:
     """Describe groups of the classic protocol, whose members' assignments are bytes of theirs."""
     if not groups:
         return {}
@@ -84,7 +84,7 @@ def _described(broker: Broker, groups: list[str]) -> _Described:
                 MemberView(
                     member=str(member.memberId()),
                     client=str(member.clientId()),
-                    partitions=_assigned(member.memberAssignment()),
+                    partitions=_assigned_partitions(member.memberAssignment()),
                 )
                 for member in group.members()
             ],
@@ -93,12 +93,14 @@ def _described(broker: Broker, groups: list[str]) -> _Described:
     }
 
 
-def _assigned(assignment: Any) -> list[str]:
+def _assigned_partitions(assignment: Any) -> list[str]:
     if not len(assignment):
         return []
     protocol = java_class("org.apache.kafka.clients.consumer.internals.ConsumerProtocol")
     wrapped = java_class("java.nio.ByteBuffer").wrap(assignment)
-    return sorted(str(one) for one in protocol.deserializeAssignment(wrapped).partitions())
+    return sorted(
+        str(partition) for partition in protocol.deserializeAssignment(wrapped).partitions()
+    )
 
 
 def _described_consumers(broker: Broker, groups: list[str]) -> _Described:
@@ -141,15 +143,15 @@ def _commits(broker: Broker, groups: list[str]) -> dict[str, list[ListedOffset]]
             (
                 ListedOffset(
                     topic=str(topic.name()),
-                    partition=int(one.partitionIndex()),
-                    offset=int(one.committedOffset()),
-                    epoch=max(int(one.committedLeaderEpoch()), NO_EPOCH),
+                    partition=int(partition.partitionIndex()),
+                    offset=int(partition.committedOffset()),
+                    epoch=max(int(partition.committedLeaderEpoch()), NO_EPOCH),
                 )
                 for topic in group.topics()
-                for one in topic.partitions()
-                if int(one.committedOffset()) != _NO_OFFSET
+                for partition in topic.partitions()
+                if int(partition.committedOffset()) != _NO_OFFSET
             ),
-            key=lambda one: (one.topic, one.partition),
+            key=lambda commit: (commit.topic, commit.partition),
         )
         for group in response_of(broker, "OFFSET_FETCH", request).groups()
     }

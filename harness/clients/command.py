@@ -104,9 +104,9 @@ class command(Generic[P, T]):  # noqa: N801 - a decorator, as `property` is
             self.name,
             [
                 (name, types[name])
-                if one.default is inspect.Parameter.empty
-                else (name, types[name], one.default)
-                for name, one in self._signature.parameters.items()
+                if parameter.default is inspect.Parameter.empty
+                else (name, types[name], parameter.default)
+                for name, parameter in self._signature.parameters.items()
             ],
             kw_only=True,
             forbid_unknown_fields=True,

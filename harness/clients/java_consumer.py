@@ -24,10 +24,10 @@ from harness.clients.member import (
     MemberCommit,
     OffsetAndEpoch,
     Partition,
-    chosen,
+    choose_offset,
 )
 from harness.clients.member_calls import CallingMember, Fetched
-from harness.java.columns import given, method, numbers, numbers_by, texts, texts_by, then
+from harness.java.columns import bind_arguments, method, numbers, numbers_by, texts, texts_by, then
 from harness.java.jvm import (
     exception_name,
     java_class,
@@ -68,7 +68,7 @@ class JavaMember(CallingMember):
         """
         return _offsets(self.processed()), self._consumer.groupMetadata()
 
-    def received(self, brokers: Iterable[int]) -> dict[int, int]:
+    def bytes_received(self, brokers: Iterable[int]) -> dict[int, int]:
         """Return the bytes received from brokers so far; may be called from any thread.
 
         They are the consumer's own metrics. The coordinator's connection has a node id
@@ -76,9 +76,9 @@ class JavaMember(CallingMember):
         Source: `Selector.SelectorMetrics`, `ConsumerCoordinator`.
         """
         metrics = self._consumer.metrics()
-        return {broker: self._received(metrics, broker) for broker in brokers}
+        return {broker: self._bytes_received(metrics, broker) for broker in brokers}
 
-    def _received(self, metrics: Any, broker: int) -> int:
+    def _bytes_received(self, metrics: Any, broker: int) -> int:
         tags = java_class("java.util.HashMap")()
         tags.put("client-id", self.member.member)
         tags.put("node-id", f"node-{broker}")
@@ -161,7 +161,7 @@ class JavaMember(CallingMember):
                 _partition_of(tp): _offset_and_epoch(offsets.get(tp)) for tp in offsets.keySet()
             }
             errors = {} if error is None else dict.fromkeys(committed, exception_name(error))
-            self._answered(committed, errors, began_micros=began_micros)
+            self._record_response(committed, errors, began_micros=began_micros)
 
         self._consumer.commitAsync(jpype.JProxy(_CALLBACK, inst=_Callback(report)))
 
@@ -244,7 +244,7 @@ class JavaMember(CallingMember):
             if position is not None:
                 epoch = _number(private_field(position, "offsetEpoch"))
                 known |= {"position": int(position.offset), "position_epoch": epoch}
-            divergent = _divergent(error, name, topic_partition)
+            divergent = _divergent_offset(error, name, topic_partition)
             if divergent is not None:
                 at = _offset_and_epoch(divergent)
                 known |= {"divergent_offset": at.offset, "divergent_epoch": at.epoch}
@@ -357,7 +357,7 @@ class _ExternalMember(JavaMember):
 
     def commit(self, order: MemberCommit) -> str:
         """Keep what the style selects."""
-        kept = _chosen(self._known(sorted(self._last_assignment), order), order)
+        kept = _choose_offsets(self._known_states(sorted(self._last_assignment), order), order)
         _STORED[self.member.group] = _STORED.get(self.member.group, {}) | kept
         return Outcome.OK
 
@@ -371,7 +371,7 @@ class _ExternalMember(JavaMember):
             if at is None:
                 continue
             self._seek(_partition_of(topic_partition), at)
-            self._changed(GroupChange.SOUGHT, _partition_of(topic_partition), at.offset)
+            self._record_change(GroupChange.SOUGHT, _partition_of(topic_partition), at.offset)
 
 
 class _TransactionalMember(JavaMember):
@@ -383,7 +383,7 @@ class _TransactionalMember(JavaMember):
 
     def commit(self, order: MemberCommit) -> str:
         """Send what the style selects in a transaction, and commit it."""
-        positions = _chosen(self._known(sorted(self._last_assignment), order), order)
+        positions = _choose_offsets(self._known_states(sorted(self._last_assignment), order), order)
         name = f"transactions-{self.member.member}"
         producer = transactional(
             name,
@@ -449,7 +449,7 @@ def columns_of(records: Any) -> dict[str, list[Any]]:
 def _getters() -> tuple[Any, Any, Any]:
     record = java_class("org.apache.kafka.clients.consumer.ConsumerRecord")
     or_else = method(java_class("java.util.Optional"), "orElse", java_class("java.lang.Object"))
-    or_none = given(or_else, java_class("java.lang.Integer")(NO_EPOCH))
+    or_none = bind_arguments(or_else, java_class("java.lang.Integer")(NO_EPOCH))
     return (
         numbers_by(method(record, "offset")),
         numbers_by(then(method(record, "leaderEpoch"), or_none)),
@@ -466,7 +466,7 @@ def _failed_partitions(error: Any, name: str) -> list[Any]:
     return []
 
 
-def _divergent(error: Any, name: str, topic_partition: Any) -> Any:
+def _divergent_offset(error: Any, name: str, topic_partition: Any) -> Any:
     """Return a partition's divergent offset and epoch from a LogTruncationException."""
     if name != "LogTruncationException":
         return None
@@ -495,8 +495,10 @@ def _millis(millis: int) -> Any:
     return java_class("java.time.Duration").ofMillis(millis)
 
 
-def _chosen(known: Mapping[Partition, Any], order: MemberCommit) -> dict[Partition, OffsetAndEpoch]:
-    wanted = {tp: chosen(order.commit_epoch, one) for tp, one in known.items()}
+def _choose_offsets(
+    known: Mapping[Partition, Any], order: MemberCommit
+) -> dict[Partition, OffsetAndEpoch]:
+    wanted = {tp: choose_offset(order.commit_epoch, state) for tp, state in known.items()}
     return {tp: at for tp, at in wanted.items() if at is not None}
 
 

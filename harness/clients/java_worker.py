@@ -50,7 +50,7 @@ class JavaRole(ProducerRole):
         They are those of the connection on which it fetches; its group's coordinator has another
         one.
         """
-        return {name: self._java_member(name).received(brokers) for name in members}
+        return {name: self._java_member(name).bytes_received(brokers) for name in members}
 
     @command
     def open_transactional(

@@ -14,7 +14,7 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from cluster.kafka.settings import unknown
+from cluster.kafka.settings import unknown_name
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
 from contract.software import Client
@@ -181,7 +181,7 @@ class KafkaPythonMember(CallingMember):
             }
             name = type(answer).__name__ if isinstance(answer, BaseException) else None
             errors = {} if name is None else dict.fromkeys(committed, name)
-            self._answered(committed, errors, began_micros=began_micros)
+            self._record_response(committed, errors, began_micros=began_micros)
 
         self._consumer.commit_async(callback=report)
 
@@ -278,9 +278,9 @@ def _batch(topic_partition: Any, records: list[Any]) -> Batch:
     )
 
 
-def _refused(settings: Mapping[str, Any]) -> dict[str, str]:
+def _refused_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     known = KafkaConsumer.DEFAULT_CONFIG
-    return {name: unknown(name, known) for name in settings if name not in known}
+    return {name: unknown_name(name, known) for name in settings if name not in known}
 
 
 def _factory(log: logging.Handler) -> MemberFactory:
@@ -300,7 +300,7 @@ if __name__ == "__main__":
         Client.KAFKA_PYTHON,
         client_version=version("kafka-python"),
         factory=_factory,
-        refused=_refused,
+        refused=_refused_settings,
         open_producer=KafkaPythonProducer,
         refusal=refusal,
     )

@@ -190,7 +190,7 @@ class LibrdkafkaMember(CallingMember):
             for tp in partitions
             if (found := tp.error or error) is not None
         }
-        self._answered(committed, names, began_micros=began_micros)
+        self._record_response(committed, names, began_micros=began_micros)
 
     def _answers_of_commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool
@@ -248,7 +248,7 @@ class LibrdkafkaMember(CallingMember):
     ) -> dict[Partition, Fetched]:
         asked = [TopicPartition(*tp) for tp in partitions]
         found = self._consumer.committed(asked, timeout=timeout_seconds)
-        return {(tp.topic, tp.partition): _fetched(tp) for tp in found}
+        return {(tp.topic, tp.partition): _to_fetched(tp) for tp in found}
 
     def _asks_stably(self) -> bool:
         """Source: `rd_kafka_OffsetFetchRequest`, `require_stable_offsets`."""
@@ -275,7 +275,7 @@ def _topic_partition(partition: Partition, at: OffsetAndEpoch) -> TopicPartition
     return TopicPartition(*partition, at.offset, leader_epoch=at.epoch)
 
 
-def _fetched(found: TopicPartition) -> Fetched:
+def _to_fetched(found: TopicPartition) -> Fetched:
     if found.error is not None:
         return found.error.name()
     if found.offset < 0:
@@ -292,7 +292,7 @@ def _error(error: BaseException) -> KafkaError:
     return cause
 
 
-def _refused(settings: Mapping[str, Any]) -> dict[str, str]:
+def _refused_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Open a consumer with the settings, which connects to nothing without a server's address.
 
     One may need another: `max.poll.interval.ms` below the default of `session.timeout.ms`. If they
@@ -325,7 +325,7 @@ if __name__ == "__main__":
         Client.LIBRDKAFKA,
         client_version=f"{libversion()[0]} (confluent-kafka {version('confluent-kafka')})",
         factory=_factory,
-        refused=_refused,
+        refused=_refused_settings,
         open_producer=LibrdkafkaProducer,
         refusal=refusal,
     )

@@ -185,7 +185,7 @@ class GroupMember(ABC):
         self._open(bootstrap)
         if member.is_subscribed:
             self._subscribe()
-        self._changed(GroupChange.OPENED)
+        self._record_change(GroupChange.OPENED)
 
     def consume(
         self, ends: Iterable[LogEnd], *, timeout_seconds: float, may_pass: bool = False
@@ -205,12 +205,12 @@ class GroupMember(ABC):
                     self._record_positions(GroupChange.CAUGHT_UP, positions)
                     return "caught_up"
         except self.failures as error:
-            self._failed(error)
+            self._record_failure(error)
             return "failed"
         if self._last_assignment:
             self._record_positions(GroupChange.STALLED, dict.fromkeys(self._last_assignment))
         else:
-            self._changed(GroupChange.STALLED)
+            self._record_change(GroupChange.STALLED)
         return "stalled"
 
     def take(self, records: int, *, timeout_seconds: float) -> int:
@@ -253,7 +253,7 @@ class GroupMember(ABC):
                     self.commit(order)
                     due = time.monotonic() + commit_interval_seconds
             except self.failures as error:
-                self._failed(error)
+                self._record_failure(error)
                 if not is_persistent:
                     return
 
@@ -285,8 +285,10 @@ class GroupMember(ABC):
         self._enter()
         self.require(order.commit_epoch)
         partitions = sorted(self._last_assignment)
-        known = self._known(partitions, order)
-        wanted = {tp: chosen(order.commit_epoch, one) for tp, one in known.items()}
+        known = self._known_states(partitions, order)
+        wanted = {
+            tp: choose_offset(order.commit_epoch, known_state) for tp, known_state in known.items()
+        }
         self._last_generation = self._generation()
         began_micros = time.time_ns() // 1000
         is_plain = order.commit_epoch is CommitEpoch.RECORD
@@ -336,7 +338,7 @@ class GroupMember(ABC):
         self.commits += Outcome.OK in outcomes
         return next((outcome for outcome in outcomes if outcome != Outcome.OK), Outcome.OK)
 
-    def _answered(
+    def _record_response(
         self,
         offsets: Mapping[Partition, OffsetAndEpoch],
         errors: Mapping[Partition, str],
@@ -372,7 +374,7 @@ class GroupMember(ABC):
     def close(self) -> None:
         """Leave the group and close the consumer; commits nothing."""
         self._close()
-        self._changed(GroupChange.CLOSED)
+        self._record_change(GroupChange.CLOSED)
 
     def _enter(self) -> None:  # noqa: B027 - most clients need not know
         """Note that this thread calls the client from now on."""
@@ -510,9 +512,9 @@ class GroupMember(ABC):
         self._is_rebalanced = False
         self._last_generation = self._assigned_generation = generation
         for tp in sorted(assigned if is_anew else assigned - self._last_assignment):
-            self._changed(GroupChange.ASSIGNED, tp, self._position(tp))
+            self._record_change(GroupChange.ASSIGNED, tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
-            self._changed(GroupChange.REVOKED, tp)
+            self._record_change(GroupChange.REVOKED, tp)
         for tp in self._last_assignment if is_anew else self._last_assignment - assigned:
             self._forget(tp)
         self._last_assignment = assigned
@@ -522,7 +524,9 @@ class GroupMember(ABC):
         self._last_epochs.pop(partition, None)
         self._processed.pop(partition, None)
 
-    def _known(self, partitions: list[Partition], order: MemberCommit) -> dict[Partition, Known]:
+    def _known_states(
+        self, partitions: list[Partition], order: MemberCommit
+    ) -> dict[Partition, Known]:
         return {
             tp: Known(
                 state=state,
@@ -533,7 +537,7 @@ class GroupMember(ABC):
             for tp, state in self._states(partitions).items()
         }
 
-    def _failed(self, error: BaseException) -> None:
+    def _record_failure(self, error: BaseException) -> None:
         self.failed += 1
         self._history.write(
             ConsumerFailed,
@@ -546,14 +550,14 @@ class GroupMember(ABC):
         self, change: GroupChange, positions: dict[Partition, int | None]
     ) -> None:
         for tp, at in sorted(positions.items()):
-            self._changed(change, tp, at if at is not None else self._position(tp))
+            self._record_change(change, tp, at if at is not None else self._position(tp))
 
     def _to_read(self, wanted: Mapping[Partition, int]) -> Iterable[Partition]:
         """Return which of the partitions that are to be read it has."""
         del wanted
         return self._last_assignment
 
-    def _changed(
+    def _record_change(
         self, change: GroupChange, partition: Partition = _NO_PARTITION, position: int | None = None
     ) -> None:
         self._history.write(
@@ -569,7 +573,7 @@ class GroupMember(ABC):
         )
 
 
-def chosen(commit_epoch: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
+def choose_offset(commit_epoch: CommitEpoch, known: Known) -> OffsetAndEpoch | None:
     """Return the offset and epoch that a style commits; None if there is nothing to commit.
 
     Styles that only choose the epoch use the processed offset where the client has no valid

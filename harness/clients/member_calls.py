@@ -55,7 +55,7 @@ class CallingMember(GroupMember):
         wanted = self._of_topic(partitions)
         self._assign(wanted, offset)
         if offset is not None:
-            self._moved(wanted, offset)
+            self._record_move(wanted, offset)
         self._note_assignment(self._assignment())
 
     def seek(self, partitions: Sequence[int], at: OffsetAndEpoch) -> None:
@@ -64,7 +64,7 @@ class CallingMember(GroupMember):
         wanted = self._of_topic(partitions)
         for tp in wanted:
             self._seek(tp, at)
-        self._moved(wanted, at.offset)
+        self._record_move(wanted, at.offset)
 
     def pause(self, partitions: Sequence[int]) -> None:
         """Fetch nothing of partitions until `resume`."""
@@ -91,7 +91,7 @@ class CallingMember(GroupMember):
         except self.failures as error:
             fetched = dict.fromkeys(wanted, self._failure(error).exception)
         found = [_committed_offset(tp, fetched[tp]) for tp in wanted]
-        for one in found:
+        for commit in found:
             self._history.write(
                 OffsetRead,
                 group=self.member.group,
@@ -100,7 +100,7 @@ class CallingMember(GroupMember):
                 is_stable=self._asks_stably(),
                 by="consumer",
                 began_micros=began_micros,
-                **msgspec.structs.asdict(one),
+                **msgspec.structs.asdict(commit),
             )
         return found
 
@@ -141,15 +141,15 @@ class CallingMember(GroupMember):
     def _of_topic(self, partitions: Iterable[int]) -> list[Partition]:
         return [(self.member.topic, partition) for partition in partitions]
 
-    def _moved(self, partitions: Iterable[Partition], offset: int) -> None:
+    def _record_move(self, partitions: Iterable[Partition], offset: int) -> None:
         """Record that the application set the position; what was polled before says nothing now."""
         for tp in partitions:
             self._forget(tp)
-            self._changed(GroupChange.SOUGHT, tp, offset)
+            self._record_change(GroupChange.SOUGHT, tp, offset)
 
     def _tell(self, change: GroupChange, partitions: Iterable[int]) -> None:
         for tp in self._of_topic(partitions):
-            self._changed(change, tp, self._position(tp))
+            self._record_change(change, tp, self._position(tp))
 
 
 def _committed_offset(partition: Partition, fetched: Fetched) -> CommittedOffset:

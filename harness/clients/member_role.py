@@ -140,7 +140,7 @@ class MemberRole(Role):
         """
         chosen = [self._member(name) for name in members]
         ended = self._pool.map(
-            lambda one: one.consume(ends, timeout_seconds=timeout_seconds, may_pass=may_pass),
+            lambda member: member.consume(ends, timeout_seconds=timeout_seconds, may_pass=may_pass),
             chosen,
         )
         return dict(zip(members, ended, strict=True))
@@ -191,8 +191,10 @@ class MemberRole(Role):
     def progress(self) -> list[Progress]:
         """Return what each open member has done."""
         return [
-            Progress(member=name, records=one.records, commits=one.commits, failures=one.failed)
-            for name, one in self._members.items()
+            Progress(
+                member=name, records=member.records, commits=member.commits, failures=member.failed
+            )
+            for name, member in self._members.items()
         ]
 
     @command
@@ -223,12 +225,14 @@ class MemberRole(Role):
 
         They read from `offset`, or from the group's commits.
         """
-        self._each(members, lambda one: one.assign(partitions, offset=offset))
+        self._each(members, lambda member: member.assign(partitions, offset=offset))
 
     @command
     def take(self, members: list[str], records: int, *, timeout_seconds: float) -> dict[str, int]:
         """Let consumers poll until each has at least `records`; returns the number of each."""
-        taken = self._each(members, lambda one: one.take(records, timeout_seconds=timeout_seconds))
+        taken = self._each(
+            members, lambda member: member.take(records, timeout_seconds=timeout_seconds)
+        )
         return dict(zip(members, taken, strict=True))
 
     @command
@@ -237,17 +241,17 @@ class MemberRole(Role):
     ) -> None:
         """Set the positions of consumers on partitions that they have."""
         at = OffsetAndEpoch(offset, epoch)
-        self._each(members, lambda one: one.seek(partitions, at))
+        self._each(members, lambda member: member.seek(partitions, at))
 
     @command
     def pause(self, members: list[str], partitions: list[int]) -> None:
         """Let consumers fetch nothing of partitions until `resume`."""
-        self._each(members, lambda one: one.pause(partitions))
+        self._each(members, lambda member: member.pause(partitions))
 
     @command
     def resume(self, members: list[str], partitions: list[int]) -> None:
         """Let consumers fetch partitions again."""
-        self._each(members, lambda one: one.resume(partitions))
+        self._each(members, lambda member: member.resume(partitions))
 
     @command
     def committed(
@@ -255,7 +259,7 @@ class MemberRole(Role):
     ) -> dict[str, list[CommittedOffset]]:
         """Let consumers ask for their groups' committed offsets; returns them by member."""
         answers = self._each(
-            members, lambda one: one.committed(partitions, timeout_seconds=timeout_seconds)
+            members, lambda member: member.committed(partitions, timeout_seconds=timeout_seconds)
         )
         return dict(zip(members, answers, strict=True))
 
@@ -288,15 +292,17 @@ class MemberRole(Role):
         """
         closing = {name: self._pool.submit(self._end, name) for name in self._members}
         done, _ = wait(closing.values(), timeout=_CLOSE_SECONDS)
-        hung = sorted(name for name, one in closing.items() if one not in done)
+        hung = sorted(name for name, future in closing.items() if future not in done)
         raised = {
             name: error
-            for name, one in closing.items()
-            if one in done and (error := one.exception()) is not None
+            for name, future in closing.items()
+            if future in done and (error := future.exception()) is not None
         }
         self._members.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        problems = [f"{name} raised {type(one).__name__}: {one}" for name, one in raised.items()]
+        problems = [
+            f"{name} raised {type(failure).__name__}: {failure}" for name, failure in raised.items()
+        ]
         if hung:
             problems.append(f"{', '.join(hung)} did not close within {_CLOSE_SECONDS} s")
         if problems:

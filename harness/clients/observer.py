@@ -246,7 +246,9 @@ class Observer:
             for state in self.views(broker_id, [topic]):
                 views.setdefault(state.partition, []).append((broker_id, state))
         return {
-            partition: max(seen, key=lambda one: (one[1].leader_epoch, one[0] == one[1].leader))[1]
+            partition: max(
+                seen, key=lambda pair: (pair[1].leader_epoch, pair[0] == pair[1].leader)
+            )[1]
             for partition, seen in views.items()
         }
 

@@ -127,8 +127,8 @@ class ObserverRole(AdminRole):
 
         Groups come first, so that no commit lies behind a log end that was read before it.
         """
-        groups = {i: _or_none(groups_seen_by, one, i) for i, one in brokers.items()}
-        seen = {i: _or_none(all_partitions_seen_by, one, i) for i, one in brokers.items()}
+        groups = {i: _or_none(groups_seen_by, broker, i) for i, broker in brokers.items()}
+        seen = {i: _or_none(all_partitions_seen_by, broker, i) for i, broker in brokers.items()}
         return [
             BrokerView(broker=i, partitions=partitions or [], groups=groups[i] or [])
             for i, partitions in seen.items()
@@ -232,8 +232,8 @@ class ObserverRole(AdminRole):
     @command
     def end_asking(self) -> None:
         """Stop repeating requests, once those that were sent have their responses."""
-        for one in self._asking.values():
-            one.end()
+        for asking in self._asking.values():
+            asking.end()
         self._asking.clear()
 
     @command

@@ -186,7 +186,7 @@ class WorkerService(Service):  # type: ignore[misc]
         Raises:
             WorkerError: the worker reported an error, or died.
         """
-        answered = self._answered(
+        answered = self._await_response(
             pending, what=what or pending.call.what, timeout_seconds=timeout_seconds
         )
         return pending.call.result(answered.result)
@@ -195,9 +195,11 @@ class WorkerService(Service):  # type: ignore[misc]
         """Return the worker's wall clock at a `ping`, in microseconds since 1970."""
         pending = self.send(Role.ping())
         what = pending.call.what
-        return self._answered(pending, what=what, timeout_seconds=_PING_SECONDS).wall_micros
+        return self._await_response(pending, what=what, timeout_seconds=_PING_SECONDS).wall_micros
 
-    def _answered(self, pending: Pending[Any], *, what: str, timeout_seconds: float) -> Answered:
+    def _await_response(
+        self, pending: Pending[Any], *, what: str, timeout_seconds: float
+    ) -> Answered:
         answer = wait_until(
             lambda: self._answer(pending.request),
             what=f"{self.worker}'s response to {what}",
@@ -236,11 +238,11 @@ class WorkerService(Service):  # type: ignore[misc]
         """Let a running worker print the stacks of its threads; a paused one can't."""
         if self._process is None or self._process.status() is not None:
             return
-        before = len(self._printed())
+        before = len(self._read_output())
         self._process.signal(signal.SIGQUIT)
         with suppress(WaitTimeoutError):
             wait_until(
-                lambda: len(self._printed()) > before,
+                lambda: len(self._read_output()) > before,
                 what=f"the stacks of {self.worker}'s threads",
                 timeout_seconds=_DUMP_SECONDS,
             )
@@ -282,8 +284,8 @@ class WorkerService(Service):  # type: ignore[misc]
         for line in whole.splitlines():
             yield DECODER.decode(line)
 
-    def _printed(self) -> bytes:
+    def _read_output(self) -> bytes:
         return self.host.read(self.folder / "output.log")
 
     def _output(self) -> str:
-        return self._printed()[-_LOG_TAIL_BYTES:].decode(errors="replace")
+        return self._read_output()[-_LOG_TAIL_BYTES:].decode(errors="replace")

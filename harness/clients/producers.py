@@ -207,8 +207,8 @@ class Sends(msgspec.Struct, frozen=True, kw_only=True):
     ) -> dict[Outcome, int]:
         """Record the outcome of each; returns the count of each outcome."""
         by_error: dict[str | None, tuple[list[int], list[int]]] = {}
-        for sequence, one in zip(self.sequences, sent, strict=True):
-            error, offset = client.answer(one)
+        for sequence, delivery in zip(self.sequences, sent, strict=True):
+            error, offset = client.answer(delivery)
             sequences, offsets = by_error.setdefault(error, ([], []))
             sequences.append(sequence)
             offsets.append(offset)

@@ -82,7 +82,10 @@ def all_partitions_seen_by(broker: Broker, broker_id: int) -> list[PartitionStat
     """
     topics = _metadata(broker, None).topics()
     own = [topic for topic in topics if not is_internal(str(topic.name()))]
-    return sorted(_partitions(broker, broker_id, own), key=lambda one: (one.topic, one.partition))
+    return sorted(
+        _partitions(broker, broker_id, own),
+        key=lambda partition: (partition.topic, partition.partition),
+    )
 
 
 def is_internal(topic: str) -> bool:
@@ -133,7 +136,7 @@ def controller_seen_by(broker: Broker) -> int:
     Raises:
         OSError: it can't be reached.
     """
-    found = _described(broker)
+    found = _describe_quorum(broker)
     return -1 if found is None else int(found.leaderId())
 
 
@@ -143,19 +146,21 @@ def quorum_seen_by(controller: Broker) -> QuorumState | None:
     Raises:
         OSError: it can't be reached.
     """
-    found = _described(controller)
+    found = _describe_quorum(controller)
     if found is None or found.errorCode() != _NO_ERROR:
         return None
     return QuorumState(
         leader=int(found.leaderId()),
         leader_epoch=int(found.leaderEpoch()),
         high_watermark=int(found.highWatermark()),
-        log_ends={int(one.replicaId()): int(one.logEndOffset()) for one in found.currentVoters()},
-        observers=sorted(int(one.replicaId()) for one in found.observers()),
+        log_ends={
+            int(voter.replicaId()): int(voter.logEndOffset()) for voter in found.currentVoters()
+        },
+        observers=sorted(int(observer.replicaId()) for observer in found.observers()),
     )
 
 
-def _described(server: Broker) -> Any:
+def _describe_quorum(server: Broker) -> Any:
     """Return what a server's DescribeQuorum response says of the metadata log; None if nothing."""
     partition = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$PartitionData")()
     topic = java_class(f"{_MESSAGES}.DescribeQuorumRequestData$TopicData")()
@@ -183,7 +188,7 @@ def _metadata(broker: Broker, topics: list[str] | None) -> Any:
     request = java_class(f"{_MESSAGES}.MetadataRequestData")()
     request.setAllowAutoTopicCreation(False)
     wanted = java_class(f"{_MESSAGES}.MetadataRequestData$MetadataRequestTopic")
-    names = None if topics is None else java_list([wanted().setName(one) for one in topics])
+    names = None if topics is None else java_list([wanted().setName(topic) for topic in topics])
     request.setTopics(names)
     return response_of(broker, "METADATA", request)
 

@@ -88,7 +88,7 @@ def nights(
             summary = read_summary(path)
             for row, run in judged_runs(path, summary) if summary is not None else ():
                 if has_all or row.outcome is not Outcome.UNEXPECTED:
-                    data = sum(size_of(one) for one in run.data() if not one.is_symlink())
+                    data = sum(size_of(file) for file in run.data() if not file.is_symlink())
                     freed += data if is_dry_run else remove_raw_data(run)
                     count += bool(data)
         total += freed

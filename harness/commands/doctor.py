@@ -36,5 +36,7 @@ def _faults(findings: list[Finding]) -> list[str]:
     lacking = {finding.what for finding in findings if not finding.is_good}
     needs = {verb: {form.fault.needs for form in forms} for verb, forms in FORMS.items()}
     return [
-        verb for verb, all_of in needs.items() if not lacking & {one.value for one in all_of if one}
+        verb
+        for verb, all_of in needs.items()
+        if not lacking & {need.value for need in all_of if need}
     ]

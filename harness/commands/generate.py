@@ -9,7 +9,7 @@ import typer
 
 from contract.errors import UsageError
 from contract.files import local_folder
-from contract.program import Terminal, shown
+from contract.program import Terminal, escape_orders
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.commands.requirements import require_writable
 from harness.invocation import git_head, versions
@@ -45,7 +45,7 @@ def generate(
 
     No cluster is started. `fencepost analyze FOLDER` judges the history, which must pass.
     """
-    if folder.is_dir() and any(one.name not in _MADE for one in folder.iterdir()):
+    if folder.is_dir() and any(path.name not in _MADE for path in folder.iterdir()):
         raise UsageError(f"{folder} has other files: generate into an empty folder")
     request = Request(events=events, seed=seed, kind=kind)
     require(request)
@@ -57,4 +57,4 @@ def generate(
             universes_of(request),
             description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
-    typer.echo(f"{shown(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
+    typer.echo(f"{escape_orders(str(folder))}: {made.events:,} events, {len(made.topics)} topics")

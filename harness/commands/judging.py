@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.nights import read_known
 from contract.packages import python
 from contract.processes import Child, run_child
@@ -76,12 +76,14 @@ def analyse_in_own_process(
     for setting in conf:
         command += ["--conf", setting]
     command += ["--", *map(str, runs)]
-    return run_child(tethered(command), what=_WHAT, stdout=subprocess.DEVNULL if quiet else None)
+    return run_child(
+        tether_command(command), what=_WHAT, stdout=subprocess.DEVNULL if quiet else None
+    )
 
 
 def count_stories(chosen: Iterable[ScenarioFile], parameters: Mapping[str, Any]) -> int:
     """The number of tests of scenarios, with one set of parameters, or all if that is empty."""
-    return sum(1 if parameters else len(one.parameters or ({},)) for one in chosen)
+    return sum(1 if parameters else len(scenario.parameters or ({},)) for scenario in chosen)
 
 
 class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
@@ -114,7 +116,7 @@ class EarlyAnalysis(AbstractContextManager["EarlyAnalysis"]):
         if self._to_collect > 1 or stage not in _AFTER_FAULTS:
             self._end()
         elif self._child is None:
-            command = tethered([*_COMMAND, *self._options, _EARLY])
+            command = tether_command([*_COMMAND, *self._options, _EARLY])
             self._child = Child(command, stdin=subprocess.PIPE)
         if stage == Stage.COLLECTING:
             self._to_collect -= 1

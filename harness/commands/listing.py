@@ -17,16 +17,16 @@ def list_scenarios(scenarios: Scenarios = None, *, as_json: AsJson = False) -> N
     Your own are listed by the path by which `run` takes them.
     """
     listed = known_scenarios(scenarios)
-    readable = [one for one in listed if not one.problem]
+    readable = [scenario for scenario in listed if not scenario.problem]
     if as_json:
         rows = [
             {
-                "name": one.name,
-                "named": one.named,
-                "question": one.question,
-                "parameters": one.parameters,
+                "name": scenario.name,
+                "named": scenario.named,
+                "question": scenario.question,
+                "parameters": scenario.parameters,
             }
-            for one in readable
+            for scenario in readable
         ]
         typer.echo(json.dumps({"scenarios": rows}, indent=2))
     else:
@@ -34,8 +34,8 @@ def list_scenarios(scenarios: Scenarios = None, *, as_json: AsJson = False) -> N
         for scenario in readable:
             table.add_row(scenario.named, scenario.question)
         Terminal().print(table)
-    for one in listed:
-        if one.problem:
-            say(one.problem)
+    for scenario in listed:
+        if scenario.problem:
+            say(scenario.problem)
     if len(readable) < len(listed):
         raise typer.Exit(UsageError.exit_code)

@@ -43,10 +43,10 @@ def produce(  # noqa: PLR0913 - the options of a command
     if stop:
         with console.status("waiting for the outcome of each value"):
             stopped = tell(found, Orders.stop_producing(name))
-        for one in stopped:
+        for load in stopped:
             console.print(
-                f"{one.producer} (acks={one.acks}): {one.ok} ok, {one.failed} failed, "
-                f"{one.unknown} unknown"
+                f"{load.producer} (acks={load.acks}): {load.ok} ok, {load.failed} failed, "
+                f"{load.unknown} unknown"
             )
         return
     plan = ProducerPlan(
@@ -55,7 +55,7 @@ def produce(  # noqa: PLR0913 - the options of a command
         client=client,
         acks=acks,
         records_per_second=rate,
-        settings=_parsed(settings),
+        settings=_parse_settings(settings),
     )
     started = tell(found, Orders.produce(plan))
     console.print(
@@ -94,8 +94,8 @@ def consume(  # noqa: PLR0913 - the options of a command
     """
     found = find(results)
     if stop:
-        for one in tell(found, Orders.stop_consuming(group)):
-            console.print(f"{one} has left")
+        for member in tell(found, Orders.stop_consuming(group)):
+            console.print(f"{member} has left")
         return
     plan = GroupPlan(
         group=group or "readers",
@@ -105,7 +105,7 @@ def consume(  # noqa: PLR0913 - the options of a command
         commit_epoch=commit_epoch,
         manner=manner,
         reset=reset,
-        settings=_parsed(settings),
+        settings=_parse_settings(settings),
     )
     with console.status(f"{plan.group} joins"):
         tell(found, Orders.consume(plan))
@@ -116,7 +116,7 @@ def consume(  # noqa: PLR0913 - the options of a command
     )
 
 
-def _parsed(settings: list[str] | None) -> dict[str, str | int]:
+def _parse_settings(settings: list[str] | None) -> dict[str, str | int]:
     """Return settings by name; whole numbers as such, since Python's clients ask for them."""
     found: dict[str, str | int] = {}
     for text in settings or []:

@@ -31,7 +31,7 @@ def scenario(
         raise UsageError(
             f"{name!r} is no name of a scenario: use small letters, digits and _, as in lost_orders"
         )
-    if name in {one.name for one in scenarios()}:
+    if name in {known.name for known in scenarios()}:
         raise UsageError(f"there is a scenario {name} already: choose another name")
     file = Path(f"{name}_test.py")
     try:

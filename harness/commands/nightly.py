@@ -42,7 +42,7 @@ from harness.commands.options import (
     Scenarios,
     Verbose,
     choice_of,
-    fetched,
+    fetch_build,
     folder_option,
     seed_option,
 )
@@ -152,7 +152,7 @@ def nightly(  # noqa: PLR0913 - the options of a command
     known_beside(results)
     options = options_of(is_verbose=is_verbose, as_json=as_json, results=results, known=known)
     for run in wanted.all_builds():
-        fetched(planned_choice(run), cluster, find_scenarios([run.scenario]))
+        fetch_build(planned_choice(run), cluster, find_scenarios([run.scenario]))
     with hold_night(results / NIGHTS, wanted, is_fresh=fresh) as night:
         introduce(night, what="night", seed="night seed")
         try:
@@ -169,11 +169,11 @@ def nightly(  # noqa: PLR0913 - the options of a command
                     make_room=_budget(night, disk, results).make_room,
                 )
                 again = "judge them, or --fresh for a new night"
-                summary = judged(night, analysis.judge, again=again)
+                summary = judge_runs(night, analysis.judge, again=again)
         except (KeyboardInterrupt, InterruptError):
             again = _again(suite, cluster, results, given, scenarios, hours, disk)
             raise InterruptError(
-                f"{done(night)}; the night is not judged. Continue: {again}"
+                f"{progress_line(night)}; the night is not judged. Continue: {again}"
             ) from None
         night.finish()
     if not as_json:
@@ -212,7 +212,7 @@ def introduce(night: HeldNight, *, what: str, seed: str) -> None:
         _console.print(Text(line), style="dim", soft_wrap=True)
 
 
-def done(night: HeldNight) -> str:
+def progress_line(night: HeldNight) -> str:
     """Say how many runs are done and left."""
     left = len(night.remaining)
     return f"{len(night.state.runs) - left} runs are done and kept, {left} are left"
@@ -299,7 +299,7 @@ def _budget(night: HeldNight, disk: float | None, results: Path) -> Budget:
     return Budget(night.path, most, judge)
 
 
-def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:
+def judge_runs(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> NightSummary:
     """Judge all runs in one process.
 
     Args:
@@ -311,13 +311,13 @@ def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> Nig
         AnalysisError: there is no summary; the runs are kept.
     """
     file = night.path / "report" / SUMMARY_FILE
-    earlier = _written(file)
+    earlier = _identity_of(file)
     try:
         how = f"the analysis ended with status {judge(night.path)}"
     except AnalysisError as error:
         how = str(error)
     summary = read_summary(night.path)
-    if summary is None or _written(file) == earlier:
+    if summary is None or _identity_of(file) == earlier:
         raise AnalysisError(
             f"{how}, and there is no summary of {night.path}. All runs are done and kept: start "
             f"the same command again to {again}"
@@ -325,7 +325,7 @@ def judged(night: HeldNight, judge: Callable[[Path], int], *, again: str) -> Nig
     return summary
 
 
-def _written(file: Path) -> tuple[int, int] | None:
+def _identity_of(file: Path) -> tuple[int, int] | None:
     """What distinguishes a file from one that is put in its place; None if there is none."""
     try:
         found = file.stat()

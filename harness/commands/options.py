@@ -18,7 +18,7 @@ from contract.files import local_folder
 from contract.software import Build, Choice, Guest, is_guest_name
 from harness.commands.requirements import DEFAULT_KAFKA, require_kafka
 from harness.session.catalog import ScenarioFile
-from harness.story.changes import parsed
+from harness.story.changes import parse_change
 
 
 def folder_option(help_text: str) -> Any:
@@ -140,7 +140,7 @@ def choice_of(
     chosen = [] if clients is None else clients.split(",")
     versions.require_choice(chosen)
     for change in changes or []:
-        parsed(change)
+        parse_change(change)
     return Choice(
         kafka=kafka or "",
         kafka_dir="" if kafka_dir is None else str(kafka_dir.absolute()),
@@ -204,7 +204,7 @@ def require_guest(command: Sequence[str]) -> None:
     )
 
 
-def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile] = ()) -> Build:
+def fetch_build(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile] = ()) -> Build:
     """Find the jars of a choice, and download missing ones of locked versions.
 
     Among these are the versions that brokers of these scenarios start on. Versions of clients that
@@ -220,9 +220,13 @@ def fetched(choice: Choice, cluster: PoolKind, scenarios: Sequence[ScenarioFile]
             "those of their image. Take --cluster embedded, or loopback"
         )
     build = resolve(choice)
-    earlier = [one.starts_on[build.kafka] for one in scenarios if build.kafka in one.starts_on]
+    earlier = [
+        scenario.starts_on[build.kafka]
+        for scenario in scenarios
+        if build.kafka in scenario.starts_on
+    ]
     releases = list(dict.fromkeys([*build.locked, *earlier]))
-    clients = sorted({*choice.clients, *(one for file in scenarios for one in file.clients)})
+    clients = sorted({*choice.clients, *(client for file in scenarios for client in file.clients)})
     for release in releases:
         read_lock(release)
     for client in clients:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
 from contract.locks import is_held
 from contract.packages import environment, python
@@ -213,7 +213,7 @@ def start(
     log = results / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     command = python("harness.playground.keep", cluster.value, kafka, str(results))
-    command = tethered(command) if is_tethered else command
+    command = tether_command(command) if is_tethered else command
     with log.open("wb") as output, _console.status(f"starting {shape.brokers} brokers ({cluster})"):
         started = subprocess.Popen(
             command,
@@ -291,6 +291,6 @@ def _heal(found: Playground, name: str | None) -> None:
         healed = tell(found, Orders.heal(name))
         seen = look(found, Views.status())
     _console.print(f"healed {', '.join(healed)}" if healed else "healed")
-    for one in seen.faults:
-        _console.print(f"fault {one.number} ({one.fault} {one.target}) still holds")
+    for held in seen.faults:
+        _console.print(f"fault {held.number} ({held.fault} {held.target}) still holds")
     _console.print(partition_table(seen.partitions))

@@ -36,7 +36,7 @@ def require_runs(results: Path, cluster: PoolKind) -> Path:
     results = require_writable(results)
     if cluster is not PoolKind.DOCKER and "," in str(results):
         raise UsageError(
-            f"--results {shortened(str(results))} has a comma, at which Kafka splits the names of "
+            f"--results {shorten(str(results))} has a comma, at which Kafka splits the names of "
             "its log directories: name another folder"
         )
     require_pool(cluster)
@@ -122,7 +122,7 @@ def require_kafka(version: str, *, option: str = "--kafka") -> None:
     """
     if not _VERSION.fullmatch(version):
         raise UsageError(
-            f"{option} takes a version such as {DEFAULT_KAFKA}, not {shortened(version)}"
+            f"{option} takes a version such as {DEFAULT_KAFKA}, not {shorten(version)}"
         )
 
 
@@ -139,7 +139,7 @@ def require_store(store: str | None) -> None:
     above = next(path for path in (found.absolute(), *found.absolute().parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise UsageError(
-            f"--store {shortened(str(found))} can't be written ({above} is no folder that this "
+            f"--store {shorten(str(found))} can't be written ({above} is no folder that this "
             "user can write): name another folder"
         )
 
@@ -159,7 +159,7 @@ def require_writable(folder: Path, *, option: str = "--results") -> Path:
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(
-            f"{option} {shortened(str(folder))} can't be written ({why}): name another folder"
+            f"{option} {shorten(str(folder))} can't be written ({why}): name another folder"
         ) from error
 
 
@@ -174,11 +174,11 @@ def parameters_of(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--parameters is not JSON: {error}") from error
     if not isinstance(parsed, dict):
-        shown = shortened(str(text))
+        shown = shorten(str(text))
         raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')
     return parsed
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Shorten a long text for a message."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -18,7 +18,7 @@ from contract.files import as_word, place, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.processes import require_options
-from contract.program import PhaseProgress, Terminal, say, unexpected
+from contract.program import PhaseProgress, Terminal, report_unexpected, say
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
 from contract.software import with_note
@@ -45,7 +45,7 @@ from harness.commands.options import (
     Scenarios,
     Verbose,
     choice_of,
-    fetched,
+    fetch_build,
     seed_option,
 )
 from harness.commands.requirements import (
@@ -104,7 +104,7 @@ def run(  # noqa: PLR0913 - the options of a command
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes, guests)
     require_seed(seed)
     results = require_runs(results, cluster)
-    build = fetched(choice, cluster, chosen)
+    build = fetch_build(choice, cluster, chosen)
     session = session_of(
         seed=new_seed() if seed is None else seed,
         kafka=build.kafka,
@@ -132,7 +132,7 @@ def run(  # noqa: PLR0913 - the options of a command
                     parameters=chosen_parameters,
                 )
                 collected.append(ended.folder)
-            code = _judged(collected, lambda: analysis.judge(ended.folder))
+            code = _exit_code_of(collected, lambda: analysis.judge(ended.folder))
             for problem in ended.dropped:
                 say(problem)
     except KeyboardInterrupt:
@@ -183,7 +183,7 @@ def analyze(
     decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
     if store is not None:
         options += ["--store", store]
-    code = _judged(
+    code = _exit_code_of(
         places,
         lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
     )
@@ -219,7 +219,7 @@ def decode_again(folder: RunFolder) -> bool:
             if (full := storage_error(error, folder.path)) is not None:
                 raise full from error
             is_expected = isinstance(error, FencepostError)
-            _forget_decoded(folder, str(error) if is_expected else unexpected(error))
+            _forget_decoded(folder, str(error) if is_expected else report_unexpected(error))
             return is_expected
     return True
 
@@ -256,7 +256,7 @@ def _forget_decoded(folder: RunFolder, problem: str) -> None:
     say(f"{folder.path}: its histories and logs can't be decoded: {problem}")
 
 
-def _judged(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
+def _exit_code_of(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int:
     """Return the exit code of the analysis of some runs, which `analyse` runs.
 
     Raises:

@@ -62,7 +62,11 @@ def shown_status(found: Playground, seen: Status) -> RenderableType:
 def _parts(found: Playground, seen: Status) -> Iterator[RenderableType]:
     led = f"active controller {seen.controller}" if seen.controller != _NONE else "no controller"
     yield Text(f"Kafka {found.kafka} on {found.cluster}, {led}", style="bold")
-    unwell = [f"server {one.id} is {one.state}" for one in seen.servers if one.state != "running"]
+    unwell = [
+        f"server {server.id} is {server.state}"
+        for server in seen.servers
+        if server.state != "running"
+    ]
     if unwell:
         yield Text(", ".join(unwell), style="red")
     for fault in seen.faults:
@@ -87,39 +91,42 @@ def _parts(found: Playground, seen: Status) -> Iterator[RenderableType]:
 def partition_table(partitions: list[PartitionStatus]) -> Table:
     """Return a table of partitions, each with the brokers that still see it as it was."""
     table = _table("partition", "leader", "epoch", "ISR", "log start", "log end")
-    for one in partitions:
+    for partition in partitions:
         table.add_row(
-            f"{one.topic}-{one.partition}",
-            _known(one.leader, "none"),
-            str(one.leader_epoch),
-            _all(one.isr),
-            _known(one.log_start_offset),
-            _known(one.log_end_offset),
+            f"{partition.topic}-{partition.partition}",
+            _number_or(partition.leader, "none"),
+            str(partition.leader_epoch),
+            _all(partition.isr),
+            _number_or(partition.log_start_offset),
+            _number_or(partition.log_end_offset),
         )
-        for other in one.other_views:
+        for other in partition.other_views:
             # As a deposed leader does, which goes on serving what it holds for its own.
             itself = " (itself)" if other.leader == other.broker else ""
             table.add_row(
                 f"  seen by broker {other.broker}",
-                _known(other.leader, "none") + itself,
+                _number_or(other.leader, "none") + itself,
                 str(other.leader_epoch),
                 _all(other.isr),
                 "",
-                _known(other.log_end_offset),
+                _number_or(other.log_end_offset),
                 style="yellow",
             )
     return table
 
 
 def _group_table(seen: Status) -> Table:
-    ends = {(one.topic, one.partition): one.log_end_offset for one in seen.partitions}
+    ends = {
+        (partition.topic, partition.partition): partition.log_end_offset
+        for partition in seen.partitions
+    }
     table = _table(
         "group", "state", "coordinator", "partition", "committed", "epoch", "lag", "member"
     )
     for group in seen.groups:
         names = [group.group, group.state, str(group.coordinator)]
-        owners = {name: one.client for one in group.members for name in one.partitions}
-        commits = {f"{one.topic}-{one.partition}": one for one in group.commits}
+        owners = {name: member.client for member in group.members for name in member.partitions}
+        commits = {f"{stored.topic}-{stored.partition}": stored for stored in group.commits}
         for name in sorted({*commits, *owners}) or [""]:
             commit = commits.get(name)
             end = _NONE if commit is None else ends.get((commit.topic, commit.partition), _NONE)
@@ -128,7 +135,7 @@ def _group_table(seen: Status) -> Table:
                 *names,
                 name,
                 "" if at is None else str(at),
-                "" if commit is None else _known(commit.epoch, "none", none=NO_EPOCH),
+                "" if commit is None else _number_or(commit.epoch, "none", none=NO_EPOCH),
                 "" if at is None or end == _NONE else str(end - at),
                 owners.get(name, ""),
             )
@@ -138,11 +145,12 @@ def _group_table(seen: Status) -> Table:
 
 def _load_table(seen: Status) -> Table:
     table = _table("load", "what", "so far")
-    for one in seen.producers:
+    for producer in seen.producers:
         table.add_row(
-            one.producer,
-            f"{one.client}, {one.records_per_second} records/s to {one.topic}, acks={one.acks}",
-            f"{one.ok} ok, {one.failed} failed, {one.unknown} unknown",
+            producer.producer,
+            f"{producer.client}, {producer.records_per_second} records/s to {producer.topic}, "
+            f"acks={producer.acks}",
+            f"{producer.ok} ok, {producer.failed} failed, {producer.unknown} unknown",
         )
     for member in seen.readers:
         failures = f", {member.failures} exceptions" if member.failures else ""
@@ -156,7 +164,7 @@ def _table(*columns: str) -> Table:
     return Table(*columns, box=None, pad_edge=False)
 
 
-def _known(number: int, instead: str = "?", *, none: int = _NONE) -> str:
+def _number_or(number: int, instead: str = "?", *, none: int = _NONE) -> str:
     return instead if number == none else str(number)
 
 

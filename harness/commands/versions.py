@@ -49,7 +49,7 @@ def list_versions() -> None:
 def _clients() -> Table:
     table = Table("client", "package", "fetched", box=None, pad_edge=False)
     for client, package in versions.PACKAGES.items():
-        for version in versions.locked(client):
+        for version in versions.versions_locked(client):
             named = f"{client}{_OF_A_CLIENT}{version}"
             fetched = "yes" if versions.is_fetched(named) else "no"
             table.add_row(named, f"{package} {version}", fetched)

@@ -51,7 +51,7 @@ class GroupMembers:
             value_bytes = record.value()
             value = self._read(f"{_KEYS[kind]}Value", value_bytes, int(value_bytes.getShort()))
         found = _classic(value) if kind == _CLASSIC else _consumer(str(key.memberId()), value)
-        self._rows[identity] = [where | one for one in found]
+        self._rows[identity] = [where | row for row in found]
 
     def _read(self, name: str, content: Any, version: int) -> Any:
         """Return a key or value; a key's number became its type, and its version 0, in Kafka 4."""
@@ -82,12 +82,12 @@ def _consumer(member: str, value: Any) -> Iterator[Row]:
         yield {"member": member}
         return
     state = {"member": member, "generation": int(value.memberEpoch())}
-    held = [*_assigned(value.assignedPartitions())]
-    held += _assigned(value.partitionsPendingRevocation())
-    yield from ({**state, **one} for one in held or [{}])
+    held = [*_assigned_rows(value.assignedPartitions())]
+    held += _assigned_rows(value.partitionsPendingRevocation())
+    yield from ({**state, **partition} for partition in held or [{}])
 
 
-def _assigned(topics: Any) -> Iterator[Row]:
+def _assigned_rows(topics: Any) -> Iterator[Row]:
     for topic in topics or ():
         epochs = list(topic.assignmentEpochs() or ()) if hasattr(topic, "assignmentEpochs") else []
         for place, partition in enumerate(topic.partitions()):

@@ -52,7 +52,7 @@ def read_histories(folder: Path) -> Rows:
 def _read_history(history: HistoryLines, rows: Rows) -> None:
     events, started = history.events, history.started
     worker = started.worker if started else history.name
-    named = next((one for one in events if isinstance(one, ClientNamed)), None)
+    named = next((event for event in events if isinstance(event, ClientNamed)), None)
     version = started.client_version if started else None
     rows.add(
         "histories",
@@ -90,10 +90,10 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
             case ConsumerFailed():
                 rows.add("group_events", worker=worker, change="failed", **_row(event))
             case _:
-                _observed(worker, event, rows)
+                _add_observation(worker, event, rows)
 
 
-def _observed(worker: str, event: Event, rows: Rows) -> None:
+def _add_observation(worker: str, event: Event, rows: Rows) -> None:
     """Add the rows of an event of the driver or the observer."""
     match event:
         case NoteTaken():

@@ -56,7 +56,7 @@ class HistoryLines:
         """The `WorkerStarted` event, if the history has one."""
         return next((event for event in self.events if isinstance(event, WorkerStarted)), None)
 
-    def malformed(self, at: str) -> None:
+    def count_malformed(self, at: str) -> None:
         """Count an invalid line, and keep its place."""
         self.malformed_lines += 1
         if len(self.malformed_at) < _MALFORMED_NAMED:
@@ -100,7 +100,7 @@ def _read(files: Sequence[_File]) -> HistoryLines:
             try:
                 event, unknown = _decode(line)
             except _MALFORMED:
-                read.malformed(f"{file.name}:{number}")
+                read.count_malformed(f"{file.name}:{number}")
                 continue
             known, _ = by_seq.setdefault(event.seq, (line, event))
             if known is line:
@@ -108,7 +108,7 @@ def _read(files: Sequence[_File]) -> HistoryLines:
             elif known == line:
                 read.duplicate_lines += 1
             else:
-                read.malformed(f"{file.name}:{number}")
+                read.count_malformed(f"{file.name}:{number}")
     events = [by_seq[seq][1] for seq in sorted(by_seq)]
     read.clock_jump_micros = _jump(events)
     read.events = _on_one_clock(events)
@@ -155,7 +155,7 @@ def _set_to(event: Event, wall_micros: int) -> Event:
         began = getattr(event, name, None)
         if began is not None:
             times = (began, began + wall_micros - event.wall_micros)
-            moved[name] = max((one for one in times if one <= wall_micros), default=wall_micros)
+            moved[name] = max((time for time in times if time <= wall_micros), default=wall_micros)
     return msgspec.structs.replace(event, **moved)
 
 

@@ -173,12 +173,12 @@ def metadata_batches(server: int, in_order: Iterable[Any]) -> Iterator[dict[str,
             "metadata_epoch": int(batch.partitionLeaderEpoch()),
             "size_bytes": int(batch.sizeInBytes()),
             "checksum": int(batch.checksum()),
-            "leader": _elected(batch) if batch.isControlBatch() else None,
+            "leader": _elected_leader(batch) if batch.isControlBatch() else None,
             "at_micros": int(batch.maxTimestamp()) * MICROS_PER_MS,
         }
 
 
-def _elected(batch: Any) -> int | None:
+def _elected_leader(batch: Any) -> int | None:
     """Return the controller that a control batch names as the quorum's leader, or None."""
     control = first_java_class(
         "org.apache.kafka.common.record.internal.ControlRecordUtils",

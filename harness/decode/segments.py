@@ -13,8 +13,8 @@ from contract.ranges import RECORDS
 from harness.decode.replica_files import Replica
 from harness.decode.tables import Rows
 from harness.java.columns import (
+    bind_arguments,
     function_by,
-    given,
     method,
     numbers,
     numbers_by,
@@ -99,7 +99,7 @@ def _columns() -> tuple[Any, ...]:
         java_class("java.util.Spliterator"),
         jpype.JBoolean,
     )
-    in_order = given(to_stream, java_class("java.lang.Boolean").FALSE)
+    in_order = bind_arguments(to_stream, java_class("java.lang.Boolean").FALSE)
     utf8 = method(java_class("org.apache.kafka.common.utils.Utils"), "utf8", buffer)
     return (
         function_by(then(method(java_class("java.lang.Iterable"), "spliterator"), in_order)),

@@ -48,7 +48,7 @@ class Bridge(BrokerFault):
             what=f"packets between {first} and {second} to be dropped",
         )
         return Evidence(
-            landed=all(one.are_all_dropped for one in counted.values()),
+            landed=all(count.are_all_dropped for count in counted.values()),
             facts={
                 "broker": broker,
                 "halves": [first, second],

@@ -162,12 +162,12 @@ def await_packets(
         WaitTimeoutError: a node lacks a rule, or has no such packet.
     """
     seen = {node: counted_packets(node, of_node) for node, of_node in rules.items()}
-    first = {node: 0 if one is None else one.count for node, one in seen.items()}
+    first = {node: 0 if packets is None else packets.count for node, packets in seen.items()}
 
     def are_met() -> dict[Node, Packets] | None:
         seen.update({node: counted_packets(node, of_node) for node, of_node in rules.items()})
-        counted = {node: one for node, one in seen.items() if one is not None}
-        is_met = [one.count > first[node] for node, one in counted.items()]
+        counted = {node: packets for node, packets in seen.items() if packets is not None}
+        is_met = [packets.count > first[node] for node, packets in counted.items()]
         return counted if len(counted) == len(rules) and all(is_met) else None
 
     return field.observer.await_that(
@@ -175,5 +175,7 @@ def await_packets(
         what=what,
         timeout_seconds=_DROPPED_SECONDS,
         hint=hint,
-        last_seen=lambda: {node.name: one or "a rule is missing" for node, one in seen.items()},
+        last_seen=lambda: {
+            node.name: packets or "a rule is missing" for node, packets in seen.items()
+        },
     )

@@ -166,7 +166,7 @@ class HeldFault:
         if require is not None:
             require(fault)
         held = cls(fault, on.next_number(), on, injected_micros=time.time_ns() // 1000)
-        held._changed("injected")
+        held._record_change("injected")
         with held._healed_on_error():
             fault.inject(on)
         return held
@@ -186,7 +186,7 @@ class HeldFault:
             try:
                 self.evidence = self.fault.prove(self._field)
             except WaitTimeoutError as error:
-                self._changed("proved", landed=False, evidence={"not_seen": str(error)})
+                self._record_change("proved", landed=False, evidence={"not_seen": str(error)})
                 raise NotLandedError(str(error)) from error
         self._changed_evidence()
 
@@ -199,9 +199,9 @@ class HeldFault:
             return
         self._is_healed = True
         self._take_back()
-        self._changed("heal_began")
+        self._record_change("heal_began")
         self.fault.heal(self._field)
-        self._changed("healed")
+        self._record_change("healed")
 
     def _take_back(self) -> None:
         """Record the fault as not landed if its effect has ended."""
@@ -217,7 +217,7 @@ class HeldFault:
             self._changed_evidence()
 
     def _changed_evidence(self) -> None:
-        self._changed(
+        self._record_change(
             "proved",
             landed=self.evidence.landed,
             evidence=self.evidence.facts,
@@ -232,7 +232,7 @@ class HeldFault:
             self.heal()
             raise
 
-    def _changed(self, change: str, **evidence: Any) -> None:
+    def _record_change(self, change: str, **evidence: Any) -> None:
         self._field.history.write(
             FaultChanged,
             number=self.number,

@@ -57,13 +57,13 @@ class EpochRaised(Fault):
         observer, before = field.observer, self._before
         last: list[list[TransactionState]] = [before]
 
-        def raised() -> list[TransactionState] | None:
+        def raised_epochs() -> list[TransactionState] | None:
             last[0] = observer.transactions(self._transactional_ids)
             pairs = zip(before, last[0], strict=True)
             return last[0] if all(_is_raised(*pair) for pair in pairs) else None
 
         after = observer.await_that(
-            raised,
+            raised_epochs,
             what=f"the producer epochs of {self._transactional_ids} to be raised",
             timeout_seconds=_RAISED_SECONDS,
             last_seen=lambda: last[0],

@@ -21,17 +21,17 @@ class Form(NamedTuple):
 
 
 def _every(base: type[Fault] = Fault) -> Iterator[type[Fault]]:
-    for one in base.__subclasses__():
-        if one.__module__.startswith(f"{faults.__name__}."):
-            yield one
-            yield from _every(one)
+    for subclass in base.__subclasses__():
+        if subclass.__module__.startswith(f"{faults.__name__}."):
+            yield subclass
+            yield from _every(subclass)
 
 
 for _module in pkgutil.iter_modules(faults.__path__):
     importlib.import_module(f"{faults.__name__}.{_module.name}")
-FAULTS = tuple(sorted(_every(), key=lambda one: (one.__module__, one.__name__)))
+FAULTS = tuple(sorted(_every(), key=lambda fault: (fault.__module__, fault.__name__)))
 """The classes of faults, and what they inherit from each other."""
-_FORMS = [Form(fault, one) for fault in FAULTS for one in vars(fault).get("by_hand", ())]
+_FORMS = [Form(fault, by_hand) for fault in FAULTS for by_hand in vars(fault).get("by_hand", ())]
 _FORMS.sort(key=lambda form: (form.by_hand.verb, form.fault.on is None))
 FORMS = {verb: list(of) for verb, of in groupby(_FORMS, key=lambda form: form.by_hand.verb)}
 """By verb; what is on servers comes last."""
@@ -41,7 +41,7 @@ VERBS = tuple(FORMS)
 def drawn_forms() -> list[Form]:
     """Return those of random plans, in the order in which seeds draw."""
     drawn = [(form.by_hand.place, form) for form in _FORMS if form.by_hand.place is not None]
-    return [form for _, form in sorted(drawn, key=lambda one: one[0])]
+    return [form for _, form in sorted(drawn, key=lambda pair: pair[0])]
 
 
 def _of_kind(kind: TargetKind) -> str:
@@ -71,12 +71,12 @@ def parse_fault(verb: str, target: str) -> Fault:
         raise UsageError(lacking("verb", verb, VERBS))
     for fault, how in FORMS[verb]:
         make: Callable[..., Fault] = fault
-        if (named := _named(fault.on, target)) is not None:
+        if (named := _arguments_of(fault.on, target)) is not None:
             return make(*named, **how.arguments)
     raise UsageError(f"{target!r} names no target of {verb}: {TARGETS}")
 
 
-def _named(kind: TargetKind | None, target: str) -> tuple[Any, ...] | None:
+def _arguments_of(kind: TargetKind | None, target: str) -> tuple[Any, ...] | None:
     """What a fault on targets of a kind is made of; None if a text names none."""
     if kind is None:
         return (parse_target(target),)

@@ -16,18 +16,19 @@ def require_compatible(new: Fault, held: Sequence[HeldFault], *, is_alone: bool 
         TargetError: one of its servers, or its worker, is out of service by another fault, or has
             the same fault; with `is_alone`, has any.
     """
-    for one in held:
-        shared = ", ".join(sorted(_places(new) & _places(one.fault)))
-        if shared and (one.fault.silences or one.fault.verb == new.verb):
+    for other in held:
+        shared = ", ".join(sorted(_places(new) & _places(other.fault)))
+        if shared and (other.fault.silences or other.fault.verb == new.verb):
             raise TargetError(
                 f"{new.verb} {new.target} can have no effect on {shared} while "
-                f"{described(one)} holds; heal that first: fencepost play heal {one.number}"
+                f"{describe_fault(other)} holds; heal that first: fencepost play heal "
+                f"{other.number}"
             )
         if shared and is_alone:
-            raise TargetError(f"{described(one)} holds on {shared} already")
+            raise TargetError(f"{describe_fault(other)} holds on {shared} already")
 
 
-def described(held: HeldFault) -> str:
+def describe_fault(held: HeldFault) -> str:
     """Return a fault in words, with its number."""
     return f"fault {held.number} ({held.fault.verb} {held.fault.target})"
 

@@ -24,7 +24,7 @@ class Reassign(Fault):
 
     def prepare(self, field: Field) -> None:
         """Note the current replicas, in sync and assigned, in order."""
-        self._assigned_before = self._assigned(field)
+        self._assigned_before = self._replicas_now(field)
         self._before = field.observer.partition(self._topic, self._partition)
 
     def inject(self, field: Field) -> None:
@@ -38,7 +38,7 @@ class Reassign(Fault):
         """
         after = self._await(field, self._replicas)
         field.observer.await_that(
-            lambda: self._assigned(field) == self._replicas,
+            lambda: self._replicas_now(field) == self._replicas,
             what=f"{self.target} to be assigned to {self._replicas}",
             timeout_seconds=_ASSIGNED_SECONDS,
         )
@@ -61,7 +61,7 @@ class Reassign(Fault):
             self._request(field, self._assigned_before)
             self._await(field, self._before.isr)
 
-    def _assigned(self, field: Field) -> list[int]:
+    def _replicas_now(self, field: Field) -> list[int]:
         return field.observer.replicas(self._topic, self._partition)
 
     def _request(self, field: Field, replicas: list[int]) -> None:

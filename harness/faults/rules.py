@@ -24,14 +24,14 @@ class Rules:
     def block(self, node: Node, traffic: Traffic, *, by: object) -> None:
         """Drop such packets of a node until every fault that holds the rule has released it."""
         holders = self._holders.setdefault((node.name, traffic), [])
-        if not any(one is by for one in holders):
+        if not any(holder is by for holder in holders):
             holders.append(by)
         node.block(traffic)
 
     def unblock(self, node: Node, traffic: Traffic, *, by: object) -> None:
         """Release a rule; does nothing if this fault does not hold it."""
         holders = self._holders.get((node.name, traffic), [])
-        left = [one for one in holders if one is not by]
+        left = [holder for holder in holders if holder is not by]
         if len(left) == len(holders):
             return
         self._holders[node.name, traffic] = left
@@ -42,11 +42,12 @@ class Rules:
 def counted_packets(node: Node, rules: Iterable[Traffic]) -> Packets | None:
     """Return the counts of a node's packets by these rules; None if a rule is missing."""
     counted = [node.packets(rule) for rule in rules]
-    there = [one for one in counted if one is not None]
+    there = [packets for packets in counted if packets is not None]
     if len(there) < len(counted):
         return None
     return Packets(
-        dropped=sum(one.dropped for one in there), passed=sum(one.passed for one in there)
+        dropped=sum(packets.dropped for packets in there),
+        passed=sum(packets.passed for packets in there),
     )
 
 

@@ -58,6 +58,6 @@ class Upgrade(Bounce):
                 "kafka": [self._kafka_before[broker], self._to.locked],
                 "api": self._api,
                 "newest_version": [before, newest.get(broker)],
-                "newest_versions_now": {str(other): one for other, one in newest.items()},
+                "newest_versions_now": {str(other): version for other, version in newest.items()},
             },
         )

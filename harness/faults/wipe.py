@@ -52,7 +52,7 @@ class Wipe(BrokerFault):
         """Landed when it does not run, there were replicas before, and no file is left."""
         node, data = field.kafka.host(broker), field.kafka.data(broker)
         segments = self._segments[broker]
-        noticed = self.noticed(field, broker)
+        noticed = self.await_notice(field, broker)
         left = node.run(["test", "-e", str(data)], timeout_seconds=10, check=False).status == 0
         return Evidence(
             landed=segments > 0 and not left and not field.kafka.is_running(broker),
@@ -60,7 +60,7 @@ class Wipe(BrokerFault):
             forced_ms=timeouts_of_silence(field, broker),
         )
 
-    def noticed(self, field: Field, broker: int) -> dict[str, object]:
+    def await_notice(self, field: Field, broker: int) -> dict[str, object]:
         """Wait until the others have noticed its end; returns facts for the evidence."""
         return await_noticed(field, broker, among=self.brokers)
 

@@ -23,6 +23,6 @@ class WipeVoter(Wipe):
         if others := set(self.brokers) - set(field.kafka.topology.controller_ids):
             raise TargetError(f"server {min(others)} is no voter of the metadata quorum")
 
-    def noticed(self, field: Field, broker: int) -> dict[str, object]:  # noqa: ARG002
+    def await_notice(self, field: Field, broker: int) -> dict[str, object]:  # noqa: ARG002
         """Nothing: the other voters go on with it or without it."""
         return {}

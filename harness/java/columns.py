@@ -13,7 +13,9 @@ _SEPARATOR = "\0"
 
 def method(kind: Any, name: str, *parameters: Any) -> Any:
     """Return the handle of a public method of a class or interface, by its parameters' classes."""
-    return _lookup().unreflect(kind.class_.getMethod(name, [one.class_ for one in parameters]))
+    return _lookup().unreflect(
+        kind.class_.getMethod(name, [parameter.class_ for parameter in parameters])
+    )
 
 
 def then(first: Any, second: Any) -> Any:
@@ -24,7 +26,7 @@ def then(first: Any, second: Any) -> Any:
     )
 
 
-def given(handle: Any, *arguments: Any) -> Any:
+def bind_arguments(handle: Any, *arguments: Any) -> Any:
     """Return a handle whose arguments after the first are these."""
     return _handles().insertArguments(handle, 1, list(arguments))
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import UsageError
 from contract.nights import SUMMARY_FILE
 
@@ -37,7 +37,7 @@ def run_on_end(command: str, night: Path) -> str | None:
     started.
     """
     with subprocess.Popen(
-        tethered([*_SHELL, command]),
+        tether_command([*_SHELL, command]),
         stdin=subprocess.PIPE,
         stdout=_ERROR_OF_SHELL,
         env={**os.environ, NIGHT: str(night)},

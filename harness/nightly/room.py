@@ -29,7 +29,7 @@ def size_of(path: Path) -> int:
     found = path.lstat().st_blocks * _BLOCK_BYTES
     if path.is_dir() and not path.is_symlink():
         with os.scandir(path) as inner:
-            found += sum(size_of(Path(one)) for one in inner)
+            found += sum(size_of(Path(entry)) for entry in inner)
     return found
 
 

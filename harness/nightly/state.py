@@ -59,9 +59,9 @@ class Wanted:
     def plan(self, seed: int) -> list[PlannedRun]:
         """Return the runs of the night with this seed; with `hours`, those before random plans."""
         suite = self.suite if self.hours is None else begun_with_both(self.suite)
-        return self._planned(suite, seed)
+        return self._plan_runs(suite, seed)
 
-    def _planned(self, suite: Suite, seed: int) -> list[PlannedRun]:
+    def _plan_runs(self, suite: Suite, seed: int) -> list[PlannedRun]:
         return plan_runs(
             suite,
             seed=seed,
@@ -76,7 +76,7 @@ class Wanted:
         if self.hours is not None:
             random = [find_suite(RANDOM)] if RANDOM in suite_names() else []
             suites = [begun_with_both(self.suite), *random]
-        return [run for suite in suites for run in self._planned(suite, 0)]
+        return [run for suite in suites for run in self._plan_runs(suite, 0)]
 
     def further(self, seed: int) -> Iterator[PlannedRun]:
         """Yield the runs of random plans that follow with `hours`, without end."""
@@ -104,10 +104,12 @@ class Wanted:
         planned = self.plan(night.seed)
         count = max(len(planned), len(night.runs))
         all_planned = islice(chain(planned, self.further(night.seed)), count)
-        return [_named(run) for run in night.runs] == [_named(run) for run in all_planned]
+        return [_identity_of(run) for run in night.runs] == [
+            _identity_of(run) for run in all_planned
+        ]
 
 
-def _named(run: PlannedRun) -> tuple[str, ...]:
+def _identity_of(run: PlannedRun) -> tuple[str, ...]:
     """What a planned run is, by which a night goes on."""
     return (run.id, str(run.seed), run.rerun)
 
@@ -180,7 +182,7 @@ def hold_night(nights: Path, wanted: Wanted, *, is_fresh: bool) -> Iterator[Held
         what=f"the choice of other nights in {nights}",
         timeout_seconds=_CHOICE_SECONDS,
     ):
-        path = (None if is_fresh else _unfinished(nights, wanted)) or _create(nights, wanted)
+        path = (None if is_fresh else _find_unfinished(nights, wanted)) or _create(nights, wanted)
         lock = hold(path)
     with lock:
         state = read_night(path)
@@ -207,10 +209,10 @@ def all_nights(nights: Path) -> list[tuple[Path, Night]]:
         for file in nights.glob(f"*/{NIGHT_FILE}")
         if (night := read_night(file.parent)) is not None
     ]
-    return sorted(found, key=lambda one: one[1].started_micros)
+    return sorted(found, key=lambda pair: pair[1].started_micros)
 
 
-def _unfinished(nights: Path, wanted: Wanted) -> Path | None:
+def _find_unfinished(nights: Path, wanted: Wanted) -> Path | None:
     paths = [path for path, night in all_nights(nights) if wanted.is_continued_by(night)]
     return paths[-1] if paths else None
 

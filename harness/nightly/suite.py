@@ -23,7 +23,7 @@ from contract.software import Build, Choice
 from contract.verdicts import RunVerdict
 from harness.invocation import rerun_command
 from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders
-from harness.story.changes import parsed
+from harness.story.changes import parse_change
 
 _FOLDER = "suites"
 _ANY = f"{_FOLDER}/*.yml"
@@ -104,8 +104,8 @@ def find_suite(name_or_path: str, folder: Path | None = None) -> Suite:
     first, *more = [_read(file, name_or_path, folder) for file in there]
     return replace(
         first,
-        sha256=hashlib.sha256("".join(one.sha256 for one in (first, *more)).encode()).hexdigest(),
-        entries=(*first.entries, *(entry for one in more for entry in one.entries)),
+        sha256=hashlib.sha256("".join(file.sha256 for file in (first, *more)).encode()).hexdigest(),
+        entries=(*first.entries, *(entry for file in more for entry in file.entries)),
     )
 
 
@@ -120,7 +120,7 @@ def _read(path: Path, name_or_path: str, folder: Path | None) -> Suite:
     parsed = _parse(content, path)
     home = path.absolute().parent
     found = [
-        _checked(entry, f"{path}: runs[{index}]", home, folder)
+        _check_entry(entry, f"{path}: runs[{index}]", home, folder)
         for index, entry in enumerate(parsed.runs)
     ]
     return Suite(
@@ -129,7 +129,7 @@ def _read(path: Path, name_or_path: str, folder: Path | None) -> Suite:
         sha256=hashlib.sha256(content).hexdigest(),
         description=" ".join(parsed.description.split()),
         entries=tuple(
-            _in_place(entry, one, home) for entry, one in zip(parsed.runs, found, strict=True)
+            _in_place(entry, file, home) for entry, file in zip(parsed.runs, found, strict=True)
         ),
     )
 
@@ -156,7 +156,7 @@ def _parse(content: bytes, path: Path) -> SuiteFile:
         raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
-def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> ScenarioFile:
+def _check_entry(entry: Entry, where: str, home: Path, folder: Path | None) -> ScenarioFile:
     """Check what the types do not: names, and combinations of fields; returns the scenario."""
     is_path = ".py" in Path(entry.scenario.partition("::")[0]).suffixes
     name = str(home / entry.scenario) if is_path else entry.scenario
@@ -173,8 +173,8 @@ def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> Scena
     client = [entry.client_version] if entry.client_version else []
     locked = locked_versions()
     for field, version in [
-        *(("kafka", one) for one in entry.kafka),
-        *(("client_version", one) for one in client),
+        *(("kafka", version) for version in entry.kafka),
+        *(("client_version", version) for version in client),
     ]:
         if version not in locked:
             raise UsageError(
@@ -194,7 +194,7 @@ def _checked(entry: Entry, where: str, home: Path, folder: Path | None) -> Scena
 def _check_changes(entry: Entry, where: str) -> None:
     try:
         for change in entry.set:
-            parsed(change)
+            parse_change(change)
     except UsageError as error:
         raise UsageError(f"{where}.set: {error}") from error
 
@@ -230,11 +230,13 @@ def begun_with_both(suite: Suite) -> Suite:
     """Return a suite that begins with the canary and the baseline, whether it has them or not."""
     both = [Entry(scenario="canary", expect="fail"), Entry(scenario="baseline")]
     first = [
-        one
+        entry
         for due in both
-        for one in [entry for entry in suite.entries if entry.scenario == due.scenario] or [due]
+        for entry in [entry for entry in suite.entries if entry.scenario == due.scenario] or [due]
     ]
-    return replace(suite, entries=(*first, *(one for one in suite.entries if one not in first)))
+    return replace(
+        suite, entries=(*first, *(entry for entry in suite.entries if entry not in first))
+    )
 
 
 def random_runs(
@@ -272,10 +274,10 @@ def _next(
     what = (entry.scenario, entry.parameters, build.kafka, build.note)
     repeat = sum((run.scenario, run.parameters, run.kafka, run.build) == what for run in runs)
     name = _run_id(len(runs) + 1, entry.scenario, build.kafka)
-    return planned(name, entry, build, cluster=cluster, seed=seed, repeat=repeat)
+    return plan_run(name, entry, build, cluster=cluster, seed=seed, repeat=repeat)
 
 
-def planned(
+def plan_run(
     name: str, entry: Entry, build: Build, *, cluster: str, seed: int, repeat: int
 ) -> PlannedRun:
     """Return a run of an entry on a build."""

@@ -43,14 +43,16 @@ def chronicle(run: Run, subject: str) -> list[Happening]:
         UsageError: the playground has neither.
     """
     partitions = [
-        f"{topic.topic}-{one}" for topic in run.plan.topics for one in range(topic.partitions)
+        f"{topic.topic}-{partition}"
+        for topic in run.plan.topics
+        for partition in range(topic.partitions)
     ]
     groups = [group.group for group in run.plan.groups]
     if subject not in (*partitions, *groups):
         there = f"partitions {', '.join(partitions)}; groups {', '.join(groups) or 'none'}"
         raise UsageError(f"there is no partition or group {subject}; there are: {there}")
     workers = (run.observer.worker, *run.consumers.workers.values())
-    histories = [one.host.read(one.history_file) for one in workers]
+    histories = [worker.host.read(worker.history_file) for worker in workers]
     histories.append((run.folder.history / "driver.jsonl").read_bytes())
     events = [event for history in histories for event in events_of(history)]
     is_group = subject in groups
@@ -68,53 +70,54 @@ def events_of(history: bytes) -> Iterator[Event]:
 
 def happenings(events: Iterable[Event], subject: str, *, is_group: bool) -> list[Happening]:
     """Return what events say of a partition or a group; the same one after the other is counted."""
-    ordered = sorted(events, key=lambda one: one.wall_micros)
+    ordered = sorted(events, key=lambda event: event.wall_micros)
     of_subject = _of_group(ordered, subject) if is_group else _of_partition(ordered, subject)
-    found = sorted([*_of_faults(ordered), *of_subject], key=lambda one: one.at_micros)
+    found = sorted([*_of_faults(ordered), *of_subject], key=lambda happening: happening.at_micros)
     return [
-        msgspec.structs.replace(same[0], what=_counted(what, len(same)))
+        msgspec.structs.replace(same[0], what=_with_count(what, len(same)))
         for what, same in (
-            (what, list(alike)) for what, alike in groupby(found, lambda one: one.what)
+            (what, list(alike)) for what, alike in groupby(found, lambda happening: happening.what)
         )
     ]
 
 
-def _counted(what: str, count: int) -> str:
+def _with_count(what: str, count: int) -> str:
     return f"{count}{what.removeprefix(_NUMBER)}" if what.startswith(_NUMBER) else what
 
 
 def _of_faults(events: Iterable[Event]) -> Iterator[Happening]:
-    for one in events:
-        if isinstance(one, FaultChanged) and one.change != "heal_began":
-            proved = "landed" if one.landed else "has not landed"
-            change = proved if one.change == "proved" else one.change
-            yield _at(one, f"fault {one.number} ({one.fault} {one.target}) {change}")
+    for event in events:
+        if isinstance(event, FaultChanged) and event.change != "heal_began":
+            proved = "landed" if event.landed else "has not landed"
+            change = proved if event.change == "proved" else event.change
+            yield _at(event, f"fault {event.number} ({event.fault} {event.target}) {change}")
 
 
 def _of_partition(events: Iterable[Event], partition: str) -> Iterator[Happening]:
     newest = (-1, -1, [-1])
     late: dict[int, int] = {}
-    for one in events:
-        if not isinstance(one, Sent | Sampled) or f"{one.topic}-{one.partition}" != partition:
+    for event in events:
+        if not isinstance(event, Sent | Sampled) or f"{event.topic}-{event.partition}" != partition:
             continue
-        if isinstance(one, Sent):
-            ended = f"{_NUMBER} values of {one.producer} ended {one.outcome}: {one.error}"
-            yield from (_at(one, ended) for _ in one.sequences)
+        if isinstance(event, Sent):
+            ended = f"{_NUMBER} values of {event.producer} ended {event.outcome}: {event.error}"
+            yield from (_at(event, ended) for _ in event.sequences)
             continue
-        now = (one.leader_epoch, one.leader, one.isr)
-        if one.leader_epoch > newest[0] or (
-            one.leader_epoch == newest[0] and one.broker == one.leader and now != newest
+        now = (event.leader_epoch, event.leader, event.isr)
+        if event.leader_epoch > newest[0] or (
+            event.leader_epoch == newest[0] and event.broker == event.leader and now != newest
         ):
             newest = now
-            yield _at(one, _leadership(one))
-        elif one.leader_epoch < newest[0] and late.get(one.broker) != one.leader_epoch:
-            late[one.broker] = one.leader_epoch
-            sees = "itself" if one.leader == one.broker else f"broker {one.leader}"
+            yield _at(event, _leadership(event))
+        elif event.leader_epoch < newest[0] and late.get(event.broker) != event.leader_epoch:
+            late[event.broker] = event.leader_epoch
+            sees = "itself" if event.leader == event.broker else f"broker {event.leader}"
             yield _at(
-                one, f"broker {one.broker} still sees {sees} lead under epoch {one.leader_epoch}"
+                event,
+                f"broker {event.broker} still sees {sees} lead under epoch {event.leader_epoch}",
             )
-        elif one.leader_epoch == newest[0] and late.pop(one.broker, None) is not None:
-            yield _at(one, f"broker {one.broker} sees epoch {one.leader_epoch}")
+        elif event.leader_epoch == newest[0] and late.pop(event.broker, None) is not None:
+            yield _at(event, f"broker {event.broker} sees epoch {event.leader_epoch}")
 
 
 def _leadership(seen: Sampled) -> str:
@@ -126,22 +129,28 @@ def _leadership(seen: Sampled) -> str:
 
 def _of_group(events: Iterable[Event], group: str) -> Iterator[Happening]:
     epochs: dict[tuple[str, int], int] = {}
-    for one in events:
-        if not isinstance(one, GroupChanged | Committed | ConsumerFailed) or one.group != group:
+    for event in events:
+        if not isinstance(event, GroupChanged | Committed | ConsumerFailed) or event.group != group:
             continue
-        place = f"{one.topic}-{one.partition}"
-        if isinstance(one, ConsumerFailed):
-            yield _at(one, f"{one.member} raised {one.exception}: {one.message[:_MESSAGE_MAX]}")
-        elif isinstance(one, GroupChanged):
-            is_placed = one.change not in (GroupChange.OPENED, GroupChange.CLOSED)
-            at = "" if one.position is None else f" at {one.position}"
-            yield _at(one, f"{one.member} {one.change}{f' {place}{at}' if is_placed else ''}")
-        elif one.outcome is not Outcome.OK:
-            why = "" if one.error is None else f": {one.error}"
-            yield _at(one, f"{_NUMBER} commits of {one.member} on {place} ended {one.outcome}{why}")
-        elif epochs.get((one.topic, one.partition)) != one.epoch:
-            epochs[one.topic, one.partition] = one.epoch
-            yield _at(one, f"{one.member} committed {one.offset}, epoch {one.epoch}, on {place}")
+        place = f"{event.topic}-{event.partition}"
+        if isinstance(event, ConsumerFailed):
+            yield _at(
+                event, f"{event.member} raised {event.exception}: {event.message[:_MESSAGE_MAX]}"
+            )
+        elif isinstance(event, GroupChanged):
+            is_placed = event.change not in (GroupChange.OPENED, GroupChange.CLOSED)
+            at = "" if event.position is None else f" at {event.position}"
+            yield _at(event, f"{event.member} {event.change}{f' {place}{at}' if is_placed else ''}")
+        elif event.outcome is not Outcome.OK:
+            why = "" if event.error is None else f": {event.error}"
+            yield _at(
+                event, f"{_NUMBER} commits of {event.member} on {place} ended {event.outcome}{why}"
+            )
+        elif epochs.get((event.topic, event.partition)) != event.epoch:
+            epochs[event.topic, event.partition] = event.epoch
+            yield _at(
+                event, f"{event.member} committed {event.offset}, epoch {event.epoch}, on {place}"
+            )
 
 
 def _at(event: Event, what: str) -> Happening:

@@ -69,11 +69,11 @@ class LoadOrders:
         Raises:
             UsageError: no such producer writes.
         """
-        stopped = _chosen(name, self._writing, what="producer")
-        self._writing = [one for one in self._writing if one not in stopped]
+        stopped = _choose_names(name, self._writing, what="producer")
+        self._writing = [producer for producer in self._writing if producer not in stopped]
         return [
-            produced_by(self.producers[one], self._run.workload.stop_producer(one))
-            for one in stopped
+            produced_by(self.producers[producer], self._run.workload.stop_producer(producer))
+            for producer in stopped
         ]
 
     @command
@@ -109,23 +109,23 @@ class LoadOrders:
         Raises:
             UsageError: no such group reads.
         """
-        stopped = _chosen(group, self._reading, what="group")
-        for one in stopped:
-            members = self._reading.pop(one)
+        stopped = _choose_names(group, self._reading, what="group")
+        for name in stopped:
+            members = self._reading.pop(name)
             self._run.workload.stop_reading(members)
             self._run.close(members)
         return stopped
 
     def _require_sound(self, load: GroupPlan | ProducerPlan) -> None:
-        topics = [one.topic for one in self._run.plan.topics]
+        topics = [topic.topic for topic in self._run.plan.topics]
         require_sound_load(load, topics, released(self._run.kafka.version))
 
 
 def produced_by(plan: ProducerPlan, counts: Counts) -> ProducerStatus:
     """Return a producer with the outcomes of its values in all partitions."""
     ok, failed, unknown = (
-        sum(of.get(one, 0) for of in counts.values())
-        for one in (Outcome.OK, Outcome.FAILED, Outcome.UNKNOWN)
+        sum(of.get(outcome, 0) for of in counts.values())
+        for outcome in (Outcome.OK, Outcome.FAILED, Outcome.UNKNOWN)
     )
     return ProducerStatus(
         producer=plan.producer,
@@ -145,11 +145,11 @@ def _rate(plan: ProducerPlan) -> int:
 
 def _free_name(wanted: str, used: Collection[str]) -> str:
     """Return a name, with the next number if it was used."""
-    number = 1 + sum(one == wanted or one.startswith(f"{wanted}-") for one in used)
+    number = 1 + sum(name == wanted or name.startswith(f"{wanted}-") for name in used)
     return wanted if number == 1 else f"{wanted}-{number}"
 
 
-def _chosen(name: str | None, there: Collection[str], *, what: str) -> list[str]:
+def _choose_names(name: str | None, there: Collection[str], *, what: str) -> list[str]:
     if name is None or name in there:
         return list(there) if name is None else [name]
     raise UsageError(f"there is no {what} {name} now; there are: {', '.join(there) or 'none'}")

@@ -17,14 +17,14 @@ import msgspec
 
 from contract.errors import FencepostError, NodeError, TargetError, UsageError
 from contract.events import as_json
-from contract.program import unexpected
+from contract.program import report_unexpected
 from contract.run_folder import ProducerPlan, TopicPlan
 from harness.clients.command import Line, command, command_named
 from harness.faults.language import parse_fault
-from harness.faults.overlap import described, names_of, require_compatible
+from harness.faults.overlap import describe_fault, names_of, require_compatible
 from harness.playground.chronicle import Happening, chronicle
 from harness.playground.load import LoadOrders
-from harness.playground.state import Answer, failed, views_of
+from harness.playground.state import Answer, answer_of_error, views_of
 from harness.playground.status import Status, status_of
 from harness.story.run import Run
 
@@ -97,7 +97,7 @@ class Orders(LoadOrders):
             landed=held.evidence.landed,
             evidence=dict(held.evidence.facts),
             number=held.number if held.holds else None,
-            beside=list(map(described, before)),
+            beside=list(map(describe_fault, before)),
         )
 
     @command
@@ -110,16 +110,16 @@ class Orders(LoadOrders):
             TargetError: no fault of this name holds, or several do.
         """
         held = self._run.held
-        chosen = [one for one in held if name is None or name in names_of(one)]
+        chosen = [fault for fault in held if name is None or name in names_of(fault)]
         if name is not None and len(chosen) != 1:
-            there = ", ".join(map(described, held)) or "none"
+            there = ", ".join(map(describe_fault, held)) or "none"
             found = "several faults are" if chosen else "no fault that holds is"
             raise TargetError(f"{found} called {name}; there are: {there}")
         if len(chosen) == len(held):
             self._run.settle()
-        for one in chosen:
-            one.heal()
-        return list(map(described, chosen))
+        for fault in chosen:
+            fault.heal()
+        return list(map(describe_fault, chosen))
 
     @command
     def create_topic(self, plan: TopicPlan, settings: dict[str, str]) -> None:
@@ -169,7 +169,7 @@ def _serve(server: socket.socket, role: Views | Orders) -> None:
                 try:
                     answer = _answer(role, _read(line.readline(_ORDER_BYTES)))
                 except UsageError as error:
-                    answer = failed(error)
+                    answer = answer_of_error(error)
                 line.write(as_json(answer) + b"\n")
 
 
@@ -183,10 +183,10 @@ def _read(line: bytes) -> Line:
 def _answer(role: Views | Orders, line: Line) -> Answer:
     order = command_named(line.do, type(role))
     if order is None:
-        return failed(UsageError(f"unknown order {line.do!r}"))
+        return answer_of_error(UsageError(f"unknown order {line.do!r}"))
     try:
         return Answer(result=order.carried_out(role, line.arguments))
     except FencepostError as error:
-        return failed(error)
+        return answer_of_error(error)
     except Exception as error:  # noqa: BLE001 - it is the client's answer, and the cluster stays
-        return failed(NodeError(unexpected(error)))
+        return answer_of_error(NodeError(report_unexpected(error)))

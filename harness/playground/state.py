@@ -160,6 +160,6 @@ def tell(playground: Playground, order: Call[T]) -> T:
     return order.result(answer.result)
 
 
-def failed(error: FencepostError) -> Answer:
+def answer_of_error(error: FencepostError) -> Answer:
     """Return the `Answer` of an error."""
     return Answer(error=type(error).__name__, message=str(error))

@@ -89,7 +89,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def paused(self) -> list[int]:
         """The servers whose nodes are paused."""
-        return [one.id for one in self.servers if one.state == "paused"]
+        return [server.id for server in self.servers if server.state == "paused"]
 
 
 def status_of(run: Run, producers: dict[str, ProducerPlan]) -> Status:
@@ -100,8 +100,10 @@ def status_of(run: Run, producers: dict[str, ProducerPlan]) -> Status:
     views = run.observer.look()
     silent: list[str] = []
     workers = list(run.consumers.by_name.values())
-    progress = [_told(one, MemberRole.progress(), silent) or [] for one in workers]
-    produced = [_told(one, ProducerRole.count_all_produced(), silent) or {} for one in workers]
+    progress = [_ask_worker(worker, MemberRole.progress(), silent) or [] for worker in workers]
+    produced = [
+        _ask_worker(worker, ProducerRole.count_all_produced(), silent) or {} for worker in workers
+    ]
     return Status(
         controller=_active_controller(run),
         servers=[_server(run, server) for server in run.kafka.topology.server_ids],
@@ -113,7 +115,7 @@ def status_of(run: Run, producers: dict[str, ProducerPlan]) -> Status:
             for of_worker in produced
             for name, counts in of_worker.items()
         ],
-        readers=[one for of_worker in progress for one in of_worker],
+        readers=[reader for of_worker in progress for reader in of_worker],
         silent=sorted(set(silent)),
     )
 
@@ -128,7 +130,7 @@ def partitions_of(views: list[BrokerView]) -> list[PartitionStatus]:
 
 
 def _partition(seen: list[tuple[int, PartitionState]]) -> PartitionStatus:
-    _, newest = max(seen, key=lambda one: (one[1].leader_epoch, one[0] == one[1].leader))
+    _, newest = max(seen, key=lambda pair: (pair[1].leader_epoch, pair[0] == pair[1].leader))
     others = [
         OtherView(
             broker=broker,
@@ -146,7 +148,7 @@ def _partition(seen: list[tuple[int, PartitionState]]) -> PartitionStatus:
 def _newest(groups: list[GroupState]) -> list[GroupState]:
     """Return each group once: as a coordinator with its members knows it, if there are several."""
     found: dict[str, GroupState] = {}
-    for group in sorted(groups, key=lambda one: (one.group, len(one.members))):
+    for group in sorted(groups, key=lambda group: (group.group, len(group.members))):
         found[group.group] = group
     return list(found.values())
 
@@ -184,11 +186,11 @@ def _active_controller(run: Run) -> int:
         )
         for i in asked
     ]
-    led = [(one.leader_epoch, one.leader) for one in seen if one is not None]
+    led = [(quorum.leader_epoch, quorum.leader) for quorum in seen if quorum is not None]
     return max(led)[1] if led else _NO_CONTROLLER
 
 
-def _told(worker: WorkerService, call: Call[Any], silent: list[str]) -> Any:
+def _ask_worker(worker: WorkerService, call: Call[Any], silent: list[str]) -> Any:
     """Return a worker's result; None if it is paused, ended or busy, which is noted."""
     try:
         if worker.host.state is not NodeState.SUSPENDED:

@@ -30,32 +30,36 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     why: str
 
 
-def report(one: Asked | Failed) -> None:
+def report(event: Asked | Failed) -> None:
     """Print it on standard output for `dropped`."""
-    print(f"{_PREFIX}{as_json(one).decode()}", flush=True)
+    print(f"{_PREFIX}{as_json(event).decode()}", flush=True)
 
 
-def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None) -> list[str]:
+def dropped_tests(
+    lines: Iterable[str], exit_code: int, refused: FencepostError | None
+) -> list[str]:
     """Return a sentence for each test without a run, and each failure that is no error of a run."""
     reported = [_read(line) for line in lines]
-    asked = [one for one in reported if isinstance(one, Asked)]
-    why = {one.test: _in_words(one.why, refused) for one in reported if isinstance(one, Failed)}
+    asked = [event for event in reported if isinstance(event, Asked)]
+    why = {
+        event.test: _in_words(event.why, refused) for event in reported if isinstance(event, Failed)
+    }
     otherwise = f"ducktape ended with {exit_code} before it was its turn"
     found: list[str] = []
     is_reported = False
-    for one in asked:
-        if not Path(one.folder, PLAN_FILE).exists():
-            found.append(f"{one.test} has no run: {why.get(one.test, otherwise)}")
+    for event in asked:
+        if not Path(event.folder, PLAN_FILE).exists():
+            found.append(f"{event.test} has no run: {why.get(event.test, otherwise)}")
             continue
         try:
-            error = RunFolder(Path(one.folder)).run().error
+            error = RunFolder(Path(event.folder)).run().error
         except RunFolderError as problem:
             error = None
-            found.append(f"{one.test} can't be judged: {problem}")
+            found.append(f"{event.test} can't be judged: {problem}")
         if error is not None:
             is_reported = True
-        elif one.test in why:
-            found.append(f"{one.test} failed after its run: {why[one.test]}")
+        elif event.test in why:
+            found.append(f"{event.test} failed after its run: {why[event.test]}")
     if exit_code and not found and not is_reported:
         found.append(f"ducktape ended with {exit_code}, and no run says why: see {SESSION_FILE}")
     return found
@@ -64,9 +68,13 @@ def dropped(lines: Iterable[str], exit_code: int, refused: FencepostError | None
 def failure_of(folder: Path, lines: Iterable[str]) -> str | None:
     """Return why the test of a run's folder did not pass, as ducktape reported; None if not."""
     reported = [_read(line) for line in lines]
-    tests = [one.test for one in reported if isinstance(one, Asked) and Path(one.folder) == folder]
+    tests = [
+        event.test
+        for event in reported
+        if isinstance(event, Asked) and Path(event.folder) == folder
+    ]
     return next(
-        (one.why for one in reported if isinstance(one, Failed) and one.test in tests), None
+        (event.why for event in reported if isinstance(event, Failed) and event.test in tests), None
     )
 
 
@@ -80,7 +88,7 @@ def _read(line: str) -> Asked | Failed | None:
     if not line.startswith(_PREFIX):
         return None
     try:
-        one: Asked | Failed = msgspec.json.decode(line.removeprefix(_PREFIX), type=Asked | Failed)
+        event: Asked | Failed = msgspec.json.decode(line.removeprefix(_PREFIX), type=Asked | Failed)
     except msgspec.DecodeError:
         return None
-    return one
+    return event

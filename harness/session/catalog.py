@@ -88,7 +88,7 @@ class ScenarioFile:
         if not parameters or self.parameters is None or needed in self.parameters:
             return
         given = json.dumps(parameters)
-        declared = ", ".join(json.dumps(one) for one in self.parameters if one)
+        declared = ", ".join(json.dumps(values) for values in self.parameters if values)
         hint = f"it declares: {declared}" if declared else "it declares none"
         raise UsageError(f"{self.name} does not declare the parameters {given}; {hint}")
 
@@ -102,10 +102,14 @@ class ScenarioFile:
             UsageError: one is; the message says with which parameters none is.
         """
         every = [parameters] if parameters else list(self.parameters or ({},))
-        cut = [one for one in every if self.cuts is None or self.cuts & {*map(str, one.values())}]
+        cut = [
+            values
+            for values in every
+            if self.cuts is None or self.cuts & {*map(str, values.values())}
+        ]
         if not cut:
             return
-        without = [json.dumps(one) for one in every if one not in cut]
+        without = [json.dumps(values) for values in every if values not in cut]
         instead = f", or --parameters {shlex.quote(without[0])}" if without else ""
         raise UsageError(
             f"{self.name} cuts connections{_with(cut)}, and nodes on loopback have no network of "
@@ -114,7 +118,7 @@ class ScenarioFile:
 
 
 def _with(every: Sequence[Mapping[str, Any]]) -> str:
-    given = [json.dumps(one) for one in every if one]
+    given = [json.dumps(parameters) for parameters in every if parameters]
     return f" with {', '.join(given)}" if given else ""
 
 
@@ -163,14 +167,15 @@ def find_scenarios(names: Sequence[str], folder: Path | None = None) -> list[Sce
             "it are a suite with `repeat` (CONTRIBUTING.md)"
         )
     known: dict[str, list[ScenarioFile]] = {}
-    for one in scenarios(folder):
-        known.setdefault(one.name, []).append(one)
+    for scenario in scenarios(folder):
+        known.setdefault(scenario.name, []).append(scenario)
     found = [_found(name, known) for name in names]
     by_name: dict[str, Path] = {}
-    for one in found:
-        if (other := by_name.setdefault(one.name, one.path)) != one.path:
+    for scenario in found:
+        if (other := by_name.setdefault(scenario.name, scenario.path)) != scenario.path:
             raise UsageError(
-                f"{other} and {one.path} have one name: rename one of them, or run them one by one"
+                f"{other} and {scenario.path} have one name: rename one of them, or run them one "
+                "by one"
             )
     return found
 
@@ -187,7 +192,7 @@ def _found(name: str, known: Mapping[str, Sequence[ScenarioFile]]) -> ScenarioFi
                 "your own is named by its path, as in own/lost_test.py)"
             )
         if len(named) > 1:
-            paths = " and ".join(str(one.path) for one in named)
+            paths = " and ".join(str(file.path) for file in named)
             raise UsageError(f"{place} names {paths}: give the path of the one that is meant")
         (scenario,) = named
     return scenario.only(test) if test else scenario
@@ -231,7 +236,7 @@ def _read(path: Path, content: bytes, test: str) -> ScenarioFile:
     """The scenario of a file's content, once: a suite names each many times."""
     name = path.stem.removesuffix(_SUFFIX)
     tree = ast.parse(content)
-    tests = [one for one in _tests(tree) if test in ("", one.name)]
+    tests = [function for function in _tests(tree) if test in ("", function.name)]
     return ScenarioFile(
         name,
         path,
@@ -242,7 +247,7 @@ def _read(path: Path, content: bytes, test: str) -> ScenarioFile:
         cuts=_cuts(tree),
         clients=_clients(tree),
         named=name,
-        tests=tuple(dict.fromkeys(one.name for one in tests)),
+        tests=tuple(dict.fromkeys(function.name for function in tests)),
         test=test,
     )
 
@@ -258,14 +263,16 @@ def _tests(tree: ast.Module) -> list[ast.FunctionDef]:
 def _optional(tests: Iterable[ast.FunctionDef]) -> frozenset[str]:
     """Return the names of parameters of a scenario's tests that have a default."""
     given = [test.args for test in tests]
-    return frozenset(one.arg for of in given for one in of.args[len(of.args) - len(of.defaults) :])
+    return frozenset(
+        argument.arg for of in given for argument in of.args[len(of.args) - len(of.defaults) :]
+    )
 
 
 def _parameters(
     tree: ast.Module, tests: Iterable[ast.FunctionDef]
 ) -> tuple[Mapping[str, Any], ...] | None:
     """Return each declared set of parameters of a scenario's tests; None if one is no literal."""
-    names = _named(tree)
+    names = _constants_of(tree)
     declared: list[Mapping[str, Any]] = []
     try:
         for test in tests:
@@ -276,7 +283,8 @@ def _parameters(
                     declared.append(values)
                 else:
                     declared += [
-                        dict(zip(values, one, strict=True)) for one in product(*values.values())
+                        dict(zip(values, combination, strict=True))
+                        for combination in product(*values.values())
                     ]
     except ValueError:
         return None
@@ -286,10 +294,10 @@ def _parameters(
 @cache
 def cutting() -> frozenset[str]:
     """Return the classes of faults that drop packets, as they declare or inherit."""
-    every = [one for file in _FAULTS.glob("*.py") for one in ast.parse(file.read_text()).body]
-    classes = [one for one in every if isinstance(one, ast.ClassDef)]
-    found = {one.name for one in classes if "needs = Capability.CUT" in map(ast.unparse, one.body)}
-    heirs = {one.name for one in classes if found & {*map(ast.unparse, one.bases)}}
+    every = [node for file in _FAULTS.glob("*.py") for node in ast.parse(file.read_text()).body]
+    classes = [node for node in every if isinstance(node, ast.ClassDef)]
+    found = {cls.name for cls in classes if "needs = Capability.CUT" in map(ast.unparse, cls.body)}
+    heirs = {cls.name for cls in classes if found & {*map(ast.unparse, cls.bases)}}
     return frozenset(found | heirs)
 
 
@@ -307,8 +315,10 @@ def _cuts(tree: ast.Module) -> frozenset[str] | None:
     }
 
     def calls(node: ast.AST) -> list[ast.Call]:
-        called = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
-        return [one for one in called if isinstance(one.func, ast.Name) and one.func.id in names]
+        called = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+        return [
+            call for call in called if isinstance(call.func, ast.Name) and call.func.id in names
+        ]
 
     recipes = [
         (key, value)
@@ -326,7 +336,9 @@ def _cuts(tree: ast.Module) -> frozenset[str] | None:
 def _clients(tree: ast.Module) -> frozenset[str]:
     """Return the literals that name a version of a client."""
     literals = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    return frozenset(one for one in literals if isinstance(one, str) and is_version(one))
+    return frozenset(
+        literal for literal in literals if isinstance(literal, str) and is_version(literal)
+    )
 
 
 def _starts_on(tree: ast.Module) -> dict[str, str]:
@@ -335,7 +347,7 @@ def _starts_on(tree: ast.Module) -> dict[str, str]:
     Raises:
         SyntaxError: it is no literal.
     """
-    named = _named(tree).get(_STARTS_ON)
+    named = _constants_of(tree).get(_STARTS_ON)
     if named is None:
         return {}
     try:
@@ -345,7 +357,7 @@ def _starts_on(tree: ast.Module) -> dict[str, str]:
         raise SyntaxError(problem, ("", named.lineno, None, None)) from None
 
 
-def _named(tree: ast.Module) -> dict[str, ast.expr]:
+def _constants_of(tree: ast.Module) -> dict[str, ast.expr]:
     """Return the constants of a module, by name."""
     return {
         target.id: node.value

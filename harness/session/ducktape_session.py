@@ -25,7 +25,7 @@ from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.node import NODES_MAX
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from cluster.refusal import refusal_in
 from contract.errors import (
     InterruptError,
@@ -43,7 +43,7 @@ from contract.run_folder import RunFolder, find_runs, has_runs
 from contract.software import Build
 from harness.collection.collect import decode_clients
 from harness.invocation import Session
-from harness.session.account import dropped, failure_of
+from harness.session.account import dropped_tests, failure_of
 from harness.session.catalog import ScenarioFile
 from harness.session.hang import HangWatch, stacks_of_session
 from harness.session.loading import load
@@ -117,7 +117,9 @@ def run_ducktape(
     if session.cluster == PoolKind.LOOPBACK:
         for scenario in chosen:
             scenario.require_uncut(parameters or {})
-    session = msgspec.structs.replace(session, named={one.name: one.named for one in chosen})
+    session = msgspec.structs.replace(
+        session, named={scenario.name: scenario.named for scenario in chosen}
+    )
     command = python(
         PROGRAM,
         *(scenario.symbol for scenario in chosen),
@@ -129,7 +131,9 @@ def run_ducktape(
     asked = {
         "PYTHONUNBUFFERED": "1",
         "FENCEPOST_POOL_KIND": session.cluster,
-        "FENCEPOST_POOL_SIZE": str(pool_size((one.path for one in chosen), session.builds)),
+        "FENCEPOST_POOL_SIZE": str(
+            pool_size((scenario.path for scenario in chosen), session.builds)
+        ),
         "FENCEPOST_POOL_ROOT": str(root),
     }
     if session.cluster != PoolKind.DOCKER and (version := session.builds.of_servers.locked):
@@ -157,8 +161,8 @@ def run_ducktape(
             salvage(run, root, why=why)
         _report_errors(folder)
     except KeyboardInterrupt:
-        raise InterruptError(_kept(folder, root)) from None
-    return DucktapeSession(folder, exit_code, tuple(dropped(lines, exit_code, refused)))
+        raise InterruptError(_keep_files(folder, root)) from None
+    return DucktapeSession(folder, exit_code, tuple(dropped_tests(lines, exit_code, refused)))
 
 
 def _hung_run(folder: Path) -> Path:
@@ -188,7 +192,7 @@ def _record_class_data(kafka: str, on_phase: Callable[[str], None]) -> None:
         _console.print(warning, style="yellow", soft_wrap=True)
 
 
-def _kept(folder: Path, root: Path) -> str:
+def _keep_files(folder: Path, root: Path) -> str:
     """Salvage the files of an interrupted session into its run folders.
 
     Returns:
@@ -272,7 +276,7 @@ def _remove_containers() -> None:
 def _start(
     command: list[str], *, env: dict[str, str], cwd: Path, stdout: int
 ) -> "subprocess.Popen[bytes]":
-    command = tethered(command)
+    command = tether_command(command)
     return subprocess.Popen(
         command,
         env=env,
@@ -361,31 +365,31 @@ def pool_size(files: Iterable[Path], build: Build) -> int:
 
 
 def _node_count(file: Path, build: Build) -> int:
-    module = _imported(file)
+    module = _import_file(file)
     found = [
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
+        cls
+        for cls in vars(module).values()
+        if isinstance(cls, type) and issubclass(cls, Scenario) and cls.__module__ == module.__name__
     ]
     if not found:
         raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
     if not (module.__doc__ or "").strip():
         raise UsageError(f"{file}:1: it has no docstring, whose first line is the question")
-    for one in found:
+    for cls in found:
         for name, what in _DECLARED.items():
-            if not hasattr(one, name):
-                raise UsageError(f"{file}: {one.__name__} has no {name}: {what}")
+            if not hasattr(cls, name):
+                raise UsageError(f"{file}: {cls.__name__} has no {name}: {what}")
         require_declared(
             module,
-            answer=one.answer,
-            groups=one.groups,
-            producers=one.producers,
-            topology=one.topology,
-            must_judge=one.must_judge,
+            answer=cls.answer,
+            groups=cls.groups,
+            producers=cls.producers,
+            topology=cls.topology,
+            must_judge=cls.must_judge,
             build=build,
         )
     require_no_mistake(module)
-    needed = max(one.node_count() for one in found)
+    needed = max(cls.node_count() for cls in found)
     if needed > NODES_MAX:
         raise UsageError(
             f"{file} needs {needed} nodes for its servers, workers and observer, and a pool has at "
@@ -401,7 +405,7 @@ _DECLARED = {
 """What a scenario's class has to have, and what it may be."""
 
 
-def _imported(file: Path) -> ModuleType:
+def _import_file(file: Path) -> ModuleType:
     try:
         with _neighbours_of(file):
             return load(file, f"node_count_of_{file.stem}")

@@ -158,11 +158,11 @@ class WholeLoader(TestLoader):  # type: ignore[misc]
     def _filter_by_unique_test_id(self, contexts: Iterable[TestContext]) -> list[TestContext]:
         """Refuse tests of one name, of which ducktape would drop all but one."""
         by_folder: dict[Path, TestContext] = {}
-        for test in sorted(contexts, key=lambda one: str(one.file)):
+        for test in sorted(contexts, key=lambda test: str(test.file)):
             folder = Path(TestContext.results_dir(test, _FIRST))
             other = by_folder.setdefault(folder, test)
             if other is not test:
-                both = f"{_named(other)} and {_named(test)}"
+                both = f"{_name_of(other)} and {_name_of(test)}"
                 raise UsageError(
                     f"{both} have one name, and would share a folder: rename a class or a test"
                 )
@@ -179,7 +179,7 @@ def _require_tests_of(symbols: Iterable[str], loaded: Iterable[TestContext]) -> 
         )
 
 
-def _named(test: TestContext) -> str:
+def _name_of(test: TestContext) -> str:
     given = f" {test.injected_args}" if test.injected_args else ""
     return f"{test.cls_name}.{test.function_name}{given} of {test.file}"
 

@@ -12,7 +12,7 @@ from types import TracebackType
 
 import msgspec
 
-from cluster.nodes.tether import tethered
+from cluster.nodes.tether import tether_command
 from contract.errors import (
     AnalysisError,
     InterruptError,
@@ -41,7 +41,7 @@ class Judge(AbstractContextManager["Judge"]):
     def __init__(self, home: Path, *, store: Path | None = None) -> None:
         """`home`: the folder of the series. `store`: as of `fencepost analyze`."""
         named = [] if store is None else ["--store", str(store)]
-        command = tethered(python("analysis.series", *named, "--", str(home)))
+        command = tether_command(python("analysis.series", *named, "--", str(home)))
         self._child = Child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def judge(self, run: Path) -> str:
@@ -100,7 +100,7 @@ class Runs:
     judge: Judge
     on_phase: Callable[[str], None] = lambda _: None
 
-    def emptied(self, name: str) -> Path:
+    def empty_folder(self, name: str) -> Path:
         """Return a folder of a name, without what an earlier run left there."""
         folder = self.home / name
         shutil.rmtree(folder, ignore_errors=True)

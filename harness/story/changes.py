@@ -43,12 +43,12 @@ class Change:
 
     def split(self, names: Iterable[str]) -> tuple[str, str]:
         """Return the longest of these names that it has, and the setting; both empty if none."""
-        found = [one for one in (*names, EVERY) if self.rest.startswith(f"{one}.")]
+        found = [known for known in (*names, EVERY) if self.rest.startswith(f"{known}.")]
         name = max(found, key=len, default="")
         return name, self.rest[len(name) + 1 :] if name else ""
 
 
-def parsed(text: str) -> Change:
+def parse_change(text: str) -> Change:
     """Read a `--set`.
 
     Raises:
@@ -85,11 +85,11 @@ class Changes:
         Raises:
             UsageError: one has another form, or is of something else; names what there is.
         """
-        self._all = [parsed(text) for text in texts]
+        self._all = [parse_change(text) for text in texts]
         self._names = {
-            _GROUP: [one.group for one in groups],
-            _PRODUCER: [one.producer for one in producers],
-            _TOPIC: [one.topic for one in topics],
+            _GROUP: [group.group for group in groups],
+            _PRODUCER: [producer.producer for producer in producers],
+            _TOPIC: [topic.topic for topic in topics],
         }
         for change in self._all:
             known = self._names.get(change.of)
@@ -101,20 +101,25 @@ class Changes:
 
     def groups(self, plans: Iterable[GroupPlan]) -> list[GroupPlan]:
         """Return groups with their changes; others stay as they are."""
-        return [self._changed(plan, _GROUP, plan.group, _group_with) for plan in plans]
+        return [self._with_changes(plan, _GROUP, plan.group, _group_with) for plan in plans]
 
     def producers(self, plans: Iterable[ProducerPlan]) -> list[ProducerPlan]:
         """Return producers likewise."""
-        return [self._changed(plan, _PRODUCER, plan.producer, _producer_with) for plan in plans]
+        return [
+            self._with_changes(plan, _PRODUCER, plan.producer, _producer_with) for plan in plans
+        ]
 
     def topics(self, plans: Iterable[TopicPlan]) -> list[TopicPlan]:
         """Return topics likewise."""
-        return [self._changed(plan, _TOPIC, plan.topic, _topic_with) for plan in plans]
+        return [self._with_changes(plan, _TOPIC, plan.topic, _topic_with) for plan in plans]
 
     def topology(self, shape: Topology) -> Topology:
         """Return a topology with other settings of servers, heap and collector."""
-        of = {kind: [one for one in self._all if one.of == kind] for kind in (_HEAP, _COLLECTOR)}
-        servers = {one.rest: one.value for one in self._all if one.of == _BROKER}
+        of = {
+            kind: [change for change in self._all if change.of == kind]
+            for kind in (_HEAP, _COLLECTOR)
+        }
+        servers = {change.rest: change.value for change in self._all if change.of == _BROKER}
         return replace(
             shape,
             settings={**shape.settings, **servers},
@@ -122,7 +127,7 @@ class Changes:
             collector=of[_COLLECTOR][-1].value if of[_COLLECTOR] else shape.collector,
         )
 
-    def _changed(self, plan: T, of: str, name: str, with_setting: Callable[..., T]) -> T:
+    def _with_changes(self, plan: T, of: str, name: str, with_setting: Callable[..., T]) -> T:
         for change in self._all:
             named, setting = change.split(self._names[of]) if change.of == of else ("", "")
             if named in (name, EVERY):

@@ -28,7 +28,7 @@ class Company:
 
     def groups(self, meets: str = "") -> list[GroupPlan]:
         """Return the groups that still take part, all or those of a label `meets`."""
-        return [one for one in self._groups if meets in ("", one.labels["meets"])]
+        return [group for group in self._groups if meets in ("", group.labels["meets"])]
 
     def open(self, meets: str = "") -> None:
         """Open the first members of groups in their next incarnation."""
@@ -137,8 +137,8 @@ class Company:
             return
         with ThreadPoolExecutor(len(by_client)) as pool:
             acting = {client: pool.submit(act, groups) for client, groups in by_client.items()}
-        for client, one in acting.items():
-            if (error := one.exception()) is None:
+        for client, future in acting.items():
+            if (error := future.exception()) is None:
                 continue
             if not isinstance(error, FencepostError):
                 raise error

@@ -40,7 +40,7 @@ def workers_for(
 ) -> list[WorkerKind]:
     """Return the workers that groups and producers of a plan need; always Java's."""
     kinds = [JAVA_WORKER, *(kind for group in groups for kind in _kinds(group))]
-    return list(dict.fromkeys(kinds + [worker_of(one.client) for one in producers]))
+    return list(dict.fromkeys(kinds + [worker_of(producer.client) for producer in producers]))
 
 
 def members_of(
@@ -52,10 +52,10 @@ def members_of(
     members.
     """
     return {
-        f"{group.group}#{incarnation}" + (f".{one}" if group.members > 1 else ""): group.member(one)
+        f"{group.group}#{incarnation}" + (f".{at}" if group.members > 1 else ""): group.member(at)
         for group in groups
-        for one in range(1, group.members + 1)
-        if number in (None, one)
+        for at in range(1, group.members + 1)
+        if number in (None, at)
     }
 
 
@@ -106,7 +106,7 @@ def require_planned(groups: Sequence[GroupPlan], planned: Sequence[GroupPlan]) -
 def _judged_by(group: GroupPlan) -> dict[str, object]:
     """Return what of a group's plan the analysis applies to all incarnations; no versions."""
     return {
-        "clients": [client_of(one) for one in group.clients],
+        "clients": [client_of(client) for client in group.clients],
         "topic": group.topic,
         "isolation": group.isolation_level,
         "members": group.members,
@@ -122,7 +122,7 @@ def spare_workers(groups: Sequence[GroupPlan], spares: Mapping[Client, int]) -> 
     found = []
     for client, count in spares.items():
         kind = worker_of(client)
-        alike = [one for one in workers_for(groups) if one.module == kind.module]
+        alike = [worker for worker in workers_for(groups) if worker.module == kind.module]
         numbers = range(len(alike) + 1, len(alike) + 1 + count)
         found += [(alike or [kind])[0].copy(number) for number in numbers]
     return found
@@ -174,7 +174,7 @@ class Consumers:
             WorkerError: a worker runs another version than it was to run.
         """
         clients = sorted({str(Client.JAVA), *map(str, self._clients)})
-        found = {one: self.workers[worker_of(one)].client_version for one in clients}
+        found = {client: self.workers[worker_of(client)].client_version for client in clients}
         for named, installed in found.items():
             version = "" if is_guest(named) else version_of(named)
             if version and version not in re.split(r"[ ()]+", installed):
@@ -214,15 +214,17 @@ class Consumers:
         Raises:
             UsageError: no spare is left.
         """
-        killed = next(kind for kind, one in self.workers.items() if one is worker)
+        killed = next(kind for kind, other in self.workers.items() if other is worker)
         alike = (killed.module, killed.client)
-        kind = next((one for one in self._spares if (one.module, one.client) == alike), None)
+        kind = next(
+            (other for other in self._spares if (other.module, other.client) == alike), None
+        )
         if kind is None:
             raise UsageError(f"no spare worker is left to replace {worker.worker}")
         spare = self.workers[kind] = self.by_name[kind.worker] = self._spares.pop(kind)
         spare.launch(bootstrap=bootstrap, kafka=kafka)
         for workers in self._of_group.values():
-            workers[:] = [spare if one is worker else one for one in workers]
+            workers[:] = [spare if other is worker else other for other in workers]
 
     def add(
         self, groups: Sequence[GroupPlan], producers: Sequence[ProducerPlan]
@@ -444,8 +446,10 @@ class Sources:
         last: Received = {}
 
         def probe() -> bool:
-            last.update(self._received(list(windows)))
-            for member in [one for one, window in windows.items() if window.is_source(last[one])]:
+            last.update(self._bytes_received(list(windows)))
+            for member in [
+                member for member, window in windows.items() if window.is_source(last[member])
+            ]:
                 del windows[member]
             return not windows
 
@@ -457,7 +461,7 @@ class Sources:
             last_seen=lambda: {member: last.get(member) for member in windows},
         )
 
-    def _received(self, members: list[str]) -> Received:
+    def _bytes_received(self, members: list[str]) -> Received:
         if not members:
             return {}
         brokers = self._observer.kafka.topology.broker_ids

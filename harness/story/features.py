@@ -31,13 +31,13 @@ class Features:
 
     def finalized(self, broker: int) -> dict[str, int]:
         """Return the finalized levels, as a broker reports them; those of level 0 are missing."""
-        found = self._reported(broker, "finalizedFeatures")
-        return {str(one["name"]): int(one["maxVersionLevel"]) for one in found}
+        found = self._reported_features(broker, "finalizedFeatures")
+        return {str(feature["name"]): int(feature["maxVersionLevel"]) for feature in found}
 
     def newest(self, broker: int) -> dict[str, int]:
         """Return the newest level of each feature that a broker supports."""
-        found = self._reported(broker, "supportedFeatures")
-        return {str(one["name"]): int(one["maxVersion"]) for one in found}
+        found = self._reported_features(broker, "supportedFeatures")
+        return {str(feature["name"]): int(feature["maxVersion"]) for feature in found}
 
     def update(self, levels: dict[str, int], how: HowFar = HowFar.UPGRADE) -> int:
         """Ask the cluster to finalize levels; returns the error code, 0 if it did.
@@ -58,19 +58,21 @@ class Features:
             WaitTimeoutError: one does not.
         """
 
-        def reported() -> dict[int, dict[str, int]]:
+        def reported_levels() -> dict[int, dict[str, int]]:
             brokers = self._observer.kafka.topology.broker_ids
             return {broker: self.finalized(broker) for broker in brokers}
 
         self._observer.await_that(
-            lambda: all(levels.items() <= one.items() for one in reported().values()),
+            lambda: all(
+                levels.items() <= finalized.items() for finalized in reported_levels().values()
+            ),
             what=f"brokers to report the feature levels {levels}",
             timeout_seconds=60,
-            last_seen=reported,
+            last_seen=reported_levels,
         )
 
-    def _reported(self, broker: int, field: str) -> list[dict[str, Any]]:
-        results = self._wire.call(broker, [api_versions(version=one) for one in _ASKED])
+    def _reported_features(self, broker: int, field: str) -> list[dict[str, Any]]:
+        results = self._wire.call(broker, [api_versions(version=version) for version in _ASKED])
         for result in results:
             if result.response is not None and not result.response["errorCode"]:
                 found: list[dict[str, Any]] = result.response.get(field, [])

@@ -136,9 +136,9 @@ class _Story:
         self._calls = [node for node in self._nodes if isinstance(node, ast.Call)]
         self._named = named
         self._scenarios = [
-            one
-            for one in named.values()
-            if isinstance(one, type) and issubclass(one, Scenario) and one is not Scenario
+            cls
+            for cls in named.values()
+            if isinstance(cls, type) and issubclass(cls, Scenario) and cls is not Scenario
         ]
 
     def wrong(self, errors: Iterable[Error]) -> Iterator[_Mistake]:
@@ -154,10 +154,10 @@ class _Story:
 
     def _name(self, _error: Error, name: str) -> str:
         bound = {
-            one
+            word
             for node in self._nodes
-            for one in (getattr(node, "id", None), getattr(node, "arg", None))
-            if isinstance(one, str) and one != name
+            for word in (getattr(node, "id", None), getattr(node, "arg", None))
+            if isinstance(word, str) and word != name
         }
         for node in self._nodes:
             in_class = isinstance(node, ast.ClassDef) and {
@@ -169,17 +169,17 @@ class _Story:
             }
             if in_class and name in in_class:
                 return f"{name} is an attribute of the class: write self.{name}"
-        known = {one for one in {*bound, *self._named} if not hasattr(builtins, one)}
+        known = {other for other in {*bound, *self._named} if not hasattr(builtins, other)}
         return lacking("name", name, sorted(known))
 
     def _attribute(self, _error: Error, owner: str, name: str) -> str | None:
-        of = next((one for one in self._classes(owner)), None)
+        of = next((cls for cls in self._classes(owner)), None)
         if of is None:
             return None
         if isinstance(of, enum.EnumType):
             return lacking(owner, name, list(of.__members__))
         there = {*dir(of), *inspect.get_annotations(of)}
-        known = sorted(one for one in there if not one.startswith("_"))
+        known = sorted(attribute for attribute in there if not attribute.startswith("_"))
         if of in self._scenarios:
             given = {
                 node.attr
@@ -196,53 +196,55 @@ class _Story:
 
     def _classes(self, name: str) -> Iterator[type]:
         """The file's own class of a name, and those of this project."""
-        ours = [one for key, one in sorted(sys.modules.items()) if key.startswith(_OURS)]
-        for one in (self._named.get(name), *(vars(module).get(name) for module in ours)):
-            if isinstance(one, type) and (one in self._scenarios or _is_ours(one.__module__)):
-                yield one
+        ours = [module for key, module in sorted(sys.modules.items()) if key.startswith(_OURS)]
+        for cls in (self._named.get(name), *(vars(module).get(name) for module in ours)):
+            if isinstance(cls, type) and (cls in self._scenarios or _is_ours(cls.__module__)):
+                yield cls
 
     def _keyword(self, error: Error, name: str, function: str) -> str | None:
         parameters = _parameters(function)
         if parameters is None:
             return None
-        return f"{self._called(error)}: {lacking('argument', name, parameters)}"
+        return f"{self._called_name(error)}: {lacking('argument', name, parameters)}"
 
     def _missing(self, error: Error, name: str, function: str) -> str | None:
         """An argument that is there under a wrong name is that mistake."""
         call, parameters = self._call(error), _parameters(function)
         if parameters is None or call is None:
             return None
-        if any(one.arg is not None and one.arg not in parameters for one in call.keywords):
+        if any(
+            keyword.arg is not None and keyword.arg not in parameters for keyword in call.keywords
+        ):
             return None
-        return f"{self._called(error)}: it lacks {name}="
+        return f"{self._called_name(error)}: it lacks {name}="
 
     def _count(self, error: Error, count: str, function: str) -> str | None:
         parameters = _parameters(function)
         if parameters is None:
             return None
         kind = inspect.Parameter.KEYWORD_ONLY
-        by_name = [f"{name}=" for name, one in parameters.items() if one.kind is kind]
+        by_name = [f"{name}=" for name, parameter in parameters.items() if parameter.kind is kind]
         hint = f"; name the others: {', '.join(by_name)}" if by_name else ""
-        return f"{self._called(error)}: it takes {count} arguments by their places{hint}"
+        return f"{self._called_name(error)}: it takes {count} arguments by their places{hint}"
 
     def _type(self, error: Error, name: str, wanted: str, function: str) -> str | None:
         if not _is_ours(function):
             return None
         enums = [
-            one
+            cls
             for word in re.findall(r"\w+", wanted)
-            for one in self._classes(word)
-            if issubclass(one, enum.Enum)
+            for cls in self._classes(word)
+            if issubclass(cls, enum.Enum)
         ]
         written = ast.parse(self._text(error), mode="eval").body
-        values: set[Any] = {value for one in enums for value in one}
+        values: set[Any] = {value for cls in enums for value in cls}
         if isinstance(written, ast.Constant) and written.value in values:
             return None
         in_words = _IN_WORDS.get(wanted, f"of type {wanted}")
         if enums and enums[0].__name__ == wanted:
-            members = (f"{wanted}.{one}" for one in enums[0].__members__)
+            members = (f"{wanted}.{member}" for member in enums[0].__members__)
             in_words = f"one of {', '.join(members)}"
-        return f"{self._called(error)}: {name}={ast.unparse(written)} has to be {in_words}"
+        return f"{self._called_name(error)}: {name}={ast.unparse(written)} has to be {in_words}"
 
     def _text(self, error: Error) -> str:
         """What an error is about; in brackets, since it may be of several lines."""
@@ -263,13 +265,15 @@ class _Story:
         ]
         return max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
 
-    def _called(self, error: Error) -> str:
+    def _called_name(self, error: Error) -> str:
         call = self._call(error)
         return "" if call is None else ast.unparse(call.func)
 
     def without_effect(self) -> Iterator[_Mistake]:
         """Yield verbs of which nothing is done: one is not called, or holds for no block."""
-        for node in (one.value for one in self._nodes if isinstance(one, ast.Expr)):
+        for node in (
+            expression.value for expression in self._nodes if isinstance(expression, ast.Expr)
+        ):
             match node:
                 case ast.Attribute():
                     verb = ast.unparse(node)
@@ -296,20 +300,23 @@ class _Story:
     def without_topics(self) -> Iterator[_Mistake]:
         """Yield the stories that have topics, which nothing in the file creates."""
         verbs = {node.func.attr for node in self._calls if isinstance(node.func, ast.Attribute)}
-        for item in (one for one in self._nodes if isinstance(one, ast.withitem)):
+        for item in (item for item in self._nodes if isinstance(item, ast.withitem)):
             match item:
                 case ast.withitem(
                     context_expr=ast.Call(func=ast.Attribute(attr="running")) as begun,
                     optional_vars=ast.Name(id=run),
                 ):
-                    topics = [one.value for one in begun.keywords if one.arg == "topics"]
+                    topics = [
+                        keyword.value for keyword in begun.keywords if keyword.arg == "topics"
+                    ]
                     is_empty = all(
-                        isinstance(one, ast.List | ast.Tuple) and not one.elts for one in topics
+                        isinstance(topic, ast.List | ast.Tuple) and not topic.elts
+                        for topic in topics
                     )
                     is_handed_on = any(
-                        isinstance(one, ast.Name) and one.id == run
+                        isinstance(argument, ast.Name) and argument.id == run
                         for node in self._calls
-                        for one in node.args
+                        for argument in node.args
                     )
                     if not is_empty and not is_handed_on and Run.create.__name__ not in verbs:
                         begin = "begin it with run.create(assignment=[1, 2, 3])"
@@ -318,23 +325,23 @@ class _Story:
     def unknown_producers(self) -> Iterator[_Mistake]:
         """Yield producers whose name stands nowhere else in the file, and is not the usual one."""
         asked = [
-            one
+            literal
             for node in self._calls
             if isinstance(node.func, ast.Attribute) and node.func.attr in _OF_PRODUCERS
-            for argument in (*node.args[:1], *(one.value for one in node.keywords))
-            for one in (argument, *getattr(argument, "elts", []))
-            if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            for argument in (*node.args[:1], *(keyword.value for keyword in node.keywords))
+            for literal in (argument, *getattr(argument, "elts", []))
+            if isinstance(literal, ast.Constant) and isinstance(literal.value, str)
         ]
-        places = {id(one) for one in asked}
+        places = {id(literal) for literal in asked}
         known = {_USUAL_PRODUCER} | {
             str(node.value)
             for node in self._nodes
             if isinstance(node, ast.Constant) and id(node) not in places
         }
-        names = [plan.producer for one in self._scenarios for plan in one.producers]
-        for one in asked:
-            if (name := str(one.value)) not in known:
-                yield one.lineno, lacking("producer", name, names or [_USUAL_PRODUCER])
+        names = [plan.producer for scenario in self._scenarios for plan in scenario.producers]
+        for literal in asked:
+            if (name := str(literal.value)) not in known:
+                yield literal.lineno, lacking("producer", name, names or [_USUAL_PRODUCER])
 
 
 _KINDS = {

@@ -33,8 +33,8 @@ def turns_in(led: Mapping[int, int]) -> Turns | None:
     """Return two voters that led in turn, by the leaders of epochs; None if none did."""
     leaders = sorted(led.items())
     for epoch, leader in leaders:
-        own = [one for one, other in leaders if other == leader and one < epoch]
-        between = [other for one, other in leaders if own and own[0] < one < epoch]
+        own = [earlier for earlier, other in leaders if other == leader and earlier < epoch]
+        between = [other for earlier, other in leaders if own and own[0] < earlier < epoch]
         others = [other for other in between if other != leader]
         if others:
             return Turns(leader, others[0], epoch)
@@ -101,7 +101,9 @@ class Quorum:
 
         def probe() -> Turns | None:
             views = [state for i in asked if (state := self.seen_by(i)) is not None]
-            led.update({one.leader_epoch: one.leader for one in views if one.leader_epoch > above})
+            led.update(
+                {view.leader_epoch: view.leader for view in views if view.leader_epoch > above}
+            )
             return turns_in(led)
 
         return self._observer.await_that(

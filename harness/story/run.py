@@ -199,7 +199,7 @@ class Run:
         Raises:
             WorkerError: none was acknowledged, so that the scenario can't continue.
         """
-        plan = self._planned(writer(producer, topic, acks=acks))
+        plan = self._planned_producer(writer(producer, topic, acks=acks))
         first = self._next_sequence.get(producer, 0)
         self._next_sequence[producer] = first + count
         outcomes = self.consumers.producing(plan).call(
@@ -217,13 +217,13 @@ class Run:
             raise WorkerError(f"none of {count} records to {topic}-{partition} was acknowledged")
         return acknowledged
 
-    def _planned(self, producer: ProducerPlan) -> ProducerPlan:
+    def _planned_producer(self, producer: ProducerPlan) -> ProducerPlan:
         """Return the planned producer of that name; one that is not planned has no settings.
 
         Raises:
             UsageError: it has, or it is planned for another topic.
         """
-        planned = {one.producer: one for one in self.plan.producers}
+        planned = {known.producer: known for known in self.plan.producers}
         found = planned.get(producer.producer)
         if found is None and producer.settings:
             raise UsageError(
@@ -289,7 +289,7 @@ class Run:
             UsageError: it can't be as it is planned, or there is one of its name.
         """
         topology = self.kafka.topology
-        there = [one.topic for one in self.plan.topics]
+        there = [planned.topic for planned in self.plan.topics]
         problems = [f"there is a topic {topic.topic} already"] if topic.topic in there else []
         for problem in (*problems, *topic_shape_problems([topic], topology)):
             raise UsageError(problem)
@@ -318,7 +318,7 @@ class Run:
         """
         self.phases.enter(Stage.WARM_UP, "clients begin to write and to read")
         chosen = producers or self.plan.producers or [writer(_WRITER, topic.topic)]
-        for producer in map(self._planned, chosen):
+        for producer in map(self._planned_producer, chosen):
             self.workload.start_producer(producer, records_per_second=records_per_second)
         self.workload.start_reading(self.open(readers, incarnation=1))
         self.workload.await_acknowledged([producer.producer for producer in chosen], 1)
@@ -551,7 +551,7 @@ class Injections:
     @property
     def held(self) -> list[HeldFault]:
         """Those that are not healed, in the order of their injections."""
-        return [one for one in self._held if one.holds]
+        return [fault for fault in self._held if fault.holds]
 
     def inject(
         self, *faults: Fault, require: Callable[[Fault], None] | None = None
@@ -563,8 +563,8 @@ class Injections:
         for fault in faults:
             held.append(HeldFault.inject(fault, self._field, require=require))
             self._held.append(held[-1])
-        for one in held:
-            one.prove()
+        for injected in held:
+            injected.prove()
         return held
 
     @contextmanager
@@ -575,14 +575,14 @@ class Injections:
             yield held
         finally:
             with ExitStack() as heals:
-                for one in held:
-                    heals.callback(one.heal)
+                for fault in held:
+                    heals.callback(fault.heal)
 
     def heal(self) -> None:
         """Heal the faults that still hold, the last one first, even if one can't be healed."""
         with ExitStack() as heals:
-            for one in self._held:
-                heals.callback(one.heal)
+            for fault in self._held:
+                heals.callback(fault.heal)
             self._held.clear()
 
 

@@ -50,7 +50,7 @@ from contract.software import (
     without_version,
 )
 from contract.terms import PHASE_LIMIT_SECONDS, Check, Stage
-from contract.waiting import limited
+from contract.waiting import limit_waits
 from harness.clients.history import HistoryWriter
 from harness.clients.process import WorkerKind, WorkerService
 from harness.collection.collect import (
@@ -229,24 +229,28 @@ class Scenario(Test):  # type: ignore[misc]
         return clients_of(self.session.kafka, java=self.session.builds.client)
 
     def _worker(self, kind: WorkerKind, classes: ClassPath) -> WorkerService:
-        guests = {one.named: one for one in self.session.builds.choice.guests}
+        guests = {choice.named: choice for choice in self.session.builds.choice.guests}
         guest = guests.get(kind.client)
         return WorkerService(self.test_context, kind, classes=classes, guest=guest)
 
     def _in_version(self, group: GroupPlan) -> GroupPlan:
         """Return a group whose clients without a version have those that the command names."""
         others = {
-            number: msgspec.structs.replace(other, client=self._named(other.client))
+            number: msgspec.structs.replace(other, client=self._name_of_client(other.client))
             for number, other in group.others.items()
         }
-        return msgspec.structs.replace(group, client=self._named(group.client), others=others)
+        return msgspec.structs.replace(
+            group, client=self._name_of_client(group.client), others=others
+        )
 
     def _of_version(self, producer: ProducerPlan) -> ProducerPlan:
         """Return a producer likewise."""
-        return msgspec.structs.replace(producer, client=self._named(producer.client))
+        return msgspec.structs.replace(producer, client=self._name_of_client(producer.client))
 
-    def _named(self, client: str) -> str:
-        named: dict[Any, str] = {client_of(one): one for one in self.session.builds.choice.clients}
+    def _name_of_client(self, client: str) -> str:
+        named: dict[Any, str] = {
+            client_of(choice): choice for choice in self.session.builds.choice.clients
+        }
         return named.get(client, client)
 
     def _require_clients(
@@ -262,8 +266,8 @@ class Scenario(Test):  # type: ignore[misc]
                 f"no group or producer of this scenario uses {', '.join(unused)}: --clients is for "
                 "those whose client has no version of its own"
             )
-        for one in sorted(versions):
-            require_locked(one)
+        for version in sorted(versions):
+            require_locked(version)
         if unknown := sorted(named - versions - set(testable)):
             on = with_note(self.session.kafka, self.session.builds.note)
             raise UsageError(
@@ -406,7 +410,7 @@ def end_and_collect(run: Run) -> list[str]:
     time from the rest: all together waits as long as the stage may take, and each part less.
     """
     ends = time.monotonic() + PHASE_LIMIT_SECONDS[Stage.COLLECTING]
-    with limited(PHASE_LIMIT_SECONDS[Stage.COLLECTING]):
+    with limit_waits(PHASE_LIMIT_SECONDS[Stage.COLLECTING]):
         return _ended_and_collected(run, lambda: ends - time.monotonic())
 
 
@@ -416,9 +420,9 @@ def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
     workers = list(run.consumers.workers.values())
     observer, tables = run.observer.worker, run.folder.tables
     run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
-    with limited(_HEAL_SECONDS):
+    with limit_waits(_HEAL_SECONDS):
         steps.take("heal the faults", run.heal)
-    with limited(_WORKLOAD_SECONDS):
+    with limit_waits(_WORKLOAD_SECONDS):
         steps.take("end the workload", run.workload.end)
     with ThreadPoolExecutor(len(workers)) as pool:
         for worker in workers:
@@ -432,7 +436,7 @@ def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
         steps.take(
             f"collect server {server}", partial(collect_server, run.folder, run.kafka, server)
         )
-    with limited(left() - _CLOSE_SECONDS):
+    with limit_waits(left() - _CLOSE_SECONDS):
         steps.take("decode the replicas", partial(decode_servers, run.folder, observer))
     steps.take("close the observer", observer.finish)
     steps.take("collect the observer", partial(collect_worker, run.folder, observer))

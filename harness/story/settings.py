@@ -91,7 +91,7 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     names = group.settings
     client = client_of(group.client)
     placed = {**_OF_A_GROUP, **client.about.reserved}
-    if found := _misplaced(_in_javas_words(names), placed):
+    if found := _refuse_misplaced(_in_javas_words(names), placed):
         return found
     if found := broken_lines(names):
         return found
@@ -104,7 +104,7 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         given = {name: str(value).replace("{number}", "1") for name, value in names.items()}
         found = unknown_settings(names, Of.CONSUMER) | wrong_values(given, Of.CONSUMER)
         return found or _untimely(given)
-    return _asked(group.client, ASK_SETTINGS, json.dumps(names)) if names else {}
+    return _ask_client(group.client, ASK_SETTINGS, json.dumps(names)) if names else {}
 
 
 def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
@@ -113,7 +113,7 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
     The client itself is asked last: it knows what contradicts each other.
     """
     names = producer.settings
-    if found := _misplaced(_in_javas_words(names), _OF_A_PRODUCER) or broken_lines(names):
+    if found := _refuse_misplaced(_in_javas_words(names), _OF_A_PRODUCER) or broken_lines(names):
         return found
     is_java = client_of(producer.client).about.is_java
     if is_java and not build.of_clients.own:
@@ -132,7 +132,7 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
         if is_java
         else [],
     )
-    refusal = _asked(producer.client, ASK_PRODUCER, msgspec.json.encode(question).decode())
+    refusal = _ask_client(producer.client, ASK_PRODUCER, msgspec.json.encode(question).decode())
     if not refusal:
         return {}
     given = ", ".join(f"{name}={value}" for name, value in names.items())
@@ -143,7 +143,7 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
 def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict[str, str]:
     """Return what is wrong with settings of a topic, by the setting; `is_own` as above."""
     found = compaction(settings)
-    found |= _misplaced(dict(zip(settings, settings, strict=True)), _OF_A_TOPIC)
+    found |= _refuse_misplaced(dict(zip(settings, settings, strict=True)), _OF_A_TOPIC)
     found |= broken_lines(settings)
     return found if is_own else _unusable(settings, Of.TOPIC) | found
 
@@ -151,7 +151,9 @@ def topic_problems(settings: Mapping[str, str], *, is_own: bool = False) -> dict
 def server_problems(topology: Topology, *, is_own: bool = False) -> dict[str, str]:
     """Return what is wrong with settings of servers, by the setting; `is_own` as above."""
     names = topology.settings
-    found = compaction(names) | _misplaced(dict(zip(names, names, strict=True)), _OF_A_SERVER)
+    found = compaction(names) | _refuse_misplaced(
+        dict(zip(names, names, strict=True)), _OF_A_SERVER
+    )
     found |= broken_lines(names)
     return found if is_own else _unusable(names, Of.SERVER) | found
 
@@ -170,7 +172,7 @@ def _untimely(given: Mapping[str, str]) -> dict[str, str]:
     return {name: f"{shorter}={session} has to be above {longer}={heartbeat}"}
 
 
-def _misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:
+def _refuse_misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:
     """Refuse what belongs elsewhere; `names` has Kafka's name of each setting."""
     return {
         name: f"{name} is not for settings: {placed[at]}"
@@ -185,7 +187,7 @@ def _in_javas_words(names: Iterable[str]) -> dict[str, str]:
 
 
 @functools.cache
-def _asked(named: str, what: str, question: str) -> Any:
+def _ask_client(named: str, what: str, question: str) -> Any:
     """Ask a client itself, in a process of its own: the driver loads no client.
 
     Raises:

@@ -98,8 +98,8 @@ def require_declared(
     _refuse_first(module, _in_answer(answer, inspect.getdoc(module) or ""))
     _refuse_first(module, _in_declaration(groups, producers, topology, build))
     _refuse_first(module, _in_topics(module, build))
-    unknown = [str(one) for one in must_judge if one not in set(Check)]
-    _refuse_first(module, ((one, 0, lacking("check", one, Check)) for one in unknown))
+    unknown = [str(check) for check in must_judge if check not in set(Check)]
+    _refuse_first(module, ((check, 0, lacking("check", check, Check)) for check in unknown))
 
 
 def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: Build) -> None:
@@ -110,7 +110,9 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     """
     changes = build.choice.changes
     _refuse_first(module, _in_shape(topology, module))
-    _refuse_first(module, (("", 0, one) for one in topic_shape_problems(plan.topics, topology)))
+    _refuse_first(
+        module, (("", 0, problem) for problem in topic_shape_problems(plan.topics, topology))
+    )
     _refuse_first(module, _in_names(plan))
     _refuse_first(module, _in_topic_plans(plan, build), changes)
     _refuse_first(module, _in_plan(plan, build), changes)
@@ -149,10 +151,12 @@ def require_answer(answer: str, *, labels: Collection[str] | None = None) -> Non
     Raises:
         UsageError: the first mistake.
     """
-    figures = [one for one in parts(answer) if isinstance(one, Figure)]
+    figures = [part for part in parts(answer) if isinstance(part, Figure)]
     for count in (count for figure in figures for count in (*figure.counts, *figure.of)):
         columns = _columns_of(count.source)
-        counting = (one for one in COUNTING if set(COUNTED.get(one, ())) <= set(columns))
+        counting = (
+            counted for counted in COUNTING if set(COUNTED.get(counted, ())) <= set(columns)
+        )
         measures = (*counting, *columns)
         if count.measure not in measures:
             raise UsageError(f"{count.source}: {lacking('measure', count.measure, measures)}")
@@ -203,10 +207,14 @@ def _in_declaration(
 
 def _in_shape(topology: Topology, module: ModuleType) -> Iterator[_Problem]:
     """With the last line that gives an attribute this value, if there is one."""
-    keywords = [one for one in ast.walk(_tree_of(module)) if isinstance(one, ast.keyword)]
+    keywords = [node for node in ast.walk(_tree_of(module)) if isinstance(node, ast.keyword)]
     for name, problem in topology_problems(topology).items():
         value = ast.dump(ast.parse(repr(getattr(topology, name)), mode="eval").body)
-        lines = [one.lineno for one in keywords if (one.arg, ast.dump(one.value)) == (name, value)]
+        lines = [
+            keyword.lineno
+            for keyword in keywords
+            if (keyword.arg, ast.dump(keyword.value)) == (name, value)
+        ]
         yield "", max(lines, default=1), f"topology: {problem}"
 
 
@@ -226,8 +234,8 @@ def _in_topic_plans(plan: Plan, build: Build) -> Iterator[_Problem]:
 def _in_topics(module: ModuleType, build: Build) -> Iterator[_Problem]:
     """Settings that `run.create` is given, as far as they are literals or names of the module."""
     for node in ast.walk(_tree_of(module)):
-        if isinstance(node, ast.Call) and _called(node, vars(module)) is Run.create:
-            for given in (one.value for one in node.keywords if one.arg == "settings"):
+        if isinstance(node, ast.Call) and _callable_of(node, vars(module)) is Run.create:
+            for given in (keyword.value for keyword in node.keywords if keyword.arg == "settings"):
                 for settings in _values_of(given, vars(module)):
                     problems = topic_problems(settings, is_own=bool(build.of_servers.own))
                     for problem in problems.values():
@@ -249,7 +257,7 @@ def _values_of(given: ast.expr, named: dict[str, Any]) -> Iterator[Mapping[str, 
 
 
 def _in_figures(plan: Plan) -> Iterator[_Problem]:
-    labels = {name for one in plan.groups for name in one.labels}
+    labels = {name for group in plan.groups for name in group.labels}
     yield from _in_answer(plan.answer, plan.question, labels=labels)
     follows = "" if plan.follows is None else plan.follows.sentence
     try:
@@ -259,14 +267,14 @@ def _in_figures(plan: Plan) -> Iterator[_Problem]:
 
 
 def _in_names(plan: Plan) -> Iterator[_Problem]:
-    for topic in (one.topic for one in plan.topics):
+    for topic in (planned.topic for planned in plan.topics):
         if not _TOPIC.fullmatch(topic):
             yield topic, 0, f"{topic!r} is no name of a topic: use letters, digits, `.`, _ and -"
 
 
 def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
-    topics, groups = [one.topic for one in plan.topics], [one.group for one in plan.groups]
-    writers = [one.producer for one in plan.producers]
+    topics, groups = [topic.topic for topic in plan.topics], [group.group for group in plan.groups]
+    writers = [producer.producer for producer in plan.producers]
     for kind, names in (("topics", topics), ("groups", groups), ("producers", writers)):
         for name, count in Counter(names).items():
             if count > 1:
@@ -282,7 +290,9 @@ def _in_plan(plan: Plan, build: Build) -> Iterator[_Problem]:
 
 
 def _in_expectations(plan: Plan, groups: Sequence[str]) -> Iterator[_Problem]:
-    expected = [(one.check, one.verdict, one.groups) for one in plan.expects]
+    expected = [
+        (expectation.check, expectation.verdict, expectation.groups) for expectation in plan.expects
+    ]
     violated = str(FindingVerdict.VIOLATION)
     for check, verdict, of in (*expected, *((check, violated, []) for check in plan.must_judge)):
         wanted: list[tuple[str, str, Iterable[str]]] = [
@@ -338,7 +348,7 @@ def _in_alike(group: GroupPlan, build: Build) -> Iterator[_Problem]:
         yield from _in_guest(group)
         return
     client = about(group.client)
-    able = [one for one in INSTALLED if group.manner in (*_OF_ANY_CLIENT, *one.about.manners)]
+    able = [other for other in INSTALLED if group.manner in (*_OF_ANY_CLIENT, *other.about.manners)]
     if group.manner not in (*_OF_ANY_CLIENT, *client.manners):
         needed = f"manner {group.manner} needs {' or '.join(able)}"
         yield group.manner, 0, f"group {group.group}: {needed}"
@@ -399,26 +409,26 @@ def _in_story(plan: Plan, module: ModuleType) -> Iterator[_Problem]:
     """
     tree = _tree_of(module)
     used = [
-        (kind, one)
+        (kind, literal)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and (called := _called(node, vars(module))) is not None
+        if isinstance(node, ast.Call) and (called := _callable_of(node, vars(module))) is not None
         for kind in ("topic", "group")
-        for one in _given(node, called, kind)
+        for literal in _literals_of(node, called, kind)
     ]
-    places = {id(one) for _, one in used}
+    places = {id(literal) for _, literal in used}
     elsewhere = {
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and id(node) not in places
     }
     known = {
-        "topic": [one.topic for one in plan.topics],
-        "group": [one.group for one in plan.groups],
+        "topic": [topic.topic for topic in plan.topics],
+        "group": [group.group for group in plan.groups],
     }
-    for kind, one in used:
-        name = str(one.value)
+    for kind, literal in used:
+        name = str(literal.value)
         if name not in elsewhere.union(known[kind]) and not name.startswith(_INTERNAL):
-            yield name, one.lineno, lacking(kind, name, known[kind])
+            yield name, literal.lineno, lacking(kind, name, known[kind])
 
 
 def _in_numbers(plan: Plan, module: ModuleType, topology: Topology) -> Iterator[_Problem]:
@@ -427,18 +437,18 @@ def _in_numbers(plan: Plan, module: ModuleType, topology: Topology) -> Iterator[
     Only where the file has one test, whose plan this is.
     """
     tree = _tree_of(module)
-    if sum(isinstance(one, ast.FunctionDef) and _is_test(one) for one in ast.walk(tree)) != 1:
+    if sum(isinstance(node, ast.FunctionDef) and _is_test(node) for node in ast.walk(tree)) != 1:
         return
-    sizes = {one.topic: one.partitions for one in plan.topics}
+    sizes = {topic.topic: topic.partitions for topic in plan.topics}
     there = f"the brokers are 1 to {topology.brokers}"
     for node in ast.walk(tree):
-        called = _called(node, vars(module)) if isinstance(node, ast.Call) else None
+        called = _callable_of(node, vars(module)) if isinstance(node, ast.Call) else None
         if called is None or not isinstance(node, ast.Call):
             continue
         given = {
-            kind: one
+            kind: literal
             for kind in ("topic", "partition", "assignment", "id")
-            if (one := _literal(node, called, kind)) is not None
+            if (literal := _literal(node, called, kind)) is not None
         }
         size, partition = sizes.get(given.get("topic", "")), given.get("partition")
         if size is not None and isinstance(partition, int) and not 0 <= partition < size:
@@ -447,7 +457,7 @@ def _in_numbers(plan: Plan, module: ModuleType, topology: Topology) -> Iterator[
         if called is Broker and given.get("id", 1) not in topology.broker_ids:
             yield "", node.lineno, f"there is no broker {given['id']}: {there}"
         if called is Run.create and isinstance(assigned := given.get("assignment"), list):
-            if unknown := [one for one in assigned if one not in topology.broker_ids]:
+            if unknown := [broker for broker in assigned if broker not in topology.broker_ids]:
                 yield "", node.lineno, f"assignment: there is no broker {unknown[0]}: {there}"
             for topic in plan.topics:
                 if len(assigned) != topic.replication:
@@ -462,7 +472,7 @@ def _is_test(node: ast.FunctionDef) -> bool:
 def _literal(node: ast.Call, called: Callable[..., Any], parameter: str) -> Any:
     """The literal that a call has for a parameter; None if there is none."""
     place = _place(called, parameter)
-    given = [one.value for one in node.keywords if one.arg == parameter]
+    given = [keyword.value for keyword in node.keywords if keyword.arg == parameter]
     given += node.args[place : place + 1] if place is not None else []
     try:
         return ast.literal_eval(given[0]) if given else None
@@ -470,7 +480,7 @@ def _literal(node: ast.Call, called: Callable[..., Any], parameter: str) -> Any:
         return None
 
 
-def _called(node: ast.Call, named: dict[str, Any]) -> Callable[..., Any] | None:
+def _callable_of(node: ast.Call, named: dict[str, Any]) -> Callable[..., Any] | None:
     """The target, fault or verb of `run` that a call calls; None if it calls anything else."""
     function = node.func
     if isinstance(function, ast.Name):
@@ -481,15 +491,15 @@ def _called(node: ast.Call, named: dict[str, Any]) -> Callable[..., Any] | None:
     return None
 
 
-def _given(node: ast.Call, called: Callable[..., Any], kind: str) -> Iterator[ast.Constant]:
+def _literals_of(node: ast.Call, called: Callable[..., Any], kind: str) -> Iterator[ast.Constant]:
     """The literals that a call has for a parameter."""
-    given = [one.value for one in node.keywords if one.arg == kind]
+    given = [keyword.value for keyword in node.keywords if keyword.arg == kind]
     place = _place(called, kind)
     if place is not None and place < len(node.args):
         given.append(node.args[place])
-    for one in given:
-        if isinstance(one, ast.Constant) and isinstance(one.value, str):
-            yield one
+    for literal in given:
+        if isinstance(literal, ast.Constant) and isinstance(literal.value, str):
+            yield literal
 
 
 def _place(called: Callable[..., Any], parameter: str) -> int | None:

@@ -44,13 +44,13 @@ def new_topic(
     return NewTopic(
         topic=plan.topic,
         assignment=[
-            _rotated(brokers, partition if is_spread else 0)[: plan.replication]
+            _rotate(brokers, partition if is_spread else 0)[: plan.replication]
             for partition in range(plan.partitions)
         ],
         config={**config, **settings, **plan.settings},
     )
 
 
-def _rotated(brokers: list[int], by: int) -> list[int]:
+def _rotate(brokers: list[int], by: int) -> list[int]:
     start = by % len(brokers)
     return brokers[start:] + brokers[:start]

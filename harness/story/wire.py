@@ -47,7 +47,7 @@ class Wire:
         if is_new or topic not in self._topic_ids:
             brokers = self._observer.kafka.answering_brokers()
             found = [self._observer.topic_id_seen_by(broker, topic) for broker in brokers]
-            known = [one for one in found if one]
+            known = [topic_id for topic_id in found if topic_id]
             if not known:
                 raise WorkerError(f"no broker knows the id of topic {topic}")
             self._topic_ids[topic] = known[0]
@@ -68,8 +68,8 @@ class Wire:
             if result.response is None:
                 raise WorkerError(f"broker {broker} does not return its versions: {result.failure}")
             self._versions[broker] = {
-                one["apiKey"]: range(one["minVersion"], one["maxVersion"] + 1)
-                for one in result.response["apiKeys"]
+                entry["apiKey"]: range(entry["minVersion"], entry["maxVersion"] + 1)
+                for entry in result.response["apiKeys"]
             }
         return self._versions[broker].get(API_KEYS[api], range(0))
 
@@ -132,7 +132,7 @@ class Wire:
             fields: arguments of `request`.
         """
         versions = self.versions(broker, request(version=since, **fields).api)
-        requests = [request(version=one, **fields) for one in versions if one >= since]
+        requests = [request(version=version, **fields) for version in versions if version >= since]
         self.call(broker, requests, principal=principal)
 
     @contextmanager
@@ -148,7 +148,7 @@ class Wire:
         worker.call(
             ObserverRole.ask_repeatedly(
                 dict(asks),
-                {one.broker: self._listener(one.broker, None) for one in asks.values()},
+                {ask.broker: self._listener(ask.broker, None) for ask in asks.values()},
                 topic_names=self._topic_names,
                 interval_ms=_INTERVAL_MS,
                 timeout_seconds=_ANSWERED_SECONDS,
@@ -179,7 +179,7 @@ class Wire:
         request = create_acl(principal=principal, operation=operation, topic=topic)
         (result,) = self.call(broker, [request])
         found = [] if result.response is None else result.response["results"]
-        if [one["errorCode"] for one in found] != [0]:
+        if [entry["errorCode"] for entry in found] != [0]:
             raise WorkerError(f"broker {broker} created no access control entry: {result}")
 
 

@@ -111,12 +111,12 @@ class Workload:
             WaitTimeoutError: none has.
         """
 
-        def refused() -> int:
+        def count_refused() -> int:
             counts = self._counts(producer)
             return sum(sum(of.values()) - of.get(Outcome.OK, 0) for of in counts.values())
 
         self._observer.await_that(
-            lambda: refused() > 0,
+            lambda: count_refused() > 0,
             what=f"a value of {producer} to be refused",
             timeout_seconds=_REFUSED_SECONDS,
         )
@@ -138,33 +138,35 @@ class Workload:
         """
         chosen = None if partitions is None else list(partitions)
 
-        def acknowledged() -> dict[str, int]:
+        def count_acknowledged() -> dict[str, int]:
             return {producer: self.acknowledged(producer, chosen) for producer in producers}
 
-        before = acknowledged()
+        before = count_acknowledged()
 
-        def gained() -> dict[str, int]:
-            return {producer: now - before[producer] for producer, now in acknowledged().items()}
+        def count_gained() -> dict[str, int]:
+            return {
+                producer: now - before[producer] for producer, now in count_acknowledged().items()
+            }
 
         chosen_name = chosen or "the topic"
         self._observer.await_that(
-            lambda: all(gained().values()),
+            lambda: all(count_gained().values()),
             what=f"values of each of {', '.join(producers)} to be acknowledged in {chosen_name}",
             timeout_seconds=timeout_seconds,
-            last_seen=gained,
+            last_seen=count_gained,
         )
         wait_until(
-            lambda: all(gain >= more for gain in gained().values()),
+            lambda: all(gain >= more for gain in count_gained().values()),
             what=f"{more} more values of each of {', '.join(producers)} to be acknowledged in "
             f"{chosen_name}",
             timeout_seconds=timeout_seconds,
-            last_seen=gained,
+            last_seen=count_gained,
         )
 
     def stop_producer(self, name: str) -> Counts:
         """Stop one producer; returns its values' outcomes."""
         worker = self._producers.pop(name)
-        return _stopped(name, worker, worker.send(ProducerRole.stop_producer(name)))
+        return _await_stop(name, worker, worker.send(ProducerRole.stop_producer(name)))
 
     def stop_producers(self) -> dict[str, Counts]:
         """Stop all producers and wait for the outcome of every value; returns these by producer."""
@@ -173,7 +175,7 @@ class Workload:
             for name, worker in self._producers.items()
         }
         self._producers.clear()
-        return {name: _stopped(name, *stopping) for name, stopping in sent.items()}
+        return {name: _await_stop(name, *stopping) for name, stopping in sent.items()}
 
     def _counts(self, producer: str) -> Counts:
         return self._producers[producer].call(ProducerRole.count_produced(producer))
@@ -219,18 +221,18 @@ class Workload:
         """
         members = [member for names in groups.values() for member in names]
 
-        def committed() -> dict[str, int]:
+        def count_committed() -> dict[str, int]:
             counts = ChainMap(*self._consumers.call(members, MemberRole.count_commits))
             return {
                 group: sum(counts[member] for member in names) for group, names in groups.items()
             }
 
-        before = committed() if are_new else dict.fromkeys(groups, 0)
+        before = count_committed() if are_new else dict.fromkeys(groups, 0)
         self._observer.await_that(
-            lambda: all(count > before[group] for group, count in committed().items()),
+            lambda: all(count > before[group] for group, count in count_committed().items()),
             what=f"a commit of each of {', '.join(groups)} to be acknowledged",
             timeout_seconds=timeout_seconds,
-            last_seen=committed,
+            last_seen=count_committed,
         )
 
     def await_failed(self, members: Sequence[str], *, timeout_seconds: float = 60) -> None:
@@ -268,6 +270,6 @@ class Workload:
         self.stop_reading()
 
 
-def _stopped(name: str, worker: WorkerService, pending: Pending[Counts]) -> Counts:
+def _await_stop(name: str, worker: WorkerService, pending: Pending[Counts]) -> Counts:
     """Wait for the outcomes of a producer; the message of an error names it."""
     return worker.result(pending, timeout_seconds=_DRAIN_SECONDS, what=f"stop producer {name}")

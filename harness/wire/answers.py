@@ -222,7 +222,9 @@ def _partitions(
 def _columns(partition: Fields, side: _Side) -> dict[str, Any]:
     found = {}
     for column, names in side.columns.items():
-        name = next((one for one in names.split("|") if one in partition), names)
+        name = next(
+            (alternative for alternative in names.split("|") if alternative in partition), names
+        )
         outer, _, inner = name.partition(".")
         value = partition.get(outer)
         if value is not None and inner:
@@ -244,13 +246,17 @@ def commit_answers(
         topic_names: by topic id, for versions that have ids instead of names.
     """
     if api in _WITHOUT_PARTITIONS:
-        granted = _renamed(response or {}, _GRANTED)
-        return [WireAnswer(**(_renamed(request, _OF_REQUEST) | granted))]
+        granted = _rename_fields(response or {}, _GRANTED)
+        return [WireAnswer(**(_rename_fields(request, _OF_REQUEST) | granted))]
     if api == UPDATE_FEATURES:
         return [] if response is None else [WireAnswer(error_code=error_of_update(response))]
     if api not in (*_COMMITS, _FETCH):
         return []
-    found = _fetched(request, response) if api == _FETCH else _committed(request, response)
+    found = (
+        _columns_of_fetch(request, response)
+        if api == _FETCH
+        else _columns_of_commit(request, response)
+    )
     answers = []
     for (topic, partition), columns in found.items():
         topic_id = topic if columns.pop("is_by_id") else None
@@ -261,14 +267,17 @@ def commit_answers(
 
 def error_of_update(response: Fields) -> int:
     """The error code of an UpdateFeatures: of the whole response, or of its first feature."""
-    codes = [response["errorCode"], *(one["errorCode"] for one in response.get("results") or ())]
+    codes = [
+        response["errorCode"],
+        *(result["errorCode"] for result in response.get("results") or ()),
+    ]
     return next((code for code in codes if code), 0)
 
 
-def _committed(request: Fields, response: Fields | None) -> dict[_Partition, Columns]:
-    whole = _renamed(request, _OF_REQUEST)
+def _columns_of_commit(request: Fields, response: Fields | None) -> dict[_Partition, Columns]:
+    whole = _rename_fields(request, _OF_REQUEST)
     found = {
-        key: whole | {"is_by_id": by_id} | _renamed(partition, _COMMITTED)
+        key: whole | {"is_by_id": by_id} | _rename_fields(partition, _COMMITTED)
         for key, by_id, partition in _of_topics(request.get("topics"))
     }
     for key, by_id, partition in _of_topics((response or {}).get("topics")):
@@ -277,14 +286,14 @@ def _committed(request: Fields, response: Fields | None) -> dict[_Partition, Col
     return found
 
 
-def _fetched(request: Fields, response: Fields | None) -> dict[_Partition, Columns]:
+def _columns_of_fetch(request: Fields, response: Fields | None) -> dict[_Partition, Columns]:
     """Return what an OffsetFetch says of its first group; before version 8 it has one only."""
-    is_stable = _renamed(request, {"requireStable": "is_stable"})
+    is_stable = _rename_fields(request, {"requireStable": "is_stable"})
     asked = _first_group(request)
     whole = {"group": asked["groupId"]} | is_stable
     found: dict[_Partition, Columns] = {}
     for topic in asked.get("topics") or ():
-        name, by_id = _named(topic)
+        name, by_id = _name_or_id(topic)
         for partition in topic["partitionIndexes"]:
             found[name, partition] = {**whole, "is_by_id": by_id}
     if response is not None:
@@ -292,7 +301,7 @@ def _fetched(request: Fields, response: Fields | None) -> dict[_Partition, Colum
         error = answered.get("errorCode")
         for key, by_id, partition in _of_topics(answered.get("topics")):
             columns = found.setdefault(key, {**whole, "is_by_id": by_id})
-            columns |= _renamed(partition, _FETCHED)
+            columns |= _rename_fields(partition, _FETCHED)
         for columns in found.values():
             if error:
                 columns["error_code"] = error
@@ -307,16 +316,16 @@ def _first_group(fields: Fields) -> Fields:
 
 def _of_topics(topics: Any) -> Iterator[tuple[_Partition, bool, Fields]]:
     for topic in topics or ():
-        name, by_id = _named(topic)
+        name, by_id = _name_or_id(topic)
         for partition in topic["partitions"]:
             yield (name, partition["partitionIndex"]), by_id, partition
 
 
-def _named(topic: Fields) -> tuple[str, bool]:
+def _name_or_id(topic: Fields) -> tuple[str, bool]:
     """Return a topic's name or id, and whether it is an id."""
     by_id = "topicId" in topic
     return topic["topicId" if by_id else "name"], by_id
 
 
-def _renamed(fields: Fields, names: Mapping[str, str]) -> Columns:
+def _rename_fields(fields: Fields, names: Mapping[str, str]) -> Columns:
     return {column: fields[name] for name, column in names.items() if fields.get(name) is not None}

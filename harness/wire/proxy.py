@@ -149,8 +149,8 @@ class Proxy:
             except OSError:
                 client.close()
                 continue
-            for one in (client, upstream):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for side in (client, upstream):
+                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _Connection(self, broker, client, upstream).start()
 
 
@@ -177,10 +177,10 @@ class _Connection:
         finally:
             for watch in self._watched.values():
                 watch.close()
-            for one in (self._client, self._upstream):
+            for side in (self._client, self._upstream):
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-                one.close()
+                    side.shutdown(socket.SHUT_RDWR)
+                side.close()
 
     def _pass_requests(self) -> None:
         while True:

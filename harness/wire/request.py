@@ -186,7 +186,7 @@ def exchange(broker: Broker, asked: WireRequest, *, timeout_seconds: float) -> E
         WorkerError: Kafka's schema of that version refuses the fields.
     """
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(asked.api)
-    message, request = encoded(key, asked)
+    message, request = encode_request(key, asked)
     began_micros = time.time_ns() // 1000
     response: dict[str, Any] | None = None
     failure: str | None = None
@@ -200,7 +200,7 @@ def exchange(broker: Broker, asked: WireRequest, *, timeout_seconds: float) -> E
     return Exchange(int(key.id), request, response, failure, began_micros)
 
 
-def encoded(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
+def encode_request(key: Any, asked: WireRequest) -> tuple[Any, dict[str, Any]]:
     """Return a request's message, and its fields at its version.
 
     Raises:

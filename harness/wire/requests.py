@@ -153,7 +153,7 @@ def of_replica(request: Request, replica: int) -> Request:
     A leader that accepts the Fetch of a replica takes its fetch offset for that replica's log end.
     """
 
-    def made(*, version: int, **asked: Any) -> WireRequest:
+    def make_request(*, version: int, **asked: Any) -> WireRequest:
         found = request(version=version, **asked)
         fields = {name: value for name, value in found.fields.items() if name != "replicaId"}
         if found.api == "FETCH" and version >= FIRST_WITH_REPLICA_STATE:
@@ -162,7 +162,7 @@ def of_replica(request: Request, replica: int) -> Request:
             fields["replicaId"] = replica
         return WireRequest(api=found.api, version=version, fields=fields)
 
-    return made
+    return make_request
 
 
 def metadata(*, topic: str, version: int) -> WireRequest:
@@ -235,7 +235,7 @@ def offset_commit(
         "memberId": member,
         "groupInstanceId": None,
         "retentionTimeMs": -1,
-        "topics": _committed(offsets),
+        "topics": _topics_to_commit(offsets),
     }
     return WireRequest(api="OFFSET_COMMIT", version=version, fields=fields)
 
@@ -263,7 +263,7 @@ def txn_offset_commit(
         "generationIdOrMemberEpoch": generation,
         "memberId": member,
         "groupInstanceId": None,
-        "topics": _committed(offsets),
+        "topics": _topics_to_commit(offsets),
     }
     return WireRequest(api="TXN_OFFSET_COMMIT", version=version, fields=fields)
 
@@ -273,8 +273,8 @@ def offset_fetch(
 ) -> WireRequest:
     """An OffsetFetch of one group; `is_stable` refuses while a transaction has offsets of it."""
     topics = [
-        {"name": one.topic, "topicId": one.topic_id, "partitionIndexes": [one.partition]}
-        for one in offsets
+        {"name": offset.topic, "topicId": offset.topic_id, "partitionIndexes": [offset.partition]}
+        for offset in offsets
     ]
     asked = {"groupId": group, "topics": topics}
     whole = {"memberId": None, "memberEpoch": NO_GENERATION}
@@ -381,23 +381,23 @@ def consumer_group_heartbeat(
     return WireRequest(api="CONSUMER_GROUP_HEARTBEAT", version=version, fields=fields)
 
 
-def _committed(offsets: Sequence[Offset]) -> list[dict[str, Any]]:
+def _topics_to_commit(offsets: Sequence[Offset]) -> list[dict[str, Any]]:
     by_topic: dict[tuple[str, str], list[Offset]] = {}
-    for one in offsets:
-        by_topic.setdefault((one.topic, one.topic_id), []).append(one)
+    for offset in offsets:
+        by_topic.setdefault((offset.topic, offset.topic_id), []).append(offset)
     return [
         {
             "name": name,
             "topicId": topic_id,
             "partitions": [
                 {
-                    "partitionIndex": one.partition,
-                    "committedOffset": one.offset,
-                    "committedLeaderEpoch": one.epoch,
-                    "committedMetadata": one.metadata,
+                    "partitionIndex": offset.partition,
+                    "committedOffset": offset.offset,
+                    "committedLeaderEpoch": offset.epoch,
+                    "committedMetadata": offset.metadata,
                     "commitTimestamp": -1,
                 }
-                for one in group
+                for offset in group
             ],
         }
         for (name, topic_id), group in by_topic.items()

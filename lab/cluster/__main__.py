@@ -61,10 +61,10 @@ def _scenario(place: Path, console: Console) -> tuple[Figures, list[Collected]]:
     runs = find_runs(ended.folder)
     for run in runs:
         figures |= msgspec.json.decode((run.path / FIGURES).read_bytes(), type=Figures)
-    return figures, [_collected(run, place) for run in runs]
+    return figures, [_time_collection(run, place) for run in runs]
 
 
-def _collected(run: RunFolder, place: Path) -> Collected:
+def _time_collection(run: RunFolder, place: Path) -> Collected:
     """How long a run took to be collected, and a copy of what was collected takes."""
     copy = place / "copy"
     began = time.monotonic()
@@ -78,7 +78,7 @@ def _collected(run: RunFolder, place: Path) -> Collected:
 
 def _stages(run: RunFolder) -> dict[str, float]:
     """The seconds of each stage, in their order."""
-    (driver,) = (one for one in histories(run.history) if one.name == "driver")
+    (driver,) = (history for history in histories(run.history) if history.name == "driver")
     entered = [event for event in driver.events if isinstance(event, PhaseEntered)]
     ends = [event.wall_micros for event in entered[1:]] + [run.run().ended_micros or 0]
     seconds: dict[str, float] = defaultdict(float)
@@ -112,9 +112,9 @@ def _demo(place: Path, console: Console) -> dict[str, list[float]]:
 def _sums(figures: Iterable[Collected]) -> Collected:
     every = list(figures)
     return Collected(
-        sum(one.megabytes for one in every),
-        sum(one.seconds for one in every),
-        sum(one.copy_seconds for one in every),
+        sum(figure.megabytes for figure in every),
+        sum(figure.seconds for figure in every),
+        sum(figure.copy_seconds for figure in every),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from website.figures import is_kept, kept, rendered
+from website.figures import is_kept, read_figures, render
 
 NAME = "cluster_speed"
 FIGURES = "figures.json"
@@ -67,8 +67,8 @@ class Measured:
 
 def part(measured: Measured | None = None) -> str:
     """The part of docs/benchmarks.md, by default of the figures that are kept."""
-    shown = measured or (kept(NAME, Measured) if is_kept(NAME) else None)
-    return rendered(
+    shown = measured or (read_figures(NAME, Measured) if is_kept(NAME) else None)
+    return render(
         _TEMPLATE,
         measured=shown,
         ready=list(_rows(shown.ready, BARE, "{:.2f}")) if shown else [],
@@ -96,5 +96,5 @@ def _rows(
 
 
 def _row(name: str, values: Sequence[float], form: str) -> Sequence[object]:
-    spread = " to ".join(form.format(one) for one in (min(values), max(values)))
+    spread = " to ".join(form.format(number) for number in (min(values), max(values)))
     return (name, form.format(median(values)), spread)

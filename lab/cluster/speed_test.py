@@ -105,19 +105,19 @@ class ClusterSpeedScenario(Scenario):
     def _senders(
         self, run: Run, tools: "Tools", number: int
     ) -> Iterator[tuple[str, Callable[[], float]]]:
-        def verified() -> float:
+        def time_verified() -> float:
             began = time.monotonic()
             run.produce(self.orders.topic, count=RECORDS, producer=f"writer-{number}")
             return RECORDS / (time.monotonic() - began)
 
-        yield Client.JAVA, verified
+        yield Client.JAVA, time_verified
         yield PRODUCER_PERFORMANCE, tools.producer_performance
         yield VERIFIABLE_PRODUCER, tools.verifiable_producer
 
     def _pollers(
         self, run: Run, tools: "Tools", number: int, written: int
     ) -> Iterator[tuple[str, Callable[[], float]]]:
-        def verified(index: int) -> float:
+        def time_verified(index: int) -> float:
             began = time.monotonic()
             members = run.open([self.groups[index]], incarnation=number + 1)
             run.consume(members, timeout_seconds=_TOOL_SECONDS)
@@ -126,7 +126,7 @@ class ClusterSpeedScenario(Scenario):
             return written / seconds
 
         for index, group in enumerate(self.groups):
-            yield group.group, lambda index=index: verified(index)  # type: ignore[misc]
+            yield group.group, lambda index=index: time_verified(index)  # type: ignore[misc]
         yield CONSUMER_PERFORMANCE, lambda: tools.consumer_performance(number, written)
         yield VERIFIABLE_CONSUMER, lambda: tools.verifiable_consumer(number, written)
 
@@ -153,7 +153,7 @@ class Tools:
 
     def verifiable_producer(self) -> float:
         """Of its `tool_data`."""
-        lines = self._reported(
+        lines = self._run_reporting(
             f"{VERIFIABLE_PRODUCER} --bootstrap-server {self._bootstrap} --topic {self._written} "
             f"--max-messages {RECORDS} --throughput -1 --acks -1"
         )
@@ -172,7 +172,7 @@ class Tools:
 
     def verifiable_consumer(self, number: int, written: int) -> float:
         """From its start to the last records that it reports."""
-        lines = self._reported(
+        lines = self._run_reporting(
             f"{VERIFIABLE_CONSUMER} --bootstrap-server {self._bootstrap} --topic {self._read} "
             f"--group-id verifiable-{number} --max-messages {written} --reset-policy earliest"
         )
@@ -180,7 +180,7 @@ class Tools:
         ended = max(line.timestamp for line in lines if line.name == "records_consumed")
         return written / (ended - began) * 1000
 
-    def _reported(self, command: str) -> list[_Reported]:
+    def _run_reporting(self, command: str) -> list[_Reported]:
         lines = [line for line in self._run(command).splitlines() if line.startswith("{")]
         return [msgspec.json.decode(line, type=_Reported) for line in lines]
 

@@ -31,7 +31,7 @@ class Judged(msgspec.Struct):
 def judge(trace: Trace) -> dict[str, Judged]:
     """Judge with every registered check, as `analysis.verdict.judge`, but return all findings."""
 
-    def reported(check: Check) -> Judged:
+    def judge_check(check: Check) -> Judged:
         judged = Judged(lacks=CHECKS[check].lacks(trace))
         if not judged.lacks:
             with _broken_in(judged):
@@ -41,7 +41,7 @@ def judge(trace: Trace) -> dict[str, Judged]:
                 judged.evaluated = int(evaluated)
         return judged
 
-    return {str(check): reported(check) for check in CHECKS}
+    return {str(check): judge_check(check) for check in CHECKS}
 
 
 @contextmanager
@@ -56,10 +56,10 @@ def _broken_in(judged: Judged) -> Iterator[None]:
 def differing(one: Mapping[str, Judged], other: Mapping[str, Judged]) -> list[str]:
     """Return the checks whose findings or evaluated counts differ; rows are compared whole."""
     names = sorted({*one, *other})
-    return [name for name in names if _reported(one.get(name)) != _reported(other.get(name))]
+    return [name for name in names if _comparable(one.get(name)) != _comparable(other.get(name))]
 
 
-def _reported(judged: Judged | None) -> tuple[Any, ...] | None:
+def _comparable(judged: Judged | None) -> tuple[Any, ...] | None:
     if judged is None:
         return None
     return judged.lacks, judged.evaluated, Counter(map(str, judged.findings))

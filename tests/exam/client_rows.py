@@ -206,7 +206,7 @@ class ClientRows(HistoryRows):
             for row in self.rows["committed_offsets"]
             if row["offsets_partition"] == place
         }
-        free = (one for one in count(self.at(at) // 1000 % 10**9) if one not in taken)
+        free = (number for number in count(self.at(at) // 1000 % 10**9) if number not in taken)
         self.add(
             "committed_offsets",
             group=self.own(group),
@@ -221,7 +221,7 @@ class ClientRows(HistoryRows):
             committed_micros=self.at(at) // 1000 * 1000,
             producer_id=-1,
             producer_epoch=-1,
-            brokers=None if brokers is None else [self.broker(one) for one in brokers],
+            brokers=None if brokers is None else [self.broker(broker) for broker in brokers],
         )
 
     def reset(

@@ -38,7 +38,7 @@ def kept(
     h: History, offset: int, *, at: float, epoch: int = 0, brokers: Sequence[int] = (1, 2)
 ) -> None:
     """A commit as it is stored."""
-    held = [h.broker(one) for one in brokers]
+    held = [h.broker(broker) for broker in brokers]
     commit_stored(h, at=at, offset=offset, metadata=f"made {offset}", log_epoch=epoch, brokers=held)
 
 

@@ -61,7 +61,10 @@ def questions() -> tuple[Question, ...]:
     """All histories of tests/exam/histories, by their names."""
     for module in pkgutil.iter_modules(tests.exam.histories.__path__):
         importlib.import_module(f"tests.exam.histories.{module.name}")
-    every = [*QUESTIONS, *(one for path in sorted(FOLDER.glob("*.yml")) for one in read(path))]
+    every = [
+        *QUESTIONS,
+        *(question for path in sorted(FOLDER.glob("*.yml")) for question in read(path)),
+    ]
     names = Counter(question.name for question in every)
     if twice := [name for name, times in names.items() if times > 1]:
         raise ValueError(f"several histories are called {', '.join(twice)}")
@@ -83,22 +86,22 @@ class Exam:
             for history in made
             for check, verdicts in history.verdicts.items()
         }
-        self.folder = written(path, made, checks=[str(check) for check in CHECKS])
+        self.folder = write_run(path, made, checks=[str(check) for check in CHECKS])
 
-    def said(self, judged: Mapping[str, Judged]) -> Said:
+    def collect_findings(self, judged: Mapping[str, Judged]) -> Said:
         """What the checks found in each history."""
         silent = (NONE, NOT_VIOLATION)
         asked_for = {
             check
-            for one in self._asked
-            for check, what in one.expects.items()
+            for question in self._asked
+            for check, what in question.expects.items()
             if what not in silent
         }
         found: dict[tuple[str, str], list[tuple[str, str, str]]] = defaultdict(list)
-        for check, one in judged.items():
-            if one.lacks:
-                assert check not in asked_for, f"the exam can't ask {check}: {one.lacks}"
-            for row in one.findings:
+        for check, result in judged.items():
+            if result.lacks:
+                assert check not in asked_for, f"the exam can't ask {check}: {result.lacks}"
+            for row in result.findings:
                 words = f"{row['cause']} {row['evidence']}"
                 reported = (row["verdict"], row["kind"], words)
                 place = self._world.place_of(row)
@@ -107,11 +110,11 @@ class Exam:
         said: Said = defaultdict(dict)
         for (history, check), reported_of_it in found.items():
             verdicts = {verdict for verdict, _, _ in reported_of_it}
-            worst = next(one for one in BY_SEVERITY if one in verdicts)
+            worst = next(verdict for verdict in BY_SEVERITY if verdict in verdicts)
             said[history][check] = _lines(worst, reported_of_it)
         return said
 
-    def misjudged(self, judged: Mapping[str, Judged]) -> dict[tuple[str, str], set[Found]]:
+    def misjudgments(self, judged: Mapping[str, Judged]) -> dict[tuple[str, str], set[Found]]:
         """What is found beyond what histories say that a check is to find, or is lacking."""
         found: dict[tuple[str, str], set[Found]] = defaultdict(set)
         for check in {check for _, check in self._verdicts}:
@@ -119,9 +122,9 @@ class Exam:
                 place = self._world.place_of(row)
                 found[place.name if place else "", check].add(_AS_FOUND(row))
         return {
-            one: verdicts ^ found[one]
-            for one, verdicts in self._verdicts.items()
-            if verdicts != found[one]
+            key: verdicts ^ found[key]
+            for key, verdicts in self._verdicts.items()
+            if verdicts != found[key]
         }
 
 
@@ -130,7 +133,7 @@ def said_alone(verdict: Verdict) -> dict[str, str]:
     return {
         check: _lines(
             _AS_FINDING.get(result.verdict, str(result.verdict)),
-            [(one.verdict, one.kind, one.cause) for one in result.examples],
+            [(example.verdict, example.kind, example.cause) for example in result.examples],
         )
         for check, result in verdict.checks.items()
     }
@@ -138,7 +141,7 @@ def said_alone(verdict: Verdict) -> dict[str, str]:
 
 def _lines(verdict: str, found: Iterable[tuple[str, str, str]]) -> str:
     """The findings of a verdict, a line each; or the verdict, if there are none."""
-    lines = [": ".join(one) for one in found if one[0] == verdict]
+    lines = [": ".join(finding) for finding in found if finding[0] == verdict]
     return "\n".join(sorted(lines)) or verdict
 
 
@@ -148,10 +151,13 @@ def is_right(expected: str, said: str) -> bool:
         return not said.startswith(VIOLATION)
     verdict, kind, words = (*expected.split(": ", 2), "", "")[:3]
     reported = [(*line.split(": ", 2), "", "")[:3] for line in said.splitlines()]
-    return any(one[0] == verdict and kind in ("", one[1]) and words in one[2] for one in reported)
+    return any(
+        finding[0] == verdict and kind in ("", finding[1]) and words in finding[2]
+        for finding in reported
+    )
 
 
-def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:
+def write_run(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFolder:
     """A run in a folder, with what was written of each history."""
     histories = list(made)
     for history in histories[:-1]:
@@ -166,7 +172,7 @@ def written(path: Path, made: Iterable[History], *, checks: list[str]) -> RunFol
     return folder
 
 
-def traced(engine: DuckDBEngine, history: History, *, checks: list[str]) -> Trace:
+def trace_of(engine: DuckDBEngine, history: History, *, checks: list[str]) -> Trace:
     """A run of one history, in memory."""
 
     def load(name: str) -> None:

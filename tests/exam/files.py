@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from tests.exam.history import History, Question
-from tests.exam.lines import carry_out, given, words
+from tests.exam.lines import carry_out, values_by_place, words
 
 FOLDER = Path(__file__).with_name("histories")
 _IF = re.compile(r"if (not )?(\w+): +(.*)", re.DOTALL)
@@ -129,7 +129,9 @@ class Story:
         elif found := words(line):
             verb, *found = words(_GIVEN.sub(partial(_text, own), line))
             if scene := self.scenes.get(verb):
-                Story(scene.events, self.scenes, _given(scene.given, *given(found)))(h)
+                Story(scene.events, self.scenes, _values_of(scene.given, *values_by_place(found)))(
+                    h
+                )
             else:
                 carry_out(h, verb, found)
 
@@ -168,7 +170,9 @@ def _each(values: str) -> list[str]:
     return list(map(str, range(int(first), int(last) + 1))) if dots else values.split(",")
 
 
-def _given(usual: Mapping[str, Any], placed: list[str], named: Mapping[str, str]) -> dict[str, str]:
+def _values_of(
+    usual: Mapping[str, Any], placed: list[str], named: Mapping[str, str]
+) -> dict[str, str]:
     """What a line or case gives to events, beside what holds if it does not."""
     if unknown := [*placed[len(usual) :], *(named.keys() - usual.keys())]:
         raise WrongLineError(f"there is no {', '.join(unknown)} to be given")
@@ -205,19 +209,19 @@ def read(path: Path) -> list[Question]:
             raise WrongLineError(f"{path.name}: two histories are called {name}")
         found[name] = Question(name, tell=Named(path.name, name, stories_), **of)
 
-    for one in subject.histories:
-        cases = one.cases or [Case(asks="", finds=one.finds)]
+    for history in subject.histories:
+        cases = history.cases or [Case(asks="", finds=history.finds)]
         for number, case in enumerate(cases, 1):
-            name = f"{one.history}-{number}" if one.cases else one.history
+            name = f"{history.history}-{number}" if history.cases else history.history
             own = {key: as_text(value) for key, value in case.given.items()}
-            stories[name] = Story(one.events, scenes, _given(one.given, [], own))
+            stories[name] = Story(history.events, scenes, _values_of(history.given, [], own))
             add(
                 name,
                 stories[name],
-                question=f"{one.asks} {case.asks}".strip(),
-                source=one.source,
-                expects={one.check: case.finds} if isinstance(case.finds, str) else case.finds,
-                alone=one.alone,
+                question=f"{history.asks} {case.asks}".strip(),
+                source=history.source,
+                expects={history.check: case.finds} if isinstance(case.finds, str) else case.finds,
+                alone=history.alone,
             )
     numbers = Counter[str]()
     for variant in subject.variants:

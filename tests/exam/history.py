@@ -65,7 +65,7 @@ class Question:
         made = History(place or Place(self.name, 0), self.alone)
         self.tell(made)
         if not made.rows["histories"]:
-            made.worker(client=next((one.client for one in made.groups), "java"))
+            made.worker(client=next((group.client for group in made.groups), "java"))
         return made
 
 

@@ -84,7 +84,7 @@ def words(line: str) -> list[str]:
     return list(takewhile(lambda word: not word.startswith("#"), found))
 
 
-def given(found: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+def values_by_place(found: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Values by their places, and by their names."""
     placed: list[str] = []
     named: dict[str, str] = {}
@@ -101,19 +101,19 @@ def carry_out(h: History, verb: str, found: Iterable[str]) -> None:
     if verb not in verbs():
         near = get_close_matches(verb, verbs(), n=1)
         raise ValueError(f"no verb {verb!r}" + (f"; perhaps {near[0]!r}" if near else ""))
-    placed, named = given(found)
+    placed, named = values_by_place(found)
     bound = _signature(verb).bind(h, *placed, **named)
     parameters = list(bound.signature.parameters.values())
-    for one in parameters[1:]:
-        if one.name in bound.arguments:
-            raw = bound.arguments[one.name]
-            if one.kind is one.VAR_KEYWORD:
+    for parameter in parameters[1:]:
+        if parameter.name in bound.arguments:
+            raw = bound.arguments[parameter.name]
+            if parameter.kind is parameter.VAR_KEYWORD:
                 value: Any = {name: _column(h, name, text) for name, text in raw.items()}
-            elif one.kind is one.VAR_POSITIONAL:
-                value = tuple(_value(h, text, one.annotation) for text in raw)
+            elif parameter.kind is parameter.VAR_POSITIONAL:
+                value = tuple(_value(h, text, parameter.annotation) for text in raw)
             else:
-                value = _value(h, raw, one.annotation)
-            bound.arguments[one.name] = value
+                value = _value(h, raw, parameter.annotation)
+            bound.arguments[parameter.name] = value
     verbs()[verb](*bound.args, **bound.kwargs)
 
 
@@ -128,14 +128,14 @@ def _value(h: History, raw: str, annotation: Any) -> Any:
         kind, *names = raw.split(":")
         value = getattr(h, f"on_{kind}")(*(_scalar(h, name) for name in names if name))
     elif Batch in kinds:
-        placed, named = given(words(raw.removeprefix("(").removesuffix(")")))
-        own = {name: one if name in _TEXTS else _scalar(h, one) for name, one in named.items()}
-        value = Batch(*(_scalar(h, one) for one in placed), **own)
+        placed, named = values_by_place(words(raw.removeprefix("(").removesuffix(")")))
+        own = {name: text if name in _TEXTS else _scalar(h, text) for name, text in named.items()}
+        value = Batch(*(_scalar(h, text) for text in placed), **own)
     elif str in kinds:
-        value = _scalar(h, raw) if raw.startswith("@") else _unquoted(raw)
+        value = _scalar(h, raw) if raw.startswith("@") else _unquote(raw)
     elif kinds & _BY_KEYS:
         pairs = (item.rsplit(":", 1) for item in _items(raw))
-        value = {_scalar(h, key): _scalar(h, one) for key, one in pairs}
+        value = {_scalar(h, key): _scalar(h, text) for key, text in pairs}
     elif kinds & _SEVERAL:
         value = tuple(_scalar(h, item) for item in _items(raw))
     else:
@@ -160,10 +160,10 @@ def _scalar(h: History, raw: str) -> Any:
         return h.place.number(int(own)) if _NUMBER.fullmatch(own) else h.own(own)
     if raw == "()" or raw.endswith(",") or len(_items(raw)) > 1:
         return [_scalar(h, item) for item in _items(raw)]
-    return _unquoted(raw)
+    return _unquote(raw)
 
 
-def _unquoted(raw: str) -> str:
+def _unquote(raw: str) -> str:
     return raw[1:-1] if raw[:1] in ("'", '"') and raw[-1:] == raw[:1] else raw
 
 

@@ -88,7 +88,7 @@ class Log:
     )
     started: tuple[tuple[int, float, int, str], ...] = ()
 
-    def laid(self, h: History, sequence: int, topic: str, partition: int) -> Where:
+    def lay(self, h: History, sequence: int, topic: str, partition: int) -> Where:
         """Write it, with the sends; `sequence` is the first one's."""
         where: Where = {"topic": topic, "partition": partition}
         for epoch, (at, begins, end) in enumerate(zip(MOMENTS, self.begins, ENDS, strict=True)):
@@ -166,7 +166,7 @@ def several_logs(h: History) -> list[Where]:
     h.topic("u", unclean_election=True, deletes=True, partitions=len(LOGS))
     h.topic("v", partitions=2)
     logs = [
-        log.laid(h, 100 * (len(LOGS) * number + partition), topic, partition)
+        log.lay(h, 100 * (len(LOGS) * number + partition), topic, partition)
         for number, topic in enumerate(("t", "u"))
         for partition, log in enumerate(LOGS)
         if topic == "t" or log in FORKED or log.start

@@ -82,7 +82,7 @@ def quorum_reported(
         leader=h.broker(leader),
         leader_epoch=own_epoch(h, epoch),
         high_watermark=high_watermark,
-        voters=[h.broker(one) for one in VOTERS],
+        voters=[h.broker(voter) for voter in VOTERS],
         log_ends=list(ends),
         observers=[],
         at_micros=h.at(at),

@@ -127,7 +127,7 @@ class HistoryRows:
         elif name in SERVERS:
             stored = self.broker(value)
         elif name in LISTS_OF_SERVERS and isinstance(value, list):
-            stored = [self.broker(one) for one in value]
+            stored = [self.broker(broker) for broker in value]
         return stored
 
     def finds(
@@ -225,7 +225,9 @@ class HistoryRows:
         if "metadata_offset" in row:
             numbers["metadata_offset"] = self._next_metadata_offset()
         if table == "committed_offsets":
-            numbers["offsets_offset"] = 1 + max(one["offsets_offset"] for one in self.rows[table])
+            numbers["offsets_offset"] = 1 + max(
+                stored["offsets_offset"] for stored in self.rows[table]
+            )
         return numbers
 
     def _next_metadata_offset(self) -> int:

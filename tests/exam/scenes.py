@@ -298,5 +298,5 @@ def tails_cut(
         proved=at + 4 if removed > 1 else None,
         heal_began=healed - 6 if removed > 1 else None,
         healed=healed,
-        evidence=json.dumps({str(h.broker(one)): tail for one in brokers}),
+        evidence=json.dumps({str(h.broker(broker)): tail for broker in brokers}),
     )

@@ -45,37 +45,37 @@ def replica(
     """What a replica holds at the end, with producer ids and control batches."""
     where = {"broker": h.broker(broker), "topic": h.own(topic), "partition": partition}
     epochs: dict[int, int] = {}
-    for one in batches:
-        epochs.setdefault(one.epoch, one.first)
-        first_value = one.first if one.sequence is None else one.sequence
-        for index, offset in enumerate(range(one.first, one.last + 1)):
-            if one.control is None:
-                value = h.value(first_value + index, one.producer)
+    for batch in batches:
+        epochs.setdefault(batch.epoch, batch.first)
+        first_value = batch.first if batch.sequence is None else batch.sequence
+        for index, offset in enumerate(range(batch.first, batch.last + 1)):
+            if batch.control is None:
+                value = h.value(first_value + index, batch.producer)
                 h.add(
                     "replica_records",
                     **where,
                     offset=offset,
-                    leader_epoch=one.epoch,
+                    leader_epoch=batch.epoch,
                     value=value,
                 )
         h.add(
             "replica_batches",
             **where,
-            base_offset=one.first,
-            last_offset=one.last,
-            leader_epoch=one.epoch,
-            producer_id=producer_id(h, one.pid),
-            producer_epoch=one.pid_epoch if one.pid else -1,
-            base_sequence=-1 if one.control else one.base_sequence,
-            is_control=one.control is not None,
-            is_transactional=bool(one.pid) and one.is_transactional,
-            record_count=one.last - one.first + 1,
-            size_bytes=100 * (one.last - one.first + 1),
-            max_timestamp_micros=h.at(at if one.at is None else one.at),
-            control_type=one.control,
-            checksum=crc32(repr(one).encode()),
+            base_offset=batch.first,
+            last_offset=batch.last,
+            leader_epoch=batch.epoch,
+            producer_id=producer_id(h, batch.pid),
+            producer_epoch=batch.pid_epoch if batch.pid else -1,
+            base_sequence=-1 if batch.control else batch.base_sequence,
+            is_control=batch.control is not None,
+            is_transactional=bool(batch.pid) and batch.is_transactional,
+            record_count=batch.last - batch.first + 1,
+            size_bytes=100 * (batch.last - batch.first + 1),
+            max_timestamp_micros=h.at(at if batch.at is None else batch.at),
+            control_type=batch.control,
+            checksum=crc32(repr(batch).encode()),
         )
-    end = max((one.last + 1 for one in batches), default=start)
+    end = max((batch.last + 1 for batch in batches), default=start)
     h.add(
         "log_starts",
         **where,

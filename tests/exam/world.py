@@ -86,23 +86,26 @@ class Place:
 
     def topics(self, plan: Plan) -> list[TopicPlan]:
         """The topics of a run's plan."""
-        return [msgspec.structs.replace(one, topic=self.own(one.topic)) for one in plan.topics]
+        return [
+            msgspec.structs.replace(topic, topic=self.own(topic.topic)) for topic in plan.topics
+        ]
 
     def groups(self, plan: Plan) -> list[GroupPlan]:
         """The groups of a run's plan."""
         return [
-            msgspec.structs.replace(one, group=self.own(one.group), topic=self.own(one.topic))
-            for one in plan.groups
+            msgspec.structs.replace(group, group=self.own(group.group), topic=self.own(group.topic))
+            for group in plan.groups
         ]
 
-    def laid(self, tables: Mapping[str, Iterable[Row]], began_micros: int) -> Tables:
+    def lay(self, tables: Mapping[str, Iterable[Row]], began_micros: int) -> Tables:
         """The rows of a run that began at some time."""
         later = self.began_micros - began_micros
         return {
-            table: [self._laid(table, row, later) for row in rows] for table, rows in tables.items()
+            table: [self._lay_row(table, row, later) for row in rows]
+            for table, rows in tables.items()
         }
 
-    def _laid(self, table: str, row: Row, later_micros: int) -> Row:
+    def _lay_row(self, table: str, row: Row, later_micros: int) -> Row:
         laid = {name: self._value(table, name, value, later_micros) for name, value in row.items()}
         if row.get("topic", "") and row["topic"].startswith(KAFKAS_OWN):
             laid["partition"] = self.number(row["partition"])
@@ -136,11 +139,11 @@ class Place:
 
     def _list(self, name: str, values: list[Any]) -> list[Any]:
         if name == "transactional_ids":
-            return [self.own(one) for one in values]
+            return [self.own(value) for value in values]
         if name in LISTS_OF_SERVERS:
-            return [self.server(one) for one in values]
+            return [self.server(value) for value in values]
         is_of_log = name == "log_ends"
-        return [self.metadata_offset(one) for one in values] if is_of_log else values
+        return [self.metadata_offset(value) for value in values] if is_of_log else values
 
     def _number(self, table: str, name: str, value: int) -> int:
         if name in SERVERS:

@@ -58,32 +58,35 @@ class CallsScenario(Scenario):
             run.create(assignment=[1])
             for partition in range(self.orders.partitions):
                 run.produce("orders", count=WRITTEN, producer=f"p{partition}", partition=partition)
-            self.assigned(run)
-            self.altered(run)
-            self.subscribed(run)
-            self.replaced(run)
+            self.assign(run)
+            self.alter_commits(run)
+            self.subscribe(run)
+            self.replace_member(run)
 
-    def assigned(self, run: Run) -> None:
+    def assign(self, run: Run) -> None:
         """Assign, commit, and ask; nothing is committed of partition 1."""
         members = run.open(self.groups, incarnation=1, is_subscribed=False)
         run.calls.assign(members, offset=WRITTEN - 10)
         run.calls.take(members, 10)
         run.commit(self.groups, incarnation=1)
         for found in run.calls.committed(members, [0, 1]).values():
-            assert [(one.offset, one.error) for one in found] == [(WRITTEN, None), (None, None)]
+            assert [(commit.offset, commit.error) for commit in found] == [
+                (WRITTEN, None),
+                (None, None),
+            ]
         run.close(members)
         for group in self.groups:
             for is_stable in (False, True):
                 listed = run.groups.read_offsets(group.group, "orders", [0, 1], is_stable=is_stable)
-                by_partition = {one.partition: one.offset for one in listed}
+                by_partition = {commit.partition: commit.offset for commit in listed}
                 assert by_partition == {0: WRITTEN, 1: None}
 
-    def altered(self, run: Run) -> None:
+    def alter_commits(self, run: Run) -> None:
         """Let Admin set back the commits of groups without members."""
         for group in self.groups:
             run.groups.alter_offsets(group.group, "orders", {0: ALTERED}, epoch=0)
 
-    def subscribed(self, run: Run) -> None:
+    def subscribe(self, run: Run) -> None:
         """Pause, resume, seek, and leave the group and join it again."""
         members = run.open(self.groups, incarnation=2)
         assert set(run.consume(members).values()) == {"caught_up"}
@@ -100,7 +103,7 @@ class CallsScenario(Scenario):
         assert set(run.consume(members).values()) == {"caught_up"}
         run.close(members)
 
-    def replaced(self, run: Run) -> None:
+    def replace_member(self, run: Run) -> None:
         """Members of three clients read together; one is killed, and its successor differs."""
         killed = run.consumers.workers_of(MIXED)[2]
         run.workload.start_reading(run.open([MIXED], incarnation=1))
@@ -119,9 +122,9 @@ class CallsScenario(Scenario):
         run.groups.await_members(MIXED.group, 3)
         self.read_on(run, incarnation=2)
         run.close(run.workload.stop_reading())
-        self.exceeded(run, slow)
+        self.exceed_interval(run, slow)
 
-    def exceeded(self, run: Run, slow: list[str]) -> None:
+    def exceed_interval(self, run: Run, slow: list[str]) -> None:
         """A member that did not poll for `max.poll.interval.ms` has left, and reads on."""
 
         def members() -> list[MemberView]:
@@ -137,5 +140,7 @@ class CallsScenario(Scenario):
         for partition in range(self.shared.partitions):
             producer = f"shared-{incarnation}-{partition}"
             run.produce("shared", count=10, producer=producer, partition=partition)
-        ends = {f"shared-{one}": end - 1 for one, end in run.log_ends(self.shared).items()}
+        ends = {
+            f"shared-{partition}": end - 1 for partition, end in run.log_ends(self.shared).items()
+        }
         run.groups.await_committed_above(MIXED.group, ends)

@@ -23,7 +23,7 @@ from harness.invocation import Session
 from harness.session.catalog import ScenarioFile
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
-from tests.made import made
+from tests.made import make_struct
 from tests.programs import ran_python
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ def fencepost(*arguments: str, **env: str) -> "subprocess.Popen[str]":
     )
 
 
-def finished(*arguments: str, **env: str) -> tuple[int, str]:
+def run_to_end(*arguments: str, **env: str) -> tuple[int, str]:
     """Run it to its end; its exit status, and what it said."""
     process = fencepost(*arguments, **env)
     said, _ = process.communicate()
@@ -63,7 +63,7 @@ def ran(
     scenario: ScenarioFile, results: Path, pool: PoolKind, *, build: Build | None = None
 ) -> Path:
     """Run a scenario to its end, and leave it unjudged; the session's folder."""
-    session = made(
+    session = make_struct(
         Session,
         seed=1,
         kafka="4.4.0" if build is None else build.kafka,

@@ -86,7 +86,12 @@ class CommitFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 def commit_tamperings(facts: CommitFacts) -> list[WireTampering]:
     """Return all tamperings."""
-    return [*_of_topics(facts), *_of_members(facts), *_stored(facts), *_fetched(facts)]
+    return [
+        *_of_topics(facts),
+        *_of_members(facts),
+        *_of_stored_commits(facts),
+        *_of_fetched_commits(facts),
+    ]
 
 
 def _tampering(
@@ -159,7 +164,7 @@ def _of_members(facts: CommitFacts) -> list[WireTampering]:
     ]
 
 
-def _stored(facts: CommitFacts) -> list[WireTampering]:
+def _of_stored_commits(facts: CommitFacts) -> list[WireTampering]:
     """Tamperings by which the coordinator stores something else than it was asked to.
 
     No topic has an id that is not stored with its commits. So the last tampering is also one with
@@ -200,7 +205,7 @@ def _stored(facts: CommitFacts) -> list[WireTampering]:
     ]
 
 
-def _fetched(facts: CommitFacts) -> list[WireTampering]:
+def _of_fetched_commits(facts: CommitFacts) -> list[WireTampering]:
     fetched = facts.fetch(FETCHED)
     return [
         _tampering(facts, rule, request, change=change)

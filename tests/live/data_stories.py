@@ -8,7 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from effects import await_changes, changes_of, leader_of, replica, segments, topic_ids_on_disk
-from ineffective import Ineffective, Story, meanwhile, segments_not_written, short_waits, unsent
+from ineffective import (
+    Ineffective,
+    Story,
+    leave_unsent,
+    meanwhile,
+    segments_not_written,
+    short_waits,
+)
 from msgspec.structs import replace
 from stage import BROKERS, GROUP, GROUPS, OF_BOTH_PROTOCOLS, ORDERS, PLAIN, SCRAP, SECONDS
 
@@ -190,7 +197,7 @@ STORIES: dict[str, Callable[[Run], None]] = {
 
 def elect(*, unclean: bool) -> Story:
     return lambda _run: Ineffective(
-        Elect("orders", 0, unclean=unclean), unsent(ObserverRole.elect), sees_nothing=True
+        Elect("orders", 0, unclean=unclean), leave_unsent(ObserverRole.elect), sees_nothing=True
     )
 
 
@@ -198,7 +205,7 @@ def elect_while_the_leader_dies(run: Run) -> Ineffective:
     """Its successor leads under a newer epoch."""
     fault = Ineffective(
         Elect("orders", 0, unclean=False),
-        unsent(ObserverRole.elect),
+        leave_unsent(ObserverRole.elect),
         meanwhile(lambda: run.kafka.kill_server(1)),
     )
     fault.after(lambda: run.kafka.start_server(1))
@@ -207,7 +214,9 @@ def elect_while_the_leader_dies(run: Run) -> Ineffective:
 
 def recreate_in_vain(run: Run) -> Ineffective:
     make_scrap(run)
-    return Ineffective(Recreate("scrap"), unsent(ObserverRole.delete_topic), sees_nothing=True)
+    return Ineffective(
+        Recreate("scrap"), leave_unsent(ObserverRole.delete_topic), sees_nothing=True
+    )
 
 
 def make_scrap(run: Run) -> None:
@@ -233,7 +242,9 @@ def rebalance_in_vain(run: Run) -> Ineffective:
         assert view is not None
         return JoinedAndLeft(generation=1, before=view, meanwhile=view, after=view)
 
-    fault = Ineffective(Rebalance(GROUP.group), unsent(ObserverRole.join_and_leave, instead=nobody))
+    fault = Ineffective(
+        Rebalance(GROUP.group), leave_unsent(ObserverRole.join_and_leave, instead=nobody)
+    )
     fault.after(lambda: run.close(run.workload.stop_reading()))
     return fault
 
@@ -241,7 +252,7 @@ def rebalance_in_vain(run: Run) -> Ineffective:
 def fence_in_vain(run: Run) -> Ineffective:
     """The coordinator aborts by itself what is open for too long."""
     begin(run, "fenced", timeout_ms=SHORT_MS)
-    return Ineffective(Fence(["fenced"]), unsent(ObserverRole.fence_producers))
+    return Ineffective(Fence(["fenced"]), leave_unsent(ObserverRole.fence_producers))
 
 
 def take_over_in_vain(run: Run) -> Ineffective:
@@ -267,7 +278,9 @@ def expire_a_transaction_that_is_fenced(run: Run) -> Ineffective:
 
 def reassign_in_vain(_run: Run) -> Ineffective:
     return Ineffective(
-        Reassign("orders", 0, replicas=[1, 2, 3]), unsent(ObserverRole.reassign), sees_nothing=True
+        Reassign("orders", 0, replicas=[1, 2, 3]),
+        leave_unsent(ObserverRole.reassign),
+        sees_nothing=True,
     )
 
 
@@ -279,7 +292,7 @@ def expire_in_vain(by: By) -> Story:
     plan = replace(ORDERS, retention_ms=3000)
     return lambda _run: Ineffective(
         Expire(plan, by),
-        unsent(ObserverRole.alter_topic, ObserverRole.delete_records),
+        leave_unsent(ObserverRole.alter_topic, ObserverRole.delete_records),
         sees_nothing=True,
     )
 
@@ -293,7 +306,7 @@ def expire_what_is_empty(run: Run) -> Ineffective:
 def delete_before_in_vain(_run: Run) -> Ineffective:
     return Ineffective(
         DeleteBefore("orders", 0, offset=TAIL),
-        unsent(ObserverRole.delete_records),
+        leave_unsent(ObserverRole.delete_records),
         sees_nothing=True,
     )
 

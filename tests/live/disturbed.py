@@ -67,7 +67,7 @@ class Running:
             found = [root, *root.children(recursive=True)]
         except psutil.NoSuchProcess:
             return []
-        self._known.update({one.pid: one for one in found})
+        self._known.update({process.pid: process for process in found})
         return found
 
     def reaches(self, moment: Moment, *, seconds: float) -> bool:
@@ -81,7 +81,7 @@ class Running:
 
     def _moment(self) -> Moment:
         # The process of the analysis starts before all is collected, and waits.
-        if self.is_collected and any("analysis" in words(one) for one in self.processes()):
+        if self.is_collected and any("analysis" in words(process) for process in self.processes()):
             return Moment.ANALYSIS
         stages = [
             stage
@@ -111,18 +111,18 @@ class Running:
             self.signal_all(signal.SIGKILL)
             raise AssertionError(f"it did not end within {RUN_SECONDS} s")
         assert "Traceback (most recent call last)" not in self.said, self.said
-        wait_until(lambda: not self._left(), what="their end", timeout_seconds=END_SECONDS)
+        wait_until(lambda: not self._remaining(), what="their end", timeout_seconds=END_SECONDS)
         sweep(self.results)
         assert not list(self.results.glob(f"**/{NODES_FOLDER}/session-*"))
 
-    def _left(self) -> list[psutil.Process]:
+    def _remaining(self) -> list[psutil.Process]:
         """Its processes that run yet: those remembered, and all that name its folder."""
         named = [
-            one
-            for one in psutil.process_iter(["cmdline"])
-            if any(str(self.results) in word for word in one.info["cmdline"] or [])
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if any(str(self.results) in word for word in process.info["cmdline"] or [])
         ]
-        return [one for one in (*self._known.values(), *named) if words(one)]
+        return [process for process in (*self._known.values(), *named) if words(process)]
 
     def judge_again(self) -> None:
         """See that what it left neither accuses nor, unless all was collected, passes."""

@@ -17,7 +17,7 @@ from typing import ClassVar, TypedDict
 
 import data_stories
 import server_stories
-from stage import BROKERS, GROUPS, LOAD, ORDERS, SHARED, told
+from stage import BROKERS, GROUPS, LOAD, ORDERS, SHARED, stories_to_run
 
 from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
@@ -63,7 +63,7 @@ class FaultsScenario(Scenario):
             run.start_load(
                 ORDERS, (), records_per_second=1000, producers=[writer(LOAD, "orders", acks="1")]
             )
-            for name, story in told(STORIES).items():
+            for name, story in stories_to_run(STORIES).items():
                 began = time.monotonic()
                 problem = self.tell(run, name, story)
                 reported[name] = {"problem": problem, "seconds": time.monotonic() - began}

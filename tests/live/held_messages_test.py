@@ -29,14 +29,14 @@ NOBODY = "nobody"
 NOT_COORDINATOR = "This is not the correct coordinator"
 
 
-def committed(run: Run, group: str) -> int:
+def count_committed(run: Run, group: str) -> int:
     return sum(run.groups.committed(group).values())
 
 
 def await_more(run: Run, group: str) -> None:
-    before = committed(run, group)
+    before = count_committed(run, group)
     wait_until(
-        lambda: committed(run, group) > before,
+        lambda: count_committed(run, group) > before,
         what=f"a further offset of group {group}",
         timeout_seconds=SECONDS,
     )
@@ -50,10 +50,10 @@ def hold(client: Client) -> Callable[[Run], None]:
         with run.fault(Hold("FETCH", client)):
             for _ in range(2):
                 await_more(run, other)
-            before = committed(run, client)
+            before = count_committed(run, client)
             for _ in range(2):
                 await_more(run, other)
-            assert committed(run, client) == before
+            assert count_committed(run, client) == before
         await_more(run, client)
 
     return story

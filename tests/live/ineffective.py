@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
-from stage import told
+from stage import stories_to_run
 
 from cluster.kafka import service
 from cluster.nodes import firewall
@@ -158,7 +158,9 @@ def segments_not_written() -> AbstractContextManager[object]:
     return patch.object(LocalNode, "write_all", write_others)
 
 
-def unsent(*commands: Callable[..., Call[Any]], instead: Callable[[], Any] = lambda: None) -> Means:
+def leave_unsent(
+    *commands: Callable[..., Call[Any]], instead: Callable[[], Any] = lambda: None
+) -> Means:
     """These commands of roles are not sent to their worker; their result is that of `instead`."""
     declared: list[Any] = [command.__self__ for command in commands]
 
@@ -195,7 +197,7 @@ Story = Callable[[Run], Ineffective]
 def tell(run: Run, stories: dict[str, Story], reported: Path) -> None:
     """Inject each fault and heal it; a file says of each story what failed but its evidence."""
     problems: dict[str, str | None] = {}
-    for name, story in told(stories).items():
+    for name, story in stories_to_run(stories).items():
         problems[name], fault = None, None
         try:
             fault = story(run)

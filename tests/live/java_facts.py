@@ -68,7 +68,7 @@ class AssignedMember(JavaMember):
             (int(at.offset()), int(at.leaderEpoch().orElse(-1))) for at in list(offsets.values())
         ]
 
-    def overtaken(self) -> dict[str, Any]:
+    def overtake(self) -> dict[str, Any]:
         """Take position 5 over; returns its state if a leader comes once positions are read."""
         self.take_over(5, epoch=3, leader_epoch=None)
         self._subscriptions = Overtaken(self._subscriptions, self)
@@ -130,7 +130,7 @@ def consumers(kafka: str, folder: Path) -> dict[str, Any]:
             member.take_over(5, epoch=3, leader_epoch=None),
             member.take_over(6, epoch=3, leader_epoch=4),
             member.commit_beyond_markers(),
-            member.overtaken(),
+            member.overtake(),
         ]
         member.close()
     return reported

@@ -41,11 +41,13 @@ def run_and_look(pool: PoolKind, results: Path, *names: str, seed: int = 1) -> L
 def look(root: psutil.Process, seen: Listening) -> None:
     """Add what a process and those that it started listen on."""
     try:
-        tree = {one.pid: one.name() for one in (root, *root.children(recursive=True))}
+        tree = {child.pid: child.name() for child in (root, *root.children(recursive=True))}
     except psutil.NoSuchProcess:
         return
-    for one in psutil.net_connections(kind="inet"):
-        if one.status == psutil.CONN_LISTEN and one.pid in tree:
-            seen.is_known = seen.is_known or one.laddr.port == CLIENT_PORT
-            if not ipaddress.ip_address(one.laddr.ip.removeprefix("::ffff:")).is_loopback:
-                seen.elsewhere.add((one.laddr.ip, one.laddr.port, tree[one.pid]))
+    for connection in psutil.net_connections(kind="inet"):
+        if connection.status == psutil.CONN_LISTEN and connection.pid in tree:
+            seen.is_known = seen.is_known or connection.laddr.port == CLIENT_PORT
+            if not ipaddress.ip_address(connection.laddr.ip.removeprefix("::ffff:")).is_loopback:
+                seen.elsewhere.add(
+                    (connection.laddr.ip, connection.laddr.port, tree[connection.pid])
+                )

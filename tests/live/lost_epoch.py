@@ -68,7 +68,7 @@ def has_compiler() -> bool:
     return True
 
 
-def compiled(folder: Path, version: str) -> Path:
+def compile_class(folder: Path, version: str) -> Path:
     """Compile the class against a version's client; the folder of classes."""
     classes, source = folder / "classes", folder / "OffsetAndMetadata.java"
     classes.mkdir(parents=True)

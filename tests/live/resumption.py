@@ -9,7 +9,7 @@ _AS_RECORD = ("record", "application", "position", "max")
 _EVERY_RESET = ("record", "metadata", "forced", "none")
 
 
-def unexpected(verdict: dict[str, Any]) -> dict[str, object]:
+def unexpected_resumptions(verdict: dict[str, Any]) -> dict[str, object]:
     """What is otherwise than it must be, or missing, by group.
 
     A group is compared by (resumed at, never delivered), or by its exception.
@@ -29,7 +29,7 @@ def _record(reset: str) -> object:
     return _RAISED.format(100) if reset == "none" else (100, 0)
 
 
-def _forced(log_end: str, reset: str) -> object:
+def _forced_reset(log_end: str, reset: str) -> object:
     if log_end == "above":
         return (200, 100)
     return _RAISED.format(150) if reset == "none" else (150, 50)
@@ -40,10 +40,10 @@ def _none(log_end: str, reset: str) -> object:
     return (200, 100) if log_end == "above" else below[reset]
 
 
-def _allowed() -> dict[str, list[object]]:
+def _allowed_outcomes() -> dict[str, list[object]]:
     allowed: dict[str, list[object]] = {}
     for log_end, reset in product(("above", "below"), _RESETS):
-        as_record, as_forced = _record(reset), _forced(log_end, reset)
+        as_record, as_forced = _record(reset), _forced_reset(log_end, reset)
         by_style = {key: [as_record] for key in _AS_RECORD} | {
             "metadata": [as_record, as_forced],
             "forced": [as_forced],
@@ -56,5 +56,5 @@ def _allowed() -> dict[str, list[object]]:
     return allowed
 
 
-ALLOWED = _allowed()
+ALLOWED = _allowed_outcomes()
 """By group: all ways in which it may go on; what `metadata` commits varies."""

@@ -49,14 +49,14 @@ def write(replica: Path, offset: int, batches: list[int]) -> int:
     none = java_class("org.apache.kafka.common.compress.Compression").NONE
     epoch = java_class("java.lang.Integer")(0)
     for count in batches:
-        opened.append(memory.withRecords(offset, none, epoch, made(count)))
+        opened.append(memory.withRecords(offset, none, epoch, make_records(count)))
         offset += count
     opened.flush()
     opened.close()
     return offset
 
 
-def made(count: int) -> Any:
+def make_records(count: int) -> Any:
     """So many records as Kafka has them in memory."""
     simple = first_java_class(
         "org.apache.kafka.common.record.internal.SimpleRecord",

@@ -36,6 +36,6 @@ SECONDS = 30
 SIGTERM_STATUS = 143
 
 
-def told(stories: Mapping[str, T]) -> dict[str, T]:
+def stories_to_run(stories: Mapping[str, T]) -> dict[str, T]:
     """The stories that the environment names: those whose tests are run."""
     return {name: stories[name] for name in json.loads(os.environ[TOLD]) if name in stories}

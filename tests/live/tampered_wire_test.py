@@ -113,7 +113,7 @@ class LyingWireScenario(Scenario):
             version=LATEST_IN_TRANSACTION,
         )
         state = run.quorum.await_agreement()
-        follower = min(one for one in state.log_ends if one != state.leader)
+        follower = min(voter for voter in state.log_ends if voter != state.leader)
         of_quorum = QuorumFacts(
             leader=state.leader,
             follower=follower,
@@ -128,7 +128,9 @@ class LyingWireScenario(Scenario):
         folder = host.folder / "proxy"
         plan = ProxyPlan(
             address=host.address,
-            brokers={one: run.kafka.host(one).address for one in run.kafka.topology.broker_ids},
+            brokers={
+                broker: run.kafka.host(broker).address for broker in run.kafka.topology.broker_ids
+            },
             facts=facts,
             jars=[str(jar) for jar in host.class_path(run.kafka.version)],
             log=str(folder / "jvm.log"),

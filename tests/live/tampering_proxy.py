@@ -49,7 +49,7 @@ def changed_request(tampering: WireTampering, request: bytes) -> bytes:
     return encode(header, header_version) + encode(message, version)
 
 
-def changed(tampering: WireTampering, request: bytes, response: bytes) -> bytes:
+def change_response(tampering: WireTampering, request: bytes, response: bytes) -> bytes:
     """Return a response as the tampering has it; one of another API, as of a login, as it is."""
     number, version, correlation_id = _HEAD.unpack_from(request)
     key = java_class("org.apache.kafka.common.protocol.ApiKeys").valueOf(tampering.request.api)
@@ -70,7 +70,7 @@ def serve(client: socket.socket, broker: socket.socket, tampering: WireTampering
         except ConnectionResetError:
             return
         send_frame(broker, changed_request(tampering, request))
-        send_frame(client, changed(tampering, request, read_frame(broker)))
+        send_frame(client, change_response(tampering, request, read_frame(broker)))
 
 
 def main() -> None:

@@ -128,4 +128,6 @@ def test_a_member_that_did_not_poll_in_time_reads_on(run: RunFolder) -> None:
 
 def test_nothing_of_it_is_a_violation(run: RunFolder, tmp_path: Path) -> None:
     checks = judge(load(tmp_path, run)).checks
-    assert [name for name, one in checks.items() if one.verdict == CheckVerdict.VIOLATED] == []
+    assert [
+        name for name, result in checks.items() if result.verdict == CheckVerdict.VIOLATED
+    ] == []

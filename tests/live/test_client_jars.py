@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from command import ran
-from lost_epoch import compiled, has_compiler
+from lost_epoch import compile_class, has_compiler
 
 from cluster.kafka import distribution
 from cluster.kafka.own_jars import resolve
@@ -52,7 +52,7 @@ def committed_epochs(run: RunFolder) -> set[int]:
 
 
 def test_servers_and_clients_run_on_the_jars_that_are_named(tmp_path: Path) -> None:
-    classes = compiled(tmp_path / "patch", RELEASE)
+    classes = compile_class(tmp_path / "patch", RELEASE)
     kafka_dir = named_otherwise(tmp_path / "kafka")
     build = resolve(Choice(kafka_dir=str(kafka_dir), client_jars=[str(classes)]))
     (scenario,) = find_scenarios(["baseline"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command import POOL, finished
+from command import POOL, run_to_end
 
 from contract.protocol import FIRST_VALUE_WITH_TOPIC_ID, CommitRule
 
@@ -14,7 +14,9 @@ pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 
 def test_commits_at_every_version_are_answered_and_stored(tmp_path: Path) -> None:
     options = ("--cluster", POOL.value, "--seed", "11", "--results", str(tmp_path))
-    code, said = finished("run", "txn_offset_commit", "--parameters", '{"part": "wire"}', *options)
+    code, said = run_to_end(
+        "run", "txn_offset_commit", "--parameters", '{"part": "wire"}', *options
+    )
     assert code == 0, said
     (page,) = (tmp_path / "latest").rglob("verdict.json")
     rules = [row for row in json.loads(page.read_text())["rules"] if row["rule"] in set(CommitRule)]

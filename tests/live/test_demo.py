@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import POOL, finished
-from resumption import unexpected
+from command import POOL, run_to_end
+from resumption import unexpected_resumptions
 
 from analysis.report.run_facts import RunFacts
 from analysis.tasks import Share, judge_here
@@ -31,7 +31,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
     """Its run, and what the command printed."""
     results = tmp_path_factory.mktemp("results")
     options = ("--cluster", POOL.value, "--seed", str(SEED), "--results", str(results))
-    code, said = finished("run", "commit_epoch", *options)
+    code, said = run_to_end("run", "commit_epoch", *options)
     assert code == 0, said
     (run,) = find_runs(results)
     return run, said
@@ -67,7 +67,7 @@ def test_its_page_has_the_answer_every_section_and_every_check(
 
 
 def test_the_resumption_table_of_commit_epoch(verdict: dict[str, Any]) -> None:
-    assert unexpected(verdict) == {}
+    assert unexpected_resumptions(verdict) == {}
 
 
 def test_each_commit_style_committed_what_it_is_named_for(verdict: dict[str, Any]) -> None:
@@ -91,14 +91,16 @@ def test_a_story_begins_where_the_group_resumed(
     resumed = [row for row in verdict["resumption"] if row["resumed_at"] is not None]
     assert resumed
     for row in resumed:
-        of_group = [one for one in reported if one["group"] == row["group"]]
-        begun = [one["offset"] for one in of_group if one["what"].startswith("assigned")][-1]
+        of_group = [moment for moment in reported if moment["group"] == row["group"]]
+        begun = [moment["offset"] for moment in of_group if moment["what"].startswith("assigned")][
+            -1
+        ]
         # A position that is beyond the log may be reset before or after the member reports it, or
         # while it asks for it: then it has none to report.
         led = {
-            one["to_offset"]
-            for one in resets
-            if one["group"] == row["group"] and begun in (None, one["from_offset"])
+            reset["to_offset"]
+            for reset in resets
+            if reset["group"] == row["group"] and begun in (None, reset["from_offset"])
         }
         assert row["resumed_at"] in {begun, *led}, row["group"]
 

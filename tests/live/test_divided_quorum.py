@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command import POOL, finished
+from command import POOL, run_to_end
 
 from cluster.nodes.pool import PoolKind
 from contract.protocol import METADATA_LOG, QuorumRule
@@ -21,7 +21,7 @@ PARAMETERS = {"recipe": "isolated", "controllers": 3}
 def test_a_divided_leader_truncates_what_it_alone_had(tmp_path: Path) -> None:
     """What its log held by its copy, what its log has there now, and where it was truncated."""
     options = ("--cluster", POOL.value, "--seed", "595", "--results", str(tmp_path))
-    code, said = finished(
+    code, said = run_to_end(
         "run", "quorum_divergence", "--parameters", json.dumps(PARAMETERS), *options
     )
     assert code == 0, said

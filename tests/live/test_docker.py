@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import fencepost, finished
+from command import fencepost, run_to_end
 from docker_stage import COMPOSE, close, containers, image, own_project, skip_without_docker
 from listening import run_and_look
-from resumption import unexpected
+from resumption import unexpected_resumptions
 
 from cluster.kafka import distribution
 from cluster.nodes import docker_client
@@ -35,7 +35,7 @@ skip_without_docker()
 
 
 @pytest.fixture
-def adopted(project: str) -> Iterator[list[Any]]:
+def adopted_nodes(project: str) -> Iterator[list[Any]]:
     """Nodes as `docker compose up -d --scale node=5` leaves them."""
     started = compose_up(project, SIZE)
     yield started
@@ -71,7 +71,7 @@ def compose_up(name: str, size: int) -> list[Any]:
 
 def run_baseline(results: Path, **env: str) -> tuple[int, str]:
     options = ("--cluster", "docker", "--results", str(results))
-    return finished("run", "baseline", *options, **env)
+    return run_to_end("run", "baseline", *options, **env)
 
 
 def brokers_run(name: str) -> bool:
@@ -87,11 +87,11 @@ def brokers_run(name: str) -> bool:
 @pytest.mark.long
 def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> None:
     options = ("--cluster", "docker", "--seed", "19902", "--results", str(tmp_path))
-    code, said = finished("run", "commit_epoch", *options)
+    code, said = run_to_end("run", "commit_epoch", *options)
     assert code == 0, said
     (found,) = (tmp_path / "latest").rglob("verdict.json")
     verdict = json.loads(found.read_text())
-    assert unexpected(verdict) == {}
+    assert unexpected_resumptions(verdict) == {}
     assert all(fault["landed"] for fault in verdict["faults"])
     assert containers(project) == []
 
@@ -100,7 +100,7 @@ def test_the_same_resumption_table_as_embedded(tmp_path: Path, project: str) -> 
 def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
     recipe = json.dumps({"recipe": "controllers"})
     options = ("--cluster", "docker", "--results", str(tmp_path), "--parameters", recipe)
-    code, said = finished("run", "zombie_leader", *options)
+    code, said = run_to_end("run", "zombie_leader", *options)
     assert code == 0, said
     (found,) = (tmp_path / "latest").rglob("verdict.json")
     verdict = json.loads(found.read_text())
@@ -113,13 +113,13 @@ def test_a_zombie_leader_as_on_the_embedded_pool(tmp_path: Path) -> None:
 
 
 def test_nodes_are_adopted_open_to_no_other_machine_and_left_running(
-    adopted: list[Any], tmp_path: Path
+    adopted_nodes: list[Any], tmp_path: Path
 ) -> None:
     seen = run_and_look(PoolKind.DOCKER, tmp_path, "baseline")
     assert seen.code == 0, seen.said
     assert seen.elsewhere == set()
     assert "ports" not in read_compose(COMPOSE)["services"]["node"]
-    for container in adopted:
+    for container in adopted_nodes:
         container.reload()
         assert container.status == "running"
         assert not any("kafka" in " ".join(row) for row in container.top()["Processes"])
@@ -205,7 +205,7 @@ def test_a_playground_pauses_and_heals(project: str, tmp_path: Path) -> None:
     )
     said = ""
     for order in orders:
-        code, reported = finished(*order[:2], *options, *order[2:])
+        code, reported = run_to_end(*order[:2], *options, *order[2:])
         assert code == 0, reported
         said += reported
     assert "landed=True" in said

@@ -136,12 +136,12 @@ def test_what_is_stopped_ends_with_the_sandbox(stopped: str) -> None:
     mark = f"600.{uuid.uuid4().int % 10**9}"
     sandbox = Sandbox(["sleep", mark], env=ENVIRONMENT, cwd=ROOT)
 
-    def started() -> list[psutil.Process] | None:
+    def processes_inside() -> list[psutil.Process] | None:
         """unshare, the first process in the sandbox, and the command inside."""
         inside = processes_with(mark)
         return inside if inside and inside[-1].info["cmdline"] == ["sleep", mark] else None
 
-    processes = wait_until(started, what="the command", timeout_seconds=20)
+    processes = wait_until(processes_inside, what="the command", timeout_seconds=20)
     names = ["unshare", "the first process", "the command"]
     processes[names.index(stopped)].suspend()
     sandbox.kill()

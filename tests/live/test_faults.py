@@ -18,7 +18,7 @@ SCENARIO = Path(__file__).with_name("faults_test.py")
 
 
 @pytest.fixture(scope="module")
-def reported(
+def reported_faults(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Reported]:
     results = tmp_path_factory.mktemp("faults") / ODD
@@ -30,14 +30,14 @@ def reported(
 
 
 @pytest.mark.parametrize(
-    "story", [pytest.param(one, marks=[pytest.mark.long] * (one in SLOW)) for one in STORIES]
+    "story", [pytest.param(story, marks=[pytest.mark.long] * (story in SLOW)) for story in STORIES]
 )
 def test_a_fault_does_what_its_name_says_and_heals(
-    reported: dict[str, Reported], story: str
+    reported_faults: dict[str, Reported], story: str
 ) -> None:
     """`-k "[kill]"` tells one story only."""
-    assert story in reported, f"the stories broke off after {list(reported)}"
-    problem = reported[story]["problem"]
+    assert story in reported_faults, f"the stories broke off after {list(reported_faults)}"
+    problem = reported_faults[story]["problem"]
     if problem == SKIPPED:
         pytest.skip(SKIPPED)
     assert problem is None, problem

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command import POOL, finished, ran
+from command import POOL, ran, run_to_end
 
 from contract.run_folder import STACKS_FOLDER, find_runs
 from harness.session import hang
@@ -30,9 +30,9 @@ def test_a_story_that_never_ends_is_stopped_with_its_stacks(
         assert '"main"' in text
     assert "in test_endless" in stacks["scenario"]
     assert (run.history / "driver.jsonl").exists()
-    commands = [one.info["cmdline"] or [] for one in psutil.process_iter(["cmdline"])]
+    commands = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not [words for words in commands if any(str(folder) in word for word in words)]
-    code, said = finished("analyze", str(run.path))
+    code, said = run_to_end("analyze", str(run.path))
     assert code == 2, said
     page = (run.report / "index.html").read_text()
     for name in stacks:

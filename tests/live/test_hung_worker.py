@@ -6,7 +6,7 @@ import msgspec
 import psutil
 import pyarrow.parquet as pq
 import pytest
-from command import POOL, fencepost, finished, ran
+from command import POOL, fencepost, ran, run_to_end
 
 from contract.manifest import MANIFEST_FILE
 from contract.packages import python
@@ -46,7 +46,7 @@ def test_all_else_is_collected_and_the_run_is_undecided(
         "observer",
     }
     assert (run.path / MANIFEST_FILE).exists()
-    code, said = finished("analyze", str(run.path))
+    code, said = run_to_end("analyze", str(run.path))
     assert code == 2, said
     lacking = "could not decode the replicas" if hung == "observer" else "its end is missing"
     assert lacking in said
@@ -85,6 +85,6 @@ def scenario_below(folder: Path) -> psutil.Process | None:
     for process in psutil.process_iter(["cmdline"]):
         words = process.info["cmdline"] or []
         if "kafka.Kafka" in words and any(str(folder) in word for word in words):
-            above = [one for one in process.parents() if one.cmdline()[1:4] == PROGRAM]
+            above = [parent for parent in process.parents() if parent.cmdline()[1:4] == PROGRAM]
             return above[0] if above else None
     return None

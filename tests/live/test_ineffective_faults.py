@@ -24,7 +24,7 @@ Told = dict[str, tuple[str | None, bool]]
 
 
 @pytest.fixture(scope="module")
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
+def told_faults(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Told:
     results = tmp_path_factory.mktemp("ineffective")
     with telling(request):
         session = ran(read_scenario(SCENARIO), results, PoolKind.EMBEDDED)
@@ -39,6 +39,6 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_no_fault_without_an_effect_has_landed(story: str, told: Told) -> None:
+def test_no_fault_without_an_effect_has_landed(story: str, told_faults: Told) -> None:
     """`-k "[kill]"` tells one story only."""
-    assert told[story] == (None, False)
+    assert told_faults[story] == (None, False)

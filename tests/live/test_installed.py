@@ -57,27 +57,27 @@ def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def finished(programs: Path, users: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+def run_command(programs: Path, users: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     return ran(*command, cwd=users, env=os.environ | {"PATH": path, "PYTHONPATH": str(users)})
 
 
 def test_all_commands_work_and_leave_results_only(programs: Path, users: Path) -> None:
     for command in COMMANDS:
-        ended = finished(programs, users, "fencepost", *command)
+        ended = run_command(programs, users, "fencepost", *command)
         assert ended.returncode == 0, f"{command}: {ended.stdout}{ended.stderr}"
         assert "make " not in ended.stdout + ended.stderr
-        assert {one.name for one in users.iterdir()} <= {*NAMES, "results"}, command
+        assert {path.name for path in users.iterdir()} <= {*NAMES, "results"}, command
 
 
 @pytest.mark.skipif(shutil.which("javac") is None, reason="needs a JDK")
 def test_a_patch_is_built(programs: Path, users: Path) -> None:
-    ended = finished(programs, users, "fencepost", "patch", "build", "option-3", "4.3.1")
+    ended = run_command(programs, users, "fencepost", "patch", "build", "option-3", "4.3.1")
     assert ended.returncode == 0, ended.stderr
     assert Path(ended.stdout.split()[0]).is_file()
 
 
 def test_no_package_lacks_what_it_asks_for(programs: Path, users: Path) -> None:
     (python,) = programs.parent.glob("tools/*/bin/python")
-    ended = finished(programs, users, sys.executable, "-m", "uv", "pip", "check", f"-p{python}")
+    ended = run_command(programs, users, sys.executable, "-m", "uv", "pip", "check", f"-p{python}")
     assert ended.returncode == 0, ended.stderr

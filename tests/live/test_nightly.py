@@ -196,8 +196,8 @@ def verdict_of(run: RunFolder) -> dict[str, Any]:
 @pytest.mark.long
 def test_two_nights_at_once_keep_apart(tmp_path: Path) -> None:
     """On one pool, in one results folder: both begin before either ends."""
-    one = "{description: d, runs: [{scenario: baseline}]}"
-    both = [nightly(tmp_path, "--fresh", content=one) for _ in range(2)]
+    suite = "{description: d, runs: [{scenario: baseline}]}"
+    both = [nightly(tmp_path, "--fresh", content=suite) for _ in range(2)]
     wait_until(
         lambda: (
             len({path.relative_to(tmp_path).parts[1] for path in plans(tmp_path, run=1)})

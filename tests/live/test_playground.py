@@ -36,12 +36,12 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     assert ran_python("-m", "harness", "clean", "--results", folder, cwd=ROOT).returncode == 0
 
 
-def seen(results: Path) -> Status:
+def status_of(results: Path) -> Status:
     return look(find(results), Views.status())
 
 
 def partition(results: Path, index: int = 0) -> PartitionStatus:
-    return seen(results).partitions[index]
+    return status_of(results).partitions[index]
 
 
 @pytest.mark.parametrize("verb", ["pause", "stop", "cut-in"])
@@ -68,14 +68,16 @@ def test_a_client_that_ends_early_leaves_the_playground_and_its_fault(
     before = partition(results)
     words = ("fault", "pause", "leader:orders-0", "--for", "100s", "--results", str(results))
     command = [sys.executable, "-m", "harness", "play", *words]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         wait_until(
-            lambda: seen(results).paused == [before.leader] or one.poll() is not None,
+            lambda: status_of(results).paused == [before.leader] or process.poll() is not None,
             what="the pause of the leader",
             timeout_seconds=60,
         )
-        one.send_signal(number)
-    assert seen(results).paused == [before.leader]
+        process.send_signal(number)
+    assert status_of(results).paused == [before.leader]
     assert fencepost("play", "heal", "--results", str(results)).returncode == 0
     assert partition(results).isr == [1, 2, 3]
 
@@ -114,7 +116,7 @@ def load(fencepost: Fencepost, results: Path) -> Iterator[None]:
         started = fencepost("play", *words, "--results", str(results))
         assert started.returncode == 0, started.stderr
     wait_until(
-        lambda: {group.group for group in seen(results).groups if group.commits} == GROUPS,
+        lambda: {group.group for group in status_of(results).groups if group.commits} == GROUPS,
         what="both groups to commit",
         timeout_seconds=60,
     )
@@ -122,8 +124,8 @@ def load(fencepost: Fencepost, results: Path) -> Iterator[None]:
     for command in ("produce", "consume"):
         stopped = fencepost("play", command, "--stop", "--results", str(results))
         assert stopped.returncode == 0, stopped.stderr
-    assert seen(results).producers == []
-    assert seen(results).readers == []
+    assert status_of(results).producers == []
+    assert status_of(results).readers == []
 
 
 @pytest.mark.usefixtures("load")
@@ -131,7 +133,7 @@ def test_a_deposed_leader_is_seen_beside_its_successor(fencepost: Fencepost, res
     before = partition(results)
     words = ("play", "fault", "cut-controllers", "leader:orders-0", "--results", str(results))
     assert "heal it: fencepost play heal" in fencepost(*words).stdout
-    during = seen(results)
+    during = status_of(results)
     (fault,) = during.faults
     assert fault.landed
     (deposed,) = during.partitions[0].other_views
@@ -142,11 +144,14 @@ def test_a_deposed_leader_is_seen_beside_its_successor(fencepost: Fencepost, res
     assert f"fencepost play heal {fault.number}" in again.stderr
     shown = fencepost("play", "status", "--results", str(results)).stdout
     assert f"seen by broker {before.leader}" in shown
-    assert {(one.acks, one.ok > 0) for one in during.producers} == {("1", True), ("all", True)}
-    assert {one.member.partition("#")[0] for one in during.readers} == GROUPS
+    assert {(producer.acks, producer.ok > 0) for producer in during.producers} == {
+        ("1", True),
+        ("all", True),
+    }
+    assert {reader.member.partition("#")[0] for reader in during.readers} == GROUPS
     healed = fencepost("play", "heal", str(fault.number), "--results", str(results))
     assert healed.returncode == 0, healed.stderr
-    assert seen(results).faults == []
+    assert status_of(results).faults == []
     assert partition(results).other_views == []
 
 

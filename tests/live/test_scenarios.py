@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command import POOL, ROOT, fencepost, finished, records_in
+from command import POOL, ROOT, fencepost, records_in, run_to_end
 from listening import Listening, run_and_look
 
 from cluster.nodes.pool import PoolKind
@@ -79,7 +79,7 @@ def test_each_client_commits_as_reported_behind_another(tmp_path: Path, hazard: 
     """All that librdkafka withholds, and nothing else; see docs/mixed-languages.md."""
     options = ("--cluster", POOL.value, "--seed", "19902", "--results", str(tmp_path))
     parameters = json.dumps({"hazard": hazard})
-    code, said = finished("run", "mixed_languages", "--parameters", parameters, *options)
+    code, said = run_to_end("run", "mixed_languages", "--parameters", parameters, *options)
     assert code == 0, said
     (page,) = (tmp_path / "latest").rglob("verdict.json")
     withheld = json.loads(page.read_text())["checks"]["withheld_commit"]
@@ -108,7 +108,7 @@ def brokers_below(folder: Path) -> list[psutil.Process]:
     ]
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
+def start_run(folder: Path) -> subprocess.Popen[str]:
     """A run that has come so far as to have three brokers, and that can be interrupted."""
     # A shell lets what it starts in the background ignore interrupts, and so do its children.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -124,7 +124,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
 def test_versions_of_a_client_are_told_apart_by_the_verdict(tmp_path: Path) -> None:
     event = json.dumps({"event": "election"})
     options = ("--cluster", POOL.value, "--results", str(tmp_path), "--parameters", event)
-    code, said = finished("run", "client_versions", *options)
+    code, said = run_to_end("run", "client_versions", *options)
     assert code == 0, said
     (folder,) = find_runs(tmp_path / "latest")
     named = {group.client for group in folder.plan().groups}
@@ -134,11 +134,11 @@ def test_versions_of_a_client_are_told_apart_by_the_verdict(tmp_path: Path) -> N
         assert client.partition("@")[2] in reported[client]
     verdict = json.loads((folder.report / "verdict.json").read_text())
     stuck = verdict["checks"]["stuck_consumer"]["examples"]
-    assert {one["client"] for one in stuck} == {"kafka-python@3.0.5"}
+    assert {finding["client"] for finding in stuck} == {"kafka-python@3.0.5"}
 
 
 def test_an_interrupted_run_ends_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    harness = started(tmp_path)
+    harness = start_run(tmp_path)
     harness.send_signal(signal.SIGINT)
     harness.communicate(timeout=30)
     assert harness.returncode == 130
@@ -147,7 +147,7 @@ def test_an_interrupted_run_ends_at_once_and_leaves_nothing(tmp_path: Path) -> N
 
 
 def test_a_killed_run_leaves_no_process_and_the_next_sweeps_its_folder(tmp_path: Path) -> None:
-    harness = started(tmp_path)
+    harness = start_run(tmp_path)
     harness.send_signal(signal.SIGKILL)
     harness.communicate()
     wait_until(lambda: not brokers_below(tmp_path), what="the brokers' end", timeout_seconds=30)

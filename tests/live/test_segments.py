@@ -14,13 +14,13 @@ RECORDS = 50_000
 """In one batch."""
 
 
-def decoded(folder: Path, damage: str, records: int = RECORDS) -> dict[str, Any]:
+def decode_segments(folder: Path, damage: str, records: int = RECORDS) -> dict[str, Any]:
     reported: dict[str, Any] = facts_of("segment_writer.py", folder, damage, records)
     return reported
 
 
 def test_every_record_of_a_large_batch_becomes_a_row(tmp_path: Path) -> None:
-    reported = decoded(tmp_path, "none")
+    reported = decode_segments(tmp_path, "none")
     assert reported["rows"]["replica_records"] == RECORDS + 6
     assert reported["rows"]["replica_batches"] == 4
     assert reported["unread"] == []
@@ -37,7 +37,7 @@ def test_every_record_of_a_large_batch_becomes_a_row(tmp_path: Path) -> None:
 def test_what_cannot_be_read_of_a_segment_is_reported(
     tmp_path: Path, damage: str, records: int, error: str | None
 ) -> None:
-    reported = decoded(tmp_path, damage, 6)
+    reported = decode_segments(tmp_path, damage, 6)
     assert reported["rows"]["replica_records"] == records
     (unread,) = reported["unread"]
     assert (unread["topic"], unread["unread_bytes"] > 0) == ("t", True)
@@ -45,13 +45,13 @@ def test_what_cannot_be_read_of_a_segment_is_reported(
 
 
 def test_copies_of_files_are_left_out_and_counted(tmp_path: Path) -> None:
-    reported = decoded(tmp_path, "copied", 6)
+    reported = decode_segments(tmp_path, "copied", 6)
     assert reported["rows"]["replica_records"] == 12
     assert ignored_files(tmp_path / "segments" / "1") == 1
 
 
 def test_what_was_cut_since_it_was_kept_is_reported_once(tmp_path: Path) -> None:
-    reported = decoded(tmp_path, "truncated", 6)
+    reported = decode_segments(tmp_path, "truncated", 6)
     assert reported["rows"]["replica_records"] == 6 + 2
     assert reported["rows"]["cut_batches"] == 2
     assert [(row["offset"], row["taken_micros"]) for row in reported["cut"]] == [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from command import POOL, finished, ran
+from command import POOL, ran, run_to_end
 from commit_tamperings import ABSENT, FETCHED, PENDING, SIMPLE, CommitFacts
 from every_tampering import Facts, every_tampering
 from quorum_tamperings import QuorumFacts
@@ -47,7 +47,7 @@ def test_each_tampering_breaks_its_rule_and_no_other(tmp_path: Path) -> None:
     folder = ran(read_scenario(SCENARIO), tmp_path, POOL)
     (run,) = find_runs(folder)
     assert run.run().error is None
-    code, said = finished("analyze", str(run.path))
+    code, said = run_to_end("analyze", str(run.path))
     assert code == 1, said
     rows = pq.read_table(run.report / "findings.parquet").to_pylist()
     found = Counter(

@@ -78,7 +78,7 @@ def pytest_of(folder: Path, text: str) -> list[str]:
 
 def test_a_test_of_a_user_injects_runs_and_judges(tmp_path: Path) -> None:
     command = pytest_of(tmp_path, MINE)
-    words = [one for one in command if one != "-s"]
+    words = [word for word in command if word != "-s"]
     ended = ran(*words, env=environment(), cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout
     assert "1 passed" in ended.stdout
@@ -104,9 +104,10 @@ def test_a_killed_test_leaves_no_process(tmp_path: Path) -> None:
 def below(folder: Path) -> list[int]:
     """The processes whose command names a folder, but not this one."""
     return [
-        one.pid
-        for one in psutil.process_iter(["cmdline"])
-        if one.pid != os.getpid() and any(str(folder) in word for word in one.info["cmdline"] or [])
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if process.pid != os.getpid()
+        and any(str(folder) in word for word in process.info["cmdline"] or [])
     ]
 
 
@@ -118,7 +119,7 @@ def test_what_new_scenario_writes_passes(tmp_path: Path) -> None:
     ):
         ended = ran_python("-m", "fencepost", *arguments, env=environment(), cwd=tmp_path)
         assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert {one.name for one in tmp_path.iterdir()} == {"mine_test.py", "results"}
+    assert {path.name for path in tmp_path.iterdir()} == {"mine_test.py", "results"}
     (run,) = find_runs(tmp_path / "results")
     assert run.run().file == "mine_test.py"
     assert run.run().rerun.startswith("fencepost run mine_test.py::test_mine --cluster")

@@ -12,7 +12,7 @@ from typing import Any
 from cluster.kafka import distribution
 from contract.errors import WorkerError
 from harness.java.jvm import java_class, start_jvm
-from harness.wire.request import MalformedResponseError, decode, encoded
+from harness.wire.request import MalformedResponseError, decode, encode_request
 from harness.wire.requests import (
     WireRequest,
     fetch,
@@ -42,17 +42,20 @@ def versions_with_an_epoch() -> dict[str, list[int]]:
     for api, request in REQUESTS.items():
         key = key_of(api)
         versions = range(max(FIRST.get(api, 0), key.oldestVersion()), key.latestVersion() + 1)
-        sent = {one: str(encoded(key, request(topic="t", version=one))[1]) for one in versions}
-        first = [one for one, fields in sent.items() if "currentLeaderEpoch" in fields]
+        sent = {
+            version: str(encode_request(key, request(topic="t", version=version))[1])
+            for version in versions
+        }
+        first = [version for version, fields in sent.items() if "currentLeaderEpoch" in fields]
         found[api] = [versions[0], versions[-1], *first[:1]]
     return found
 
 
-def refused() -> str:
+def refusal() -> str:
     """Why a field that a version does not have can't be sent."""
     asked = fetch(topic="t", version=11, last_fetched_epoch=3)
     try:
-        encoded(key_of("FETCH"), WireRequest(api="FETCH", version=11, fields=asked.fields))
+        encode_request(key_of("FETCH"), WireRequest(api="FETCH", version=11, fields=asked.fields))
     except WorkerError as error:
         return str(error)
     return ""
@@ -88,7 +91,7 @@ def main() -> None:
     whole = genuine()
     reported = {
         "versions": versions_with_an_epoch(),
-        "refused": refused(),
+        "refused": refusal(),
         "responses": {
             "whole": read(whole),
             "without its last byte": read(whole[:-1]),

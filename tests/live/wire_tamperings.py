@@ -60,11 +60,15 @@ class WireTampering:
 
 def tamperings(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     """Return all tamperings, those before the removal first."""
-    found = [*_validated(epochs, topic_id), *_authorized(epochs), *_ends(epochs, topic_id)]
-    return sorted([*found, *_reported(epochs)], key=lambda tampering: tampering.after)
+    found = [
+        *_of_validation(epochs, topic_id),
+        *_of_authorization(epochs),
+        *_ends(epochs, topic_id),
+    ]
+    return sorted([*found, *_of_reports(epochs)], key=lambda tampering: tampering.after)
 
 
-def _validated(epochs: Epochs, topic_id: str) -> list[WireTampering]:
+def _of_validation(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     fetched = partial(_at, fetch, 18, topic_id=topic_id)
     replica = partial(_at, of_replica(fetch, 2), 18, topic_id=topic_id)
     listed = partial(_at, list_offsets, 9)
@@ -87,7 +91,7 @@ def _validated(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     ]
 
 
-def _authorized(epochs: Epochs) -> list[WireTampering]:
+def _of_authorization(epochs: Epochs) -> list[WireTampering]:
     asked = _at(offset_for_leader_epoch, 4, -1, epoch=epochs.first)
     refused = partition(errorCode=UNAUTHORIZED, leaderEpoch=-1, endOffset=-1)
     served = partition(errorCode=NONE, leaderEpoch=epochs.first, endOffset=PER_EPOCH)
@@ -127,7 +131,7 @@ def _ends(epochs: Epochs, topic_id: str) -> list[WireTampering]:
     ]
 
 
-def _reported(epochs: Epochs) -> list[WireTampering]:
+def _of_reports(epochs: Epochs) -> list[WireTampering]:
     listed = _at(list_offsets, 9, epochs.current, timestamp=EARLIEST)
     older = partition(leaderEpoch=epochs.second)
     return [
@@ -159,7 +163,9 @@ def partition(number: int | None = None, /, **values: Any) -> Change:
 
     def change(message: Message) -> None:
         found = _topic(message).partitions()
-        chosen = [one for one in found if number is None or int(one.partitionIndex()) == number]
+        chosen = [
+            answer for answer in found if number is None or int(answer.partitionIndex()) == number
+        ]
         _set(chosen[0], values)
 
     return change

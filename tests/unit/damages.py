@@ -20,7 +20,7 @@ HOSTILE = (
 CHANGES_MAX, LENGTH_MAX = 8, 200
 
 
-def mangled(content: bytes, dice: Random) -> bytes:
+def mangle(content: bytes, dice: Random) -> bytes:
     """A history with some places overwritten, cut out, repeated or filled with hostile bytes."""
     changed = bytearray(content)
     for _ in range(dice.randint(1, CHANGES_MAX)):
@@ -59,7 +59,9 @@ def by(put: Callable[[Path], object]) -> Callable[[Path, Random], object]:
 
 
 def by_sibling(file: Path, dice: Random) -> None:
-    others = sorted(one for one in file.parent.iterdir() if one.is_file() and one != file)
+    others = sorted(
+        sibling for sibling in file.parent.iterdir() if sibling.is_file() and sibling != file
+    )
     if others:
         shutil.copy(dice.choice(others), file)
 
@@ -93,7 +95,7 @@ def copy_run(genuine: RunFolder, copy: RunFolder) -> None:
 
 def damage(copy: RunFolder, name: str, dice: Random) -> str:
     """Damage one file of a copy; returns which, in words."""
-    file = dice.choice(sorted(one for one in copy.path.rglob("*") if one.is_file()))
+    file = dice.choice(sorted(path for path in copy.path.rglob("*") if path.is_file()))
     DAMAGES[name](file, dice)
     return f"{file.relative_to(copy.path)} {name}"
 

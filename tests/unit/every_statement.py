@@ -20,29 +20,34 @@ from contract.terms import Check
 @cache
 def statements() -> dict[str, str]:
     """By what they are of: `permits`, `lost_record: findings`."""
-    found = {one.name: one.text for one in facts().values() if one.text}
-    for check, one in CHECKS.items():
-        found |= {f"{check}: findings": one.findings, f"{check}: evaluated": one.evaluated}
-        if one.summary:
-            found[f"{check}: summary"] = one.summary
-        if one.header.is_by_rules:
-            found[f"{check}: rows"] = one.rows.text
+    found = {fact.name: fact.text for fact in facts().values() if fact.text}
+    for check, definition in CHECKS.items():
+        found |= {
+            f"{check}: findings": definition.findings,
+            f"{check}: evaluated": definition.evaluated,
+        }
+        if definition.summary:
+            found[f"{check}: summary"] = definition.summary
+        if definition.header.is_by_rules:
+            found[f"{check}: rows"] = definition.rows.text
     return found
 
 
 def declared_schemas() -> dict[str, pa.Schema]:
     """Of all tables and facts, by their names."""
-    return {**TABLES, **PLANNED, **{one.name: schema_of(one) for one in facts().values()}}
+    return {**TABLES, **PLANNED, **{fact.name: schema_of(fact) for fact in facts().values()}}
 
 
-def tables_of(one: Fact | CheckDefinition) -> Iterable[str]:
+def tables_of(definition: Fact | CheckDefinition) -> Iterable[str]:
     """The tables and facts that it names itself."""
-    if isinstance(one, CheckDefinition):
-        texts = (text for name, text in statements().items() if name.startswith(f"{one.name}: "))
-        return {table for text in texts for table in prepared(text).tables} - {one.name}
-    if one.compute is not None:
-        return facts_named_in(ROOT / "facts" / f"{one.subject}.py")
-    return prepared(one.text).tables
+    if isinstance(definition, CheckDefinition):
+        texts = (
+            text for name, text in statements().items() if name.startswith(f"{definition.name}: ")
+        )
+        return {table for text in texts for table in prepared(text).tables} - {definition.name}
+    if definition.compute is not None:
+        return facts_named_in(ROOT / "facts" / f"{definition.subject}.py")
+    return prepared(definition.text).tables
 
 
 def read_by(check: Check) -> set[str]:

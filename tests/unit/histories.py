@@ -168,9 +168,9 @@ WHOLE_HANDED_ON = {
         for record in (*survived(0, 1, broker=broker), *survived(2, 3, epoch=1, broker=broker))
     ],
     "replica_batches": [
-        one
+        row
         for broker in (1, 2)
-        for one in (batch(0, 1, broker=broker), batch(2, 3, epoch=1, broker=broker))
+        for row in (batch(0, 1, broker=broker), batch(2, 3, epoch=1, broker=broker))
     ],
     "epoch_checkpoints": [*epochs((0, 0), (1, 2)), *epochs((0, 0), (1, 2), broker=2)],
     "leaderships": [
@@ -199,12 +199,12 @@ LEFT_BEHIND = {
 
 def result(make_trace: TraceMaker, check: Check, rows: dict[str, Any], **plan: Any) -> CheckResult:
     """What one check finds in a micro-history, and that it says why; `plan` as of `make_trace`."""
-    return explained(judge(make_trace(rows, checks=(check,), **plan)).checks[check])
+    return require_explained(judge(make_trace(rows, checks=(check,), **plan)).checks[check])
 
 
-def explained(reported: CheckResult) -> CheckResult:
+def require_explained(reported: CheckResult) -> CheckResult:
     """What a check found: each finding has its cause, and is one of the check's cases."""
-    assert all(one.cause and is_declared(one) for one in reported.examples)
+    assert all(example.cause and is_declared(example) for example in reported.examples)
     return reported
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from analysis.statements.files import expanded
+from analysis.statements.files import expand
 from analysis.statements.trace import Trace
 from contract.events import make_value
 
@@ -287,6 +287,6 @@ def log_started(start: int, *, at: int, broker: int = 1, reason: str = "segment 
     }
 
 
-def asked(trace: Trace, statement: str) -> list[Row]:
+def query_rows(trace: Trace, statement: str) -> list[Row]:
     """The rows of a statement, which may use macros."""
-    return trace.ask(expanded(statement, Path("micro.sql")))
+    return trace.ask(expand(statement, Path("micro.sql")))

@@ -29,8 +29,8 @@ from contract.verdicts import (
     UnexpectedFindings,
     Verdict,
 )
-from tests.descriptions import completed, description_of, plan_of
-from tests.made import made
+from tests.descriptions import complete_rows, description_of, plan_of
+from tests.made import make_struct
 
 VIOLATION, PERMITTED = FindingVerdict.VIOLATION, FindingVerdict.PERMITTED
 SEND: dict[str, Any] = {
@@ -48,7 +48,7 @@ ALL = {"target_kind": "all", "brokers": [], "transactional_ids": []}
 """The target of a fault on all brokers."""
 
 
-def sent(first: int, last: int, **fields: Any) -> dict[str, Any]:
+def make_send(first: int, last: int, **fields: Any) -> dict[str, Any]:
     span = {"first_offset": first, "last_offset": last}
     return {**SEND, **span, "first_sequence": first, "last_sequence": last, **fields}
 
@@ -86,7 +86,7 @@ def result(*examples: Finding, findings: int | None = None, **fields: Any) -> Ch
         ),
         "evaluated": 9,
         "findings": len(examples) if findings is None else findings,
-        "by_verdict": dict(Counter(one.verdict for one in examples)),
+        "by_verdict": dict(Counter(example.verdict for example in examples)),
         "examples": list(examples),
     }
     if examples and findings is not None:
@@ -94,15 +94,15 @@ def result(*examples: Finding, findings: int | None = None, **fields: Any) -> Ch
     return CheckResult(**values | fields)
 
 
-def unexpected(one: Finding, *, findings: int = 1, number: int = 1) -> UnexpectedFindings:
+def make_unexpected(first: Finding, *, findings: int = 1, number: int = 1) -> UnexpectedFindings:
     return UnexpectedFindings(
-        check=one.check, group=one.group, findings=findings, number=number, first=one
+        check=first.check, group=first.group, findings=findings, number=number, first=first
     )
 
 
-def expected(check: str, **fields: Any) -> ExpectationResult:
+def make_expectation(check: str, **fields: Any) -> ExpectationResult:
     values: dict[str, Any] = {"in_each": True, "findings": 1, "is_met": True, "verdict": VIOLATION}
-    return made(ExpectationResult, check=check, **values | fields)
+    return make_struct(ExpectationResult, check=check, **values | fields)
 
 
 def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
@@ -118,21 +118,24 @@ def verdict_of(checks: dict[str, CheckResult], **fields: Any) -> Verdict:
         "answer": "It is so.",
     }
     values |= fields
-    covering = [(one.check, one.verdict, one.groups) for one in values.get("expectations", [])]
+    covering = [
+        (expectation.check, expectation.verdict, expectation.groups)
+        for expectation in values.get("expectations", [])
+    ]
 
-    def with_expected(name: str, one: CheckResult) -> CheckResult:
+    def with_expected(name: str, check_result: CheckResult) -> CheckResult:
         covered = Counter(
             found.verdict
-            for found in one.examples
+            for found in check_result.examples
             if any(
                 (check, of) == (name, found.verdict) and (not groups or found.group in groups)
                 for check, of, groups in covering
             )
         )
-        return msgspec.structs.replace(one, expected=dict(covered))
+        return msgspec.structs.replace(check_result, expected=dict(covered))
 
-    results = {name: with_expected(name, one) for name, one in checks.items()}
-    return made(Verdict, checks=results, **values)
+    results = {name: with_expected(name, check_result) for name, check_result in checks.items()}
+    return make_struct(Verdict, checks=results, **values)
 
 
 def run_folder(
@@ -188,16 +191,16 @@ def with_tables(folder: RunFolder, **rows: list[dict[str, Any]]) -> RunFolder:
     """Write tables of these rows; columns that a row does not have have their least value."""
     folder.tables.mkdir(exist_ok=True)
     for name, some in rows.items():
-        content = pa.Table.from_pylist(completed(name, some), schema=TABLES[name])
+        content = pa.Table.from_pylist(complete_rows(name, some), schema=TABLES[name])
         pq.write_table(content, folder.tables / f"{name}.parquet")
     return folder
 
 
-def changed(before: Verdict, **fields: Any) -> Verdict:
+def change_verdict(before: Verdict, **fields: Any) -> Verdict:
     return msgspec.structs.replace(before, **fields)
 
 
-def resumed(group: str = "java.g", **fields: Any) -> Resumption:
+def make_resumption(group: str = "java.g", **fields: Any) -> Resumption:
     """A group that committed 200 with epoch 1, and resumed at 100."""
     values: dict[str, Any] = {
         "client": "java",
@@ -207,7 +210,7 @@ def resumed(group: str = "java.g", **fields: Any) -> Resumption:
         "committed_epoch": 1,
         "resumed_at": 100,
     }
-    return made(Resumption, group=group, **values | fields)
+    return make_struct(Resumption, group=group, **values | fields)
 
 
 def everything() -> Verdict:
@@ -215,12 +218,12 @@ def everything() -> Verdict:
     lost, odd = finding(), finding("lost_commit", verdict=FindingVerdict.UNDECIDED)
     once = finding("duplicate_delivery", verdict=PERMITTED, group="java.g", client="java")
     seen = finding("skipped_record", group="librdkafka.g", client="librdkafka", offset_last=2)
-    first = resumed(never_delivered=2)
-    second = resumed("librdkafka.g", never_delivered=2, resumed_at=99)
+    first = make_resumption(never_delivered=2)
+    second = make_resumption("librdkafka.g", never_delivered=2, resumed_at=99)
 
-    def styled(style: str, label: str, **fields: Any) -> StyleRow:
+    def style_row(style: str, label: str, **fields: Any) -> StyleRow:
         values = {"committed_epoch": 1, "resumed_at": 100, "groups": 1, "of": 3}
-        return made(
+        return make_struct(
             StyleRow, commit_epoch=CommitEpoch(style), labels={"log_end": label}, **values | fields
         )
 
@@ -239,12 +242,12 @@ def everything() -> Verdict:
         verdict=RunVerdict.FAIL,
         parameters={"recipe": "pause"},
         unexpected=[
-            unexpected(lost, findings=988),
-            unexpected(finding(group="java.g", client="java"), findings=12, number=40),
+            make_unexpected(lost, findings=988),
+            make_unexpected(finding(group="java.g", client="java"), findings=12, number=40),
         ],
         expectations=[
-            expected("skipped_record", groups=["librdkafka.g"], seen=["librdkafka.g"]),
-            expected("reset", is_optional=True, findings=0, is_met=False),
+            make_expectation("skipped_record", groups=["librdkafka.g"], seen=["librdkafka.g"]),
+            make_expectation("reset", is_optional=True, findings=0, is_met=False),
         ],
         resumption=[first, second],
         must_judge=["resumption", "reset"],
@@ -253,7 +256,7 @@ def everything() -> Verdict:
         follows=Consequence(sentence="Commit epochs.", document="KIP-320"),
         notes=[Note(text="the cache is cold", at_micros=1_750_000)],
         rules=[
-            made(
+            make_struct(
                 RuleRow,
                 rule="older epoch",
                 api="FETCH",
@@ -263,11 +266,11 @@ def everything() -> Verdict:
             )
         ],
         styles=[
-            styled("record", "above", groups=2),
-            styled("record", "above", resumed_at=None, exception="OffsetError (x)"),
-            styled("record", "below", redelivered=1),
-            styled("forced", "above", committed_epoch=3, resumed_at=1_200, never_delivered=100),
-            styled("none", "below", committed_epoch=-1, resumed_at=None),
+            style_row("record", "above", groups=2),
+            style_row("record", "above", resumed_at=None, exception="OffsetError (x)"),
+            style_row("record", "below", redelivered=1),
+            style_row("forced", "above", committed_epoch=3, resumed_at=1_200, never_delivered=100),
+            style_row("none", "below", committed_epoch=-1, resumed_at=None),
         ],
         timing=Timing(
             starting=9.4,
@@ -275,7 +278,7 @@ def everything() -> Verdict:
             collecting=3.4,
             forced=0.0,
             forced_by=[],
-            phases=[made(PhaseTime, stage="held", doing="writes", seconds=7.1)],
+            phases=[make_struct(PhaseTime, stage="held", doing="writes", seconds=7.1)],
         ),
         judging=Judging(why="few rows", seconds=2.5),
     )

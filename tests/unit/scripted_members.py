@@ -90,7 +90,9 @@ class ScriptedMember(CallingMember):
 
     def _commit_unawaited(self, began_micros: int) -> None:
         at = {ORDERS: OffsetAndEpoch(self._at, 1)}
-        self._answered(at, {ORDERS: "Late"} if self._at == 2 else {}, began_micros=began_micros)
+        self._record_response(
+            at, {ORDERS: "Late"} if self._at == 2 else {}, began_micros=began_micros
+        )
 
     def _close(self) -> None:
         self._offsets.clear()

@@ -7,7 +7,9 @@ import pytest
 from tests.exam.agreement import Judged, differing
 
 
-def judged(*findings: dict[str, Any], evaluated: int = 5, check: str = "c") -> dict[str, Judged]:
+def make_judged(
+    *findings: dict[str, Any], evaluated: int = 5, check: str = "c"
+) -> dict[str, Judged]:
     return {check: Judged(evaluated=evaluated, findings=list(findings))}
 
 
@@ -17,21 +19,21 @@ def row(evidence: str = '{"a":1}', **values: Any) -> dict[str, Any]:
 
 def test_the_order_of_findings_makes_no_difference() -> None:
     one, other = row(), row(offset_first=2)
-    assert differing(judged(one, other), judged(other, one)) == []
+    assert differing(make_judged(one, other), make_judged(other, one)) == []
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        judged(),
-        judged(row(), row()),
-        judged(row(kind="else")),
-        judged(row('{"a":2}')),
-        judged(row('{"a":1,"b":null}')),
-        judged(row(), evaluated=6),
-        judged(row(), check="d"),
+        make_judged(),
+        make_judged(row(), row()),
+        make_judged(row(kind="else")),
+        make_judged(row('{"a":2}')),
+        make_judged(row('{"a":1,"b":null}')),
+        make_judged(row(), evaluated=6),
+        make_judged(row(), check="d"),
         {"c": Judged(lacks="table polls is empty")},
     ],
 )
 def test_any_other_finding_or_count_is_a_difference(other: dict[str, Judged]) -> None:
-    assert "c" in differing(judged(row()), other)
+    assert "c" in differing(make_judged(row()), other)

@@ -21,7 +21,7 @@ def test_many_findings_are_counted_and_kept_as_few_are(
     rows = {**WENT_ON, "polls": [*WENT_ON["polls"], *other]}
     checks = (Check.SKIPPED_RECORD, Check.LOST_RECORD)
 
-    def reported(driver_rows: int) -> tuple[Verdict, dict[str, list[Row]]]:
+    def judge_with(driver_rows: int) -> tuple[Verdict, dict[str, list[Row]]]:
         monkeypatch.setattr(decision, "DRIVER_ROWS", driver_rows)
         kept: dict[str, list[Row]] = {}
 
@@ -32,8 +32,10 @@ def test_many_findings_are_counted_and_kept_as_few_are(
         trace = make_trace(rows, groups=("g", "h"), checks=checks)
         return judge(trace, only=checks, keep=keep), kept
 
-    few, kept = reported(decision.DRIVER_ROWS)
-    assert reported(0) == (few, kept)
+    few, kept = judge_with(decision.DRIVER_ROWS)
+    assert judge_with(0) == (few, kept)
     assert few.unexpected
     for check, result in few.checks.items():
-        assert [one.cause for one in result.examples] == [row["cause"] for row in kept[check]]
+        assert [example.cause for example in result.examples] == [
+            row["cause"] for row in kept[check]
+        ]

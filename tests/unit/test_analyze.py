@@ -97,16 +97,16 @@ def early_analysis() -> "subprocess.Popen[str]":
 def processes_of(session: int) -> list[psutil.Process]:
     """The processes in a session, by its first one's id."""
     found = []
-    for one in psutil.process_iter(["status"]):
+    for process in psutil.process_iter(["status"]):
         with suppress(ProcessLookupError):
-            if one.info["status"] != psutil.STATUS_ZOMBIE and os.getsid(one.pid) == session:
-                found.append(one)
+            if process.info["status"] != psutil.STATUS_ZOMBIE and os.getsid(process.pid) == session:
+                found.append(process)
     return found
 
 
 def awaited_jvm(session: int) -> None:
     wait_until(
-        lambda: any(one.name() == "java" for one in processes_of(session)),
+        lambda: any(process.name() == "java" for process in processes_of(session)),
         what="Spark's JVM",
         timeout_seconds=60,
     )

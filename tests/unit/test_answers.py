@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 from pages_of import (
     PERMITTED,
-    changed,
+    change_verdict,
     finding,
+    make_resumption,
+    make_send,
     phase,
     result,
-    resumed,
     run_folder,
-    sent,
     verdict_of,
     with_tables,
 )
@@ -41,15 +41,15 @@ from harness.story.scenario import Scenario
 from harness.story.soundness import require_answer
 
 LOST = verdict_of({"lost_record": result(finding())})
-RESUMED = resumed()
+RESUMED = make_resumption()
 
 
-def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
+def answer_of(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
     folder = run_folder(tmp_path, answer=text)
     rows = [
-        sent(0, 9),
-        sent(10, 12, acks="1", answered_micros=3_000_000),
-        sent(13, 13, outcome="failed", answered_micros=None),
+        make_send(0, 9),
+        make_send(10, 12, acks="1", answered_micros=3_000_000),
+        make_send(13, 13, outcome="failed", answered_micros=None),
     ]
     faults = [
         {"fault": "stop", "injected_micros": 2_500_000, "healed_micros": 3_500_000},
@@ -123,12 +123,12 @@ def answered(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
     ],
 )
 def test_a_figure_is_counted(tmp_path: Path, text: str, reported: str) -> None:
-    assert answered(tmp_path, text) == reported
+    assert answer_of(tmp_path, text) == reported
 
 
 def test_a_large_number_has_separators(tmp_path: Path) -> None:
     folder = with_tables(
-        run_folder(tmp_path, answer="{{ sends.records }}"), sends=[sent(1, 12_000)]
+        run_folder(tmp_path, answer="{{ sends.records }}"), sends=[make_send(1, 12_000)]
     )
     assert answer(RunFacts(folder), LOST) == "12,000"
 
@@ -136,13 +136,13 @@ def test_a_large_number_has_separators(tmp_path: Path) -> None:
 def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
     text = "{{ yes_if_any(lost_record.records, asked='lost') }}: {{ lost_record.records }} of "
     text += "{{ sends.records }} were lost."
-    assert answered(tmp_path, text) == "Yes: 2 of 14 were lost."
+    assert answer_of(tmp_path, text) == "Yes: 2 of 14 were lost."
     longer = finding(offset_last=7)
     more = verdict_of({"lost_record": result(longer, finding(offset_first=0, offset_last=0))})
-    assert answered(tmp_path, text, more) == "Yes: 7 of 14 were lost."
+    assert answer_of(tmp_path, text, more) == "Yes: 7 of 14 were lost."
     none = verdict_of({"lost_record": result()})
-    assert answered(tmp_path, text, none) == "No: 0 of 14 were lost."
-    with_tables(RunFolder(tmp_path), sends=[sent(0, 99)])
+    assert answer_of(tmp_path, text, none) == "No: 0 of 14 were lost."
+    with_tables(RunFolder(tmp_path), sends=[make_send(0, 99)])
     assert answer(RunFacts(RunFolder(tmp_path)), none) == "No: 0 of 100 were lost."
 
 
@@ -151,7 +151,7 @@ def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
     verdict = verdict_of({"lost_record": both})
     text = "{{ lost_record.rows }}, {{ lost_record.rows(verdict='permitted') }}, "
     text += "{{ lost_record.rows(verdict='undecided') }}"
-    assert answered(tmp_path, text, verdict) == "2, 1, 1"
+    assert answer_of(tmp_path, text, verdict) == "2, 1, 1"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,9 @@ def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
 )
 def test_unreliable_findings_are_unknown(tmp_path: Path, judged: CheckResult) -> None:
     verdict = verdict_of({"lost_record": judged})
-    reported = answered(tmp_path, "{{ sends.rows }}; {{ lost_record.rows | noun('one') }}", verdict)
+    reported = answer_of(
+        tmp_path, "{{ sends.rows }}; {{ lost_record.rows | noun('one') }}", verdict
+    )
     assert reported == "3; an unknown number of ones"
 
 
@@ -174,8 +176,8 @@ def test_all_findings_are_read_from_their_file(tmp_path: Path) -> None:
     )
     examples = [finding(), finding(offset_first=5, offset_last=5)]
     rows = [
-        msgspec.structs.asdict(one) | {"number": number, "evidence": '{"acks": "all"}'}
-        for number, one in enumerate(examples, start=1)
+        msgspec.structs.asdict(example) | {"number": number, "evidence": '{"acks": "all"}'}
+        for number, example in enumerate(examples, start=1)
     ]
     pq.write_table(pa.Table.from_pylist(rows, schema=FINDINGS), folder.report / FINDINGS_FILE)
     verdict = verdict_of({"lost_record": result(examples[0], findings=2)})
@@ -193,20 +195,20 @@ def test_rows_are_chosen_by_the_properties_of_their_groups(tmp_path: Path) -> No
     text += (
         "{{ reset.groups(log_end='above') }}, {{ reset.rows(log_end='below') }}, {{ reset.client }}"
     )
-    assert answered(tmp_path, text, verdict) == "2, 2, 2, 0, java and librdkafka"
+    assert answer_of(tmp_path, text, verdict) == "2, 2, 2, 0, java and librdkafka"
 
 
 def test_resumption_is_counted_too(tmp_path: Path) -> None:
     other = msgspec.structs.replace(
         RESUMED, group="librdkafka.g", resumed_at=None, never_delivered=None
     )
-    verdict = changed(LOST, resumption=[RESUMED, other])
+    verdict = change_verdict(LOST, resumption=[RESUMED, other])
     text = "{{ resumption.groups }} at {{ resumption.resumed_at }}, "
     text += "{{ resumption.groups(resumed_at=100) }}, "
     text += (
         "{{ resumption.groups(never_delivered=above(0)) }}, {{ resumption.rows(log_end='above') }}"
     )
-    assert answered(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
+    assert answer_of(tmp_path, text, verdict) == "2 at 100, 1, 0, 2"
 
 
 SENTENCE = Consequence(
@@ -214,15 +216,15 @@ SENTENCE = Consequence(
 )
 
 
-def followed(tmp_path: Path, verdict: Verdict = LOST, **fields: Any) -> Consequence | None:
+def consequence_of(tmp_path: Path, verdict: Verdict = LOST, **fields: Any) -> Consequence | None:
     folder = run_folder(tmp_path, follows=SENTENCE, **fields)
-    return consequence(RunFacts(with_tables(folder, sends=[sent(0, 9)])), verdict)
+    return consequence(RunFacts(with_tables(folder, sends=[make_send(0, 9)])), verdict)
 
 
 def test_what_follows_has_the_figures_of_the_run(tmp_path: Path) -> None:
-    assert str(followed(tmp_path)) == "Of 10 records 2. (KIP-1)"
+    assert str(consequence_of(tmp_path)) == "Of 10 records 2. (KIP-1)"
     none = verdict_of({"lost_record": result()})
-    assert str(followed(tmp_path, none)) == "Of 10 records 0. (KIP-1)"
+    assert str(consequence_of(tmp_path, none)) == "Of 10 records 0. (KIP-1)"
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_what_follows_has_the_figures_of_the_run(tmp_path: Path) -> None:
 def test_nothing_follows_from_figures_that_are_not_known(
     tmp_path: Path, checks: dict[str, CheckResult], fields: dict[str, Any]
 ) -> None:
-    assert followed(tmp_path, verdict_of(checks), **fields) is None
+    assert consequence_of(tmp_path, verdict_of(checks), **fields) is None
 
 
 def test_a_plan_that_declares_nothing_has_nothing_that_follows(tmp_path: Path) -> None:
@@ -260,10 +262,10 @@ def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
 def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text: str) -> None:
     verdict = verdict_of({"lost_record": result(finding()), "reset": result()})
     reported = "1 of 2 checks that the question is about found no violation; the others: "
-    assert answered(tmp_path, text, verdict) == f"{reported}lost_record (violated)."
+    assert answer_of(tmp_path, text, verdict) == f"{reported}lost_record (violated)."
     holding = verdict_of({"reset": result()})
     reported = "1 of 1 check that the question is about found no violation."
-    assert answered(tmp_path, text, holding) == reported
+    assert answer_of(tmp_path, text, holding) == reported
 
 
 @pytest.mark.parametrize(
@@ -321,22 +323,24 @@ def _class_of(scenario: ScenarioFile) -> type[Scenario]:
     place = scenario.path.relative_to(Path(__file__).resolve().parents[2])
     module = import_module(".".join(place.with_suffix("").parts))
     (found,) = (
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, Scenario) and one.__module__ == module.__name__
+        cls
+        for cls in vars(module).values()
+        if isinstance(cls, type) and issubclass(cls, Scenario) and cls.__module__ == module.__name__
     )
     return found
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: str(scenario.name))
 def test_every_scenario_declares_an_answer_of_known_figures(scenario: ScenarioFile) -> None:
     declared = _class_of(scenario)
-    assert [one for one in parts(declared.answer) if isinstance(one, Figure)]
-    require_answer(declared.answer, labels={name for one in declared.groups for name in one.labels})
+    assert [part for part in parts(declared.answer) if isinstance(part, Figure)]
+    require_answer(
+        declared.answer, labels={name for group in declared.groups for name in group.labels}
+    )
     require_asked(declared.answer, scenario.question)
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: str(one.name))
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: str(scenario.name))
 def test_every_scenario_declares_in_a_sentence_what_follows(scenario: ScenarioFile) -> None:
     follows = _class_of(scenario).follows
     assert follows is not None

@@ -23,7 +23,7 @@ from cluster.kafka import distribution, own_jars
 from cluster.kafka import download as download_module
 from cluster.kafka.download import alone_in, download, repository_root, sha256_of
 from cluster.kafka.lock import LOCKS, Artifact, Lock, locked_versions, read_lock
-from cluster.kafka.own_jars import resolve, verified
+from cluster.kafka.own_jars import resolve, verify_jars
 from cluster.nodes import agent
 from cluster.nodes.docker_node import DockerNode
 from cluster.nodes.doctor import diagnose
@@ -45,7 +45,7 @@ from contract.software import (
 from harness.commands import versions
 from harness.invocation import Session, rerun_command
 from harness.nightly.run import execute_in_ducktape
-from tests.made import made
+from tests.made import make_struct
 
 # Locks and downloads, from a repository that is a folder or a server on loopback.
 
@@ -107,10 +107,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
         running.shutdown()
 
 
-def bring(one: Artifact, address: str, folder: Path) -> list[int]:
+def bring(wanted: Artifact, address: str, folder: Path) -> list[int]:
     folder.mkdir(exist_ok=True)
     steps: list[int] = []
-    download(one, repository=address, folder=folder, advance=steps.append)
+    download(wanted, repository=address, folder=folder, advance=steps.append)
     return steps
 
 
@@ -270,7 +270,7 @@ def test_a_broken_lock_breaks_no_other(
 def test_the_locks_hold_brokers_and_a_log_binding(version: str) -> None:
     assert version in locked_versions()
     lock = read_lock(version)
-    names = {one.name for one in lock.artifacts}
+    names = {locked.name for locked in lock.artifacts}
     assert {"kafka_2.13", "kafka-clients", "kafka-group-coordinator", "kafka-metadata"} <= names
     assert names & {"slf4j-reload4j", "log4j-slf4j-impl"}
     assert (LOCKS / f"kafka-{version}.lock").read_text() == lock.text
@@ -353,7 +353,7 @@ def test_a_distribution_is_read_from_its_libs(tmp_path: Path) -> None:
     folder = build(tmp_path / "kafka" / "libs").parent
     found = own(folder)
     assert (found.kafka, found.client) == ("4.5.0-SNAPSHOT", "4.5.0-SNAPSHOT")
-    assert [one.name for one in found.server_jars] == [
+    assert [found_jar.name for found_jar in found.server_jars] == [
         "kafka-clients-4.5.0-SNAPSHOT.jar",
         "kafka_2.13-4.5.0-SNAPSHOT.jar",
         "scala-library-2.13.16.jar",
@@ -381,12 +381,12 @@ def test_client_jars_come_first_and_the_rest_is_the_servers(tmp_path: Path) -> N
     patch = jar(tmp_path / "patch.jar", **{"org/apache/kafka/A.class": "a"})
     found = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)]))
     assert found.of_servers == released("4.4.0").of_servers
-    assert [one.path for one in found.of_clients.own] == [str(patch)]
+    assert [found_jar.path for found_jar in found.of_clients.own] == [str(patch)]
     assert found.of_clients.locked == "4.4.0"
     assert (found.client, found.observer) == ("4.4.0", "4.4.0")
     assert found.note.startswith("Java clients 4.4.0 with patch.jar first (jars ")
     on_build = own(build(tmp_path / "build"), client_jars=[str(patch)])
-    assert next(one.name for one in on_build.of_clients.own) == "patch.jar"
+    assert next(found_jar.name for found_jar in on_build.of_clients.own) == "patch.jar"
     assert on_build.of_clients.own[1:] == on_build.server_jars
 
 
@@ -412,7 +412,7 @@ def test_folders_of_jars_and_of_classes_are_client_jars(tmp_path: Path) -> None:
     (classes / "A.class").write_bytes(b"a")
     named = [str(tmp_path / "jars"), str(tmp_path / "out")]
     found = resolve(Choice(kafka="4.4.0", client_jars=named))
-    assert [one.name for one in found.client_jars[:2]] == ["a.jar", "b.jar"]
+    assert [found_jar.name for found_jar in found.client_jars[:2]] == ["a.jar", "b.jar"]
     packed = Path(found.client_jars[2].path)
     assert packed.is_relative_to(tmp_path / "cache")
     with zipfile.ZipFile(packed) as content:
@@ -488,13 +488,13 @@ def test_client_jars_that_can_not_run_are_refused_with_what_to_do(
 def test_own_jars_are_compared_at_each_use(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "patch.jar")
     (found,) = resolve(Choice(kafka="4.4.0", client_jars=[str(patch)])).client_jars
-    assert verified([found]) == [patch]
+    assert verify_jars([found]) == [patch]
     patch.write_bytes(b"built again")
     with pytest.raises(DistributionError, match="has changed since the command started"):
-        verified([found])
+        verify_jars([found])
     patch.unlink()
     with pytest.raises(DistributionError, match="can't be read any more"):
-        verified([found])
+        verify_jars([found])
 
 
 def test_a_node_has_own_jars_before_those_of_a_version(
@@ -513,7 +513,7 @@ def test_a_node_has_own_jars_before_those_of_a_version(
 def test_a_session_carries_the_build_and_a_rerun_names_it(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "my patch.jar")
     found = own(build(tmp_path / "k"), client_version="3.9.2", client_jars=[str(patch)])
-    session = made(Session, seed=1, kafka=found.kafka, cluster="embedded", build=found)
+    session = make_struct(Session, seed=1, kafka=found.kafka, cluster="embedded", build=found)
     assert Session.from_globals(msgspec.json.decode(session.as_globals())) == session
     assert session.rerun("baseline", {}) == (
         f"fencepost run baseline --cluster embedded --kafka-dir {tmp_path}/k "
@@ -592,8 +592,8 @@ def test_a_container_gets_own_jars_once_and_in_their_order(tmp_path: Path) -> No
 def test_a_night_stops_where_a_jar_was_built_again(tmp_path: Path) -> None:
     patch = clients_jar(tmp_path / "patch.jar")
     choice = Choice(kafka="4.4.0", client_jars=[str(patch)])
-    planned = made(PlannedRun, kafka="4.4.0", choice=choice, build=resolve(choice).note)
-    session = made(Session, seed=1, kafka="4.4.0", cluster="embedded")
+    planned = make_struct(PlannedRun, kafka="4.4.0", choice=choice, build=resolve(choice).note)
+    session = make_struct(Session, seed=1, kafka="4.4.0", cluster="embedded")
     clients_jar(patch, "4.6.0")
     own_jars.forget()
     with pytest.raises(UsageError, match="have changed since the night began"):

@@ -16,17 +16,17 @@ def violation(kind: str, cause: str, **conditions: str) -> Case:
     return Case(kind, FindingVerdict.VIOLATION, cause, **conditions)
 
 
-def permitted(kind: str, cause: str, **conditions: str) -> Case:
+def permitted_case(kind: str, cause: str, **conditions: str) -> Case:
     return Case(kind, FindingVerdict.PERMITTED, cause, **conditions)
 
 
-def undecided(kind: str, cause: str, **conditions: str) -> Case:
+def undecided_case(kind: str, cause: str, **conditions: str) -> Case:
     return Case(kind, FindingVerdict.UNDECIDED, cause, **conditions)
 
 
 LATE = Cases(
-    permitted("{reason}", "100 % of {records} came {seconds:.1f} s late", when="reason != ''"),
-    undecided("unknown", "no source has the time", when="seconds is null"),
+    permitted_case("{reason}", "100 % of {records} came {seconds:.1f} s late", when="reason != ''"),
+    undecided_case("unknown", "no source has the time", when="seconds is null"),
     violation(
         "late",
         "{records} came late{if(records > 1, ' together', '')}",
@@ -41,18 +41,18 @@ LATE = Cases(
 
 
 def findings(database: Database, cases: Cases, **columns: Any) -> Found:
-    return asked(database, cases.findings_of("made", list(columns)), **columns)
+    return run_statement(database, cases.findings_of("made", list(columns)), **columns)
 
 
-def asked(database: Database, statement: str, **columns: Any) -> Found:
+def run_statement(database: Database, statement: str, **columns: Any) -> Found:
     engine = database.engine()
     engine.add("made", pa.table(columns))
     found: Found = engine.rows(statement, numbers={}).to_pylist()
     return found
 
 
-def judged(found: Found) -> list[tuple[str, str, str]]:
-    return [(one["kind"], one["verdict"], one["cause"]) for one in found]
+def verdicts_of(found: Found) -> list[tuple[str, str, str]]:
+    return [(row["kind"], row["verdict"], row["cause"]) for row in found]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_the_first_case_that_holds_is_found(
         records=[records],
         start=[40],
     )
-    assert judged(found) == [finding]
+    assert verdicts_of(found) == [finding]
 
 
 def test_a_finding_says_where_it_is(database: Database) -> None:
@@ -109,9 +109,9 @@ def test_a_row_without_a_case_is_no_finding(database: Database) -> None:
 def test_a_case_is_for_rows_of_its_kind(database: Database) -> None:
     cases = Cases(
         violation("{kind}", "always so", when="offset < 0"),
-        permitted("behind", "behind {offset}"),
-        permitted("gone", "gone at {offset}; {permit.words}", when="permit is not null"),
-        undecided("gone", "gone at {offset}", when="is_unreported"),
+        permitted_case("behind", "behind {offset}"),
+        permitted_case("gone", "gone at {offset}; {permit.words}", when="permit is not null"),
+        undecided_case("gone", "gone at {offset}", when="is_unreported"),
         violation("gone", "gone at {offset}"),
     )
     permit = pa.array(
@@ -125,7 +125,7 @@ def test_a_case_is_for_rows_of_its_kind(database: Database) -> None:
         permit=permit,
         is_unreported=[True, True, True, False],
     )
-    assert sorted(judged(found)) == [
+    assert sorted(verdicts_of(found)) == [
         ("behind", "permitted", "behind 5"),
         ("gone", "permitted", "gone at 7; unclean: broker 1, epoch 2, metadata offset 3"),
         ("gone", "undecided", "gone at 6"),
@@ -134,7 +134,7 @@ def test_a_case_is_for_rows_of_its_kind(database: Database) -> None:
 
 
 def test_a_kind_without_a_case_has_no_verdict(database: Database) -> None:
-    cases = Cases(violation("behind", "behind"), permitted("ahead", "ahead"))
+    cases = Cases(violation("behind", "behind"), permitted_case("ahead", "ahead"))
     (found,) = findings(database, cases, kind=["beyond"])
     assert found["verdict"] is None
 
@@ -146,8 +146,8 @@ def test_rows_are_decided_before_they_are_counted(database: Database) -> None:
         violation("lost", "lost", when="acks = 'all'"),
     )
     columns = {"acks": ["1", "1", "all", "0"], "is_unread": [True, True, False, False]}
-    found = asked(database, cases.decided_of("made", list(columns)), **columns)
-    assert sorted(tuple(one.values()) for one in found) == [
+    found = run_statement(database, cases.decided_of("made", list(columns)), **columns)
+    assert sorted(tuple(row.values()) for row in found) == [
         ("1", True, "lost", "permitted"),
         ("1", True, "lost", "permitted"),
         ("all", False, "lost", "violation"),
@@ -155,7 +155,7 @@ def test_rows_are_decided_before_they_are_counted(database: Database) -> None:
 
 
 def test_a_case_that_can_never_hold_is_refused() -> None:
-    cases = Cases(violation("lost", "lost"), permitted("late", "late", when="offset > 1"))
+    cases = Cases(violation("lost", "lost"), permitted_case("late", "late", when="offset > 1"))
     with pytest.raises(ValueError, match="not the last one"):
         cases.findings_of("made", ["offset"])
 

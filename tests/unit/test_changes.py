@@ -12,7 +12,7 @@ from contract.errors import UsageError
 from contract.run_folder import GroupPlan
 from contract.software import Choice, released
 from harness.invocation import rerun_command
-from harness.story.changes import Changes, parsed
+from harness.story.changes import Changes, parse_change
 from harness.story.topics import durable_topic, new_topic
 from harness.story.workload import reader, writer
 
@@ -30,7 +30,7 @@ def changes(*texts: str) -> Changes:
 
 
 def groups(*texts: str) -> dict[str, GroupPlan]:
-    return {one.group: one for one in changes(*texts).groups(GROUPS)}
+    return {group.group: group for group in changes(*texts).groups(GROUPS)}
 
 
 def test_a_group_gets_a_setting_of_its_client() -> None:
@@ -41,7 +41,7 @@ def test_a_group_gets_a_setting_of_its_client() -> None:
 
 def test_the_last_change_of_a_setting_counts_and_a_star_is_every_group() -> None:
     changed = groups("group.*.auto.offset.reset=latest", "group.java.auto.offset.reset=none")
-    assert [one.reset for one in changed.values()] == ["none", "latest", "latest"]
+    assert [group.reset for group in changed.values()] == ["none", "latest", "latest"]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_scenario_without_producers_has_none_to_change() -> None:
 )
 def test_another_form_is_refused(text: str, reported: str) -> None:
     with pytest.raises(UsageError, match=reported):
-        parsed(text)
+        parse_change(text)
 
 
 def test_changes_stand_in_the_command_that_repeats_the_run_and_in_the_build() -> None:

@@ -128,19 +128,19 @@ def test_outside_a_virtual_environment_there_is_none(
     assert class_data(PROGRAM, [jar], java_home=home) is None
 
 
-def said(jar: Path, flags: Sequence[str]) -> tuple[int, str]:
+def run_java(jar: Path, flags: Sequence[str]) -> tuple[int, str]:
     ended = ran(java_command(), *flags, "-cp", jar, "NoSuchClass")
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def recorded(jar: Path) -> bytes:
+def record_archive(jar: Path) -> bytes:
     """The archive of a JVM with this class path."""
     archive = jar.with_suffix(".recorded")
-    said(jar, [f"-XX:ArchiveClassesAtExit={archive}"])
+    run_java(jar, [f"-XX:ArchiveClassesAtExit={archive}"])
     return archive.read_bytes()
 
 
-def flipped(archive: bytes) -> bytes:
+def flip_byte(archive: bytes) -> bytes:
     middle = len(archive) // 2
     return (
         archive[:middle]
@@ -154,14 +154,14 @@ def test_a_foreign_or_damaged_archive_does_no_harm(jar: Path, tmp_path: Path) ->
     """Java prints nothing of it, and ends as it does without."""
     other = tmp_path / "other.jar"
     other.write_bytes(jar.read_bytes())
-    genuine, foreign = recorded(jar), recorded(other)
-    expected = said(jar, [])
+    genuine, foreign = record_archive(jar), record_archive(other)
+    expected = run_java(jar, [])
     assert "NoSuchClass" in expected[1]
-    for content in (genuine, foreign, flipped(genuine), b"", b"no archive at all" * 1000):
+    for content in (genuine, foreign, flip_byte(genuine), b"", b"no archive at all" * 1000):
         make(place(jar, None), content)
         flags = with_class_data(place(jar, None))
         assert flags
-        assert said(jar, flags) == expected
+        assert run_java(jar, flags) == expected
 
 
 @pytest.fixture

@@ -38,7 +38,8 @@ def test_the_version_is_that_of_the_package(fencepost: Fencepost) -> None:
 
 def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost) -> None:
     listed = {
-        one["name"]: one for one in json.loads(fencepost("list", "--json").stdout)["scenarios"]
+        scenario["name"]: scenario
+        for scenario in json.loads(fencepost("list", "--json").stdout)["scenarios"]
     }
     assert listed["baseline"]["question"].endswith("?")
     assert listed["baseline"]["parameters"] == [{}]
@@ -175,10 +176,10 @@ def test_a_run_that_was_dropped_is_reported_and_never_a_pass(
 ) -> None:
     session = DucktapeSession(tmp_path, int(bool(dropped)), dropped)
     monkeypatch.setattr(run, "require_runs", lambda results, _: results)
-    monkeypatch.setattr(run, "fetched", lambda *_: released("4.4.0"))
+    monkeypatch.setattr(run, "fetch_build", lambda *_: released("4.4.0"))
     monkeypatch.setattr(run, "run_ducktape", lambda *_, **__: session)
     monkeypatch.setattr(judging, "analyse_in_own_process", lambda *_, **__: judged)
     ended = fencepost("run", "baseline", "--results", str(tmp_path))
     assert ended.returncode == code
     reported = [line for line in ended.stderr.splitlines() if line.startswith("error: ")]
-    assert reported == [f"error: {one}" for one in dropped]
+    assert reported == [f"error: {sentence}" for sentence in dropped]

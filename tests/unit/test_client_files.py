@@ -68,7 +68,7 @@ for name, found in vars(importlib.import_module(sys.argv[1])).items():
 """
 
 
-def printed(program: str, *arguments: str) -> str:
+def output_of(program: str, *arguments: str) -> str:
     """What a process of its own prints."""
     ended = ran_python("-c", program, *arguments, cwd=ROOT)
     assert ended.returncode == 0, ended.stderr
@@ -77,15 +77,15 @@ def printed(program: str, *arguments: str) -> str:
 
 def libraries(modules: set[str]) -> set[str]:
     """The clients' libraries among packages of which modules are imported."""
-    return {one for name in modules for one in packages().get(name, ())} & LIBRARIES
+    return {package for name in modules for package in packages().get(name, ())} & LIBRARIES
 
 
-def loaded(*modules: str) -> set[str]:
+def libraries_loaded(*modules: str) -> set[str]:
     """The clients' libraries of a process that imports these modules."""
-    return libraries(set(json.loads(printed(LOADED, *modules))))
+    return libraries(set(json.loads(output_of(LOADED, *modules))))
 
 
-def imported(module: str) -> set[str]:
+def libraries_imported(module: str) -> set[str]:
     """The clients' libraries that a module itself imports."""
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
     names = {
@@ -113,7 +113,7 @@ def test_a_client_is_named_by_its_own_files_alone() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\bClient\.(LIBRDKAFKA|KAFKA_PYTHON)\b", path.read_text())
     }
-    workers = {f"harness/clients/{one}_consumer.py" for one in ("librdkafka", "kafka_python")}
+    workers = {f"harness/clients/{client}_consumer.py" for client in ("librdkafka", "kafka_python")}
     assert naming == workers | {
         "contract/software.py",
         "harness/clients/time_lookup.py",  # Two clients look up times, each by its own call.
@@ -129,34 +129,37 @@ def test_a_client_has_its_row(client: Client) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_client_has_one_member_that_names_its_definite_failures(module: str) -> None:
-    (reported,) = printed(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
+    (reported,) = output_of(MEMBERS, f"harness.clients.{module}_consumer").splitlines()
     assert json.loads(reported)
 
 
 def test_only_kip_848_lets_a_java_member_keep_its_partitions() -> None:
-    assert json.loads(printed(EAGER)) == [True, False]
+    assert json.loads(output_of(EAGER)) == [True, False]
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_a_client_loads_no_library_of_another(module: str) -> None:
     consumer = f"harness.clients.{module}_consumer"
-    assert loaded(consumer) == imported(consumer) != set()
+    assert libraries_loaded(consumer) == libraries_imported(consumer) != set()
 
 
 def test_each_library_of_clients_is_imported_by_one() -> None:
-    assert set().union(*(imported(f"harness.clients.{m}_consumer") for m in MODULES)) == LIBRARIES
+    assert (
+        set().union(*(libraries_imported(f"harness.clients.{m}_consumer") for m in MODULES))
+        == LIBRARIES
+    )
 
 
 def test_the_driver_loads_no_client() -> None:
     """It has the roles of workers, with JPype, and starts no JVM."""
-    assert loaded(*DRIVER) == {"jpype1"}
+    assert libraries_loaded(*DRIVER) == {"jpype1"}
 
 
 @pytest.mark.parametrize("worker", [*WORKERS, "harness.clients.observer_worker"])
 def test_the_image_has_all_that_a_worker_needs(worker: str) -> None:
     there = {"fencepost", *wheels()}
     missing = [name for name, packages in packages().items() if there.isdisjoint(packages)]
-    printed(WITHOUT, worker, json.dumps(missing))
+    output_of(WITHOUT, worker, json.dumps(missing))
 
 
 def test_the_image_has_what_its_packages_need_on_a_node(

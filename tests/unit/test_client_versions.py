@@ -74,7 +74,9 @@ def test_a_lock_names_one_release_and_hashes_and_no_address() -> None:
     files = sorted(versions.LOCKS.glob("*.lock"))
     assert files
     for file in files:
-        client = next(one for one in versions.PACKAGES if file.stem.startswith(f"{one}-"))
+        client = next(
+            package for package in versions.PACKAGES if file.stem.startswith(f"{package}-")
+        )
         named = f"{client}@{file.stem.removeprefix(f'{client}-')}"
         assert versions.require_locked(named) == file
         first, *rest = file.read_text().splitlines()

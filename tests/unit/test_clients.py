@@ -144,9 +144,9 @@ def test_an_unawaited_member_commits_after_each_poll_with_records(tmp_path: Path
     member = ScriptedMember(plan, "b", HistoryWriter(tmp_path / "w.jsonl"))
     member.read_on(threading.Event(), commit_epoch=CommitEpoch.RECORD, commit_interval_seconds=0)
     found = rows(tmp_path, "commits")
-    assert [one["offset"] for one in found] == list(range(1, 14))
-    assert [one["outcome"] for one in found][:3] == ["ok", "unknown", "ok"]
-    assert {one["manner"] for one in found} == {"unawaited"}
+    assert [commit["offset"] for commit in found] == list(range(1, 14))
+    assert [commit["outcome"] for commit in found][:3] == ["ok", "unknown", "ok"]
+    assert {commit["manner"] for commit in found} == {"unawaited"}
     assert member.commits == 12
     assert member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD)) == "ok"
     assert rows(tmp_path, "commits")[-1]["manner"] == "sync"
@@ -216,7 +216,7 @@ def test_a_record_came_before_the_loss_that_the_member_notices_after_the_poll(
     member = LosingMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
     member.take(2, timeout_seconds=5)
     events = [json.loads(line) for line in (tmp_path / "w.jsonl").read_text().splitlines()]
-    seen = [one["offsets"] if one["event"] == "Polled" else one["change"] for one in events]
+    seen = [event["offsets"] if event["event"] == "Polled" else event["change"] for event in events]
     assert seen == ["opened", "assigned", [0], [1], "revoked"]
 
 
@@ -350,7 +350,11 @@ def test_what_a_client_returned_as_committed_is_recorded(tmp_path: Path) -> None
     role = role_in(tmp_path)
     role.open_members([MEMBER])
     found = role.committed(["g#1"], [0, 1, 2], timeout_seconds=1)
-    assert [(one.offset, one.epoch) for one in found["g#1"]] == [(7, 2), (None, -1), (None, -1)]
+    assert [(commit.offset, commit.epoch) for commit in found["g#1"]] == [
+        (7, 2),
+        (None, -1),
+        (None, -1),
+    ]
     role.committed(["g#1"], [1], timeout_seconds=0)
     reads = rows(tmp_path, "offset_reads")
     assert [(row["partition"], row["offset"], row["error"]) for row in reads] == [
@@ -418,7 +422,7 @@ def test_a_command_takes_and_returns_what_its_method_does(tmp_path: Path) -> Non
     opened = MemberRole.open_members([MEMBER])
     counted = MemberRole.count_commits(members=["g#1"])
     assert (opened.what, counted.what) == ("open members", "count commits")
-    results = [one["result"] for one in answers(tmp_path, opened.line(1), counted.line(2))]
+    results = [answer["result"] for answer in answers(tmp_path, opened.line(1), counted.line(2))]
     assert (opened.result(results[0]), counted.result(results[1])) == (None, {"g#1": 0})
     produced = JavaRole.count_produced("p").result({"3": {"ok": 7}})
     assert produced == {3: {Outcome.OK: 7}}

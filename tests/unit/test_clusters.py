@@ -28,9 +28,9 @@ MASTER = "spark://127.0.0.1:7077"
 
 
 def test_a_master_that_is_not_there_is_named_before_spark_starts() -> None:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        silent = f"127.0.0.1:{one.getsockname()[1]}"
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        silent = f"127.0.0.1:{listener.getsockname()[1]}"
         with pytest.raises(PrerequisiteError) as told:
             require_master(f"spark://{silent}")
         assert str(told.value) == (
@@ -203,7 +203,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def analyze(run: Path, master: str, *settings: str) -> "subprocess.Popen[str]":
-    given = [word for one in settings for word in ("--conf", one)]
+    given = [word for setting in settings for word in ("--conf", setting)]
     return subprocess.Popen(
         [sys.executable, "-m", "harness", "analyze", str(run), "--master", master, *given],
         env={**environment(), "PYSPARK_SUBMIT_ARGS": "pyspark-shell"},
@@ -219,8 +219,8 @@ def said_by(process: "subprocess.Popen[str]") -> str:
         return process.communicate(timeout=300)[1]
     finally:
         if process.poll() is None:
-            for one in psutil.Process(process.pid).children(recursive=True):
-                one.kill()
+            for child in psutil.Process(process.pid).children(recursive=True):
+                child.kill()
             process.kill()
 
 
@@ -285,9 +285,9 @@ def test_a_busy_cluster_is_waited_for(master: str, run: Path) -> None:
 
 @pytest.mark.extended
 def test_a_master_that_is_not_there_ends_the_command(run: Path) -> None:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        ended = analyze(run, f"spark://127.0.0.1:{one.getsockname()[1]}")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        ended = analyze(run, f"spark://127.0.0.1:{listener.getsockname()[1]}")
         said = said_by(ended)
     assert ended.returncode == PrerequisiteError.exit_code
     assert "error: No Spark master listens at 127.0.0.1:" in said

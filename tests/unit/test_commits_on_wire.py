@@ -21,7 +21,7 @@ RECORDED = Path(__file__).with_name("recorded_commits")
 Row = dict[str, Any]
 
 
-def recorded() -> dict[str, list[Row]]:
+def recorded_rows() -> dict[str, list[Row]]:
     """What the cluster had, and the rows of each request."""
     tables: dict[str, list[Row]] = json.loads((RECORDED / "cluster.json").read_text())
     names = {tables["leaderships"][0]["topic_id"]: "orders"}
@@ -40,7 +40,7 @@ def _calls(event: Row, names: dict[str, str]) -> list[Row]:
 
 
 def test_the_recorded_responses_hold_every_rule(make_trace: TraceMaker) -> None:
-    trace = make_trace(recorded())
+    trace = make_trace(recorded_rows())
     checks = {rule.check for rule in COMMIT_RULES.values()}
     assert [CHECKS[check].judge(trace).findings.collect() for check in checks] == [[]] * 3
     verdicts: dict[str, set[str]] = {}

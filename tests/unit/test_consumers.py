@@ -87,11 +87,14 @@ def test_members_of_several_languages_have_workers_and_plans_of_their_own() -> N
     assert mixed.clients == ["java", "kafka-python"]
     plans = members_of([mixed], incarnation=2)
     opened = [member_of(name, plan, bootstrap="b:1") for name, plan in plans.items()]
-    assert [(one.member, one.client) for one in opened] == [
+    assert [(member.member, member.client) for member in opened] == [
         ("python#2.1", "java"),
         ("python#2.2", "kafka-python"),
     ]
-    assert [one.settings for one in opened] == [{"max.poll.records": 1}, {"max_poll_records": 2}]
+    assert [member.settings for member in opened] == [
+        {"max.poll.records": 1},
+        {"max_poll_records": 2},
+    ]
     assert [plan.commit_epoch for plan in plans.values()] == ["none", "record"]
 
 
@@ -123,7 +126,7 @@ def test_a_spare_worker_replaces_a_killed_one() -> None:
     pair.replace(workers[1], bootstrap="b:1", kafka="4.4.0")
     assert reported[2].launched == {"bootstrap": "b:1", "kafka": "4.4.0"}
     pair.call(["pair#2.1", "pair#2.2"], MemberRole.close_members)
-    assert [one.members for one in reported] == [["pair#2.1"], [], ["pair#2.2"]]
+    assert [event.members for event in reported] == [["pair#2.1"], [], ["pair#2.2"]]
     assert list(pair.workers) == kinds, "all are collected, the killed one too"
     assert pair.spares == 0
     with pytest.raises(UsageError, match="no spare worker is left to replace clients-3"):

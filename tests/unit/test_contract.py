@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages_of import changed, run_folder, verdict_of
+from pages_of import change_verdict, run_folder, verdict_of
 
 from analysis.report.explain import _verdict
 from cluster.refusal import refusal_in, refuse
@@ -31,12 +31,12 @@ from contract.terms import (
     send_outcome,
     transaction_outcome,
 )
-from contract.waiting import limited, wait_until
+from contract.waiting import limit_waits, wait_until
 from harness.clients.history import HistoryWriter
 from harness.decode.histories import read_histories
 from harness.story.run import bounds
 from tests.descriptions import description_of
-from tests.made import made
+from tests.made import make_struct
 
 # Values, outcomes, waiting and run folders.
 
@@ -139,10 +139,10 @@ def test_a_line_that_only_looks_like_a_refusal_is_passed_over(
 
 OLDER: dict[str, tuple[msgspec.Struct, Callable[[Path], object]]] = {
     MANIFEST_FILE: (
-        made(Manifest),
+        make_struct(Manifest),
         lambda folder: read_described(folder / MANIFEST_FILE, Manifest),
     ),
-    NIGHT_FILE: (made(Night), read_night),
+    NIGHT_FILE: (make_struct(Night), read_night),
     "report/verdict.json": (verdict_of({}), lambda folder: _verdict(RunFolder(folder))),
 }
 
@@ -151,7 +151,7 @@ OLDER: dict[str, tuple[msgspec.Struct, Callable[[Path], object]]] = {
 def test_a_description_of_another_form_is_refused(tmp_path: Path, name: str) -> None:
     content, read = OLDER[name]
     file = run_folder(tmp_path).path / name
-    file.write_bytes(msgspec.json.encode(changed(content, schema=SCHEMA + 1)))
+    file.write_bytes(msgspec.json.encode(change_verdict(content, schema=SCHEMA + 1)))
     unknown = "has schema 2, and this release knows schema 1 only: use the release that wrote it"
     with pytest.raises(RunFolderError, match=f"{file} {unknown}"):
         read(tmp_path)
@@ -221,29 +221,29 @@ def waits(seconds: float = NEVER) -> str:
 
 
 def test_a_block_ends_the_waits_in_it() -> None:
-    with limited(0.1):
+    with limit_waits(0.1):
         assert "waited 0.1 s for a state" in waits()
         assert "waited 0 s" in waits(), "one that begins after the end looks once"
     assert "waited 0.2 s" in waits(0.2)
 
 
 def test_the_earlier_end_holds() -> None:
-    with limited(0.1), limited(NEVER):
+    with limit_waits(0.1), limit_waits(NEVER):
         waits()
-    with limited(NEVER):
-        with limited(0):
+    with limit_waits(NEVER):
+        with limit_waits(0):
             waits()
         assert wait_until(lambda: 7, what="seven", timeout_seconds=NEVER) == 7
 
 
 def test_a_block_that_has_no_time_left_still_looks() -> None:
-    with limited(-5):
+    with limit_waits(-5):
         assert wait_until(lambda: 7, what="seven", timeout_seconds=NEVER) == 7
 
 
 def test_a_block_ends_the_waits_of_other_threads() -> None:
     reported: list[str] = []
-    with limited(0.1):
+    with limit_waits(0.1):
         waiting = threading.Thread(target=lambda: reported.append(waits()))
         waiting.start()
         waiting.join()

@@ -48,7 +48,7 @@ def decoded(folder: Path, *events: tuple[type[Event], Fields]) -> Rows:
     return read_histories(folder)
 
 
-def written(folder: Path) -> Path:
+def write_history(folder: Path) -> Path:
     polled: Fields = {"group": "g", "member": "g#1", "topic": "t", "partition": 0}
     polled |= {"offsets": [5, 6], "epochs": [0, 0], "values": [make_value("p", 0), "broken"]}
     decoded(
@@ -61,7 +61,7 @@ def written(folder: Path) -> Path:
 
 
 def test_a_value_without_an_outcome_is_unknown(tmp_path: Path) -> None:
-    written(tmp_path)
+    write_history(tmp_path)
     sends = read_histories(tmp_path).of("sends")
     assert [(row["sequence"], row["outcome"], row.get("offset")) for row in sends] == [
         (0, "ok", 5),
@@ -88,7 +88,7 @@ def test_a_transactions_steps_and_its_sends_are_reported_together(tmp_path: Path
 
 
 def test_polls_keep_order_and_checksum(tmp_path: Path) -> None:
-    written(tmp_path)
+    write_history(tmp_path)
     polls = read_histories(tmp_path).of("polls")
     assert [(r["offset"], r["position_in_poll"], r["is_intact"]) for r in polls] == [
         (5, 0, True),
@@ -111,7 +111,7 @@ def test_polls_keep_order_and_checksum(tmp_path: Path) -> None:
     ],
 )
 def test_damage_is_counted(tmp_path: Path, damage, expected) -> None:  # noqa: ANN001
-    path = written(tmp_path)
+    path = write_history(tmp_path)
     path.write_text(damage(path.read_text()))
     (row,) = read_histories(tmp_path).of("histories")
     assert {name: row[name] for name in expected} == expected
@@ -171,7 +171,7 @@ def test_a_note_is_a_row(tmp_path: Path) -> None:
 
 
 def test_every_table_of_histories_is_written_typed(tmp_path: Path) -> None:
-    written(tmp_path)
+    write_history(tmp_path)
     rows = read_histories(tmp_path)
     for table in TABLES_OF_HISTORIES:
         write_table(tmp_path / "tables", table, rows.table(table))
@@ -202,7 +202,9 @@ def test_replicas_are_known_by_their_folders_names(tmp_path: Path) -> None:
     (run.segments / "1" / "t-0" / "0 (copy).log").write_text("")
     (run.brokers / "2").mkdir(parents=True)
     (run.brokers / "2" / "server.log").write_text("one\ntwo\n")
-    found = [(one.broker, one.topic, one.partition) for one in replicas(run.segments)]
+    found = [
+        (replica.broker, replica.topic, replica.partition) for replica in replicas(run.segments)
+    ]
     assert found == [(1, "a-b", 10), (1, "t", 0)]
     decode_server_logs(run, run.tables)
     assert pq.read_table(run.tables / "servers.parquet").to_pylist() == [
@@ -219,7 +221,9 @@ def test_a_history_refuses_what_is_no_event(tmp_path: Path) -> None:
 
 def test_a_request_is_a_row_for_each_partition_it_asks_about(tmp_path: Path) -> None:
     call: Fields = {"broker": 1, "version": 3, "request": "{}", "began_micros": 5}
-    answers = [WireAnswer(topic="t", partition=one, error_code=74, epoch=-1) for one in (0, 1)]
+    answers = [
+        WireAnswer(topic="t", partition=partition, error_code=74, epoch=-1) for partition in (0, 1)
+    ]
     listing = {"api": "LIST_OFFSETS", "api_key": 2, "response": "{}", "answers": answers}
     failing = {"api": "API_VERSIONS", "api_key": 18, "failure": "OSError: closed"}
     rows = decoded(tmp_path, (WireCalled, call | listing), (WireCalled, call | failing))

@@ -46,7 +46,7 @@ def test_every_table_says_what_a_row_is_and_where_it_comes_from(table: str) -> N
 )
 def test_the_results_page_has_every_field(file: str, document: type[msgspec.Struct]) -> None:
     paragraphs = RESULTS.read_text().split("\n\n")
-    (described,) = (one for one in paragraphs if f"`{file}` has " in one)
+    (described,) = (paragraph for paragraph in paragraphs if f"`{file}` has " in paragraph)
     text = described[described.index(f"`{file}` has ") :]
     fields = [field.name for field in msgspec.structs.fields(document)]
     assert [name for name in fields if not re.search(rf"\b{name}\b", text)] == []
@@ -61,7 +61,7 @@ def test_every_form_of_a_target_is_reported() -> None:
 def test_make_targets_that_are_named_exist() -> None:
     """The changelog also names those of the past."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for page in (one for one in DOCS if one.name != "CHANGELOG.md"):
+    for page in (page for page in DOCS if page.name != "CHANGELOG.md"):
         named = set(re.findall(r"`make ([a-z-]+)", page.read_text()))
         assert named <= targets, page.name
 
@@ -70,9 +70,9 @@ def test_files_that_are_named_exist() -> None:
     """By their paths; `NAME` and `<name>` stand for any."""
     packages = "|".join(path.parent.name for path in ROOT.glob("*/__init__.py"))
     named = re.compile(rf"`((?:{packages}|tests|scenarios)/[a-z0-9_./-]+)`")
-    for page in (one for one in DOCS if one.name != "CHANGELOG.md"):
+    for page in (page for page in DOCS if page.name != "CHANGELOG.md"):
         every = named.findall(page.read_text())
         missing = [
-            one for one in every if not (ROOT / one).exists() and not is_taken_away(Path(one))
+            name for name in every if not (ROOT / name).exists() and not is_taken_away(Path(name))
         ]
         assert missing == [], page.name

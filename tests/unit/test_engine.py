@@ -24,13 +24,13 @@ def engine(database: Database) -> DuckDBEngine:
     return database.engine()
 
 
-def reported(engine: DuckDBEngine, *statements: str, **numbers: int) -> list[tuple[Any, ...]]:
+def rows_of(engine: DuckDBEngine, *statements: str, **numbers: int) -> list[tuple[Any, ...]]:
     rows = engine.rows(*statements, numbers=numbers).to_pylist()
     return [tuple(row.values()) for row in rows]
 
 
 def value(engine: DuckDBEngine, expression: str) -> Any:
-    ((found,),) = reported(engine, f"select {expression} as found")
+    ((found,),) = rows_of(engine, f"select {expression} as found")
     return found
 
 
@@ -121,7 +121,7 @@ def test_a_statement_returns_what_spark_does(
     engine: DuckDBEngine, rows: dict[str, list[Any]], statement: str, found: list[tuple[Any, ...]]
 ) -> None:
     engine.add("rows", pa.table(rows))
-    assert reported(engine, statement) == found
+    assert rows_of(engine, statement) == found
 
 
 @pytest.mark.parametrize("name", ["it's", 'a "b"', "[1]*?", "leader=killed", "a;b%20", "ä\nb"])
@@ -148,7 +148,7 @@ def test_a_file_that_replaces_one_is_not_read(tmp_path: Path, engine: DuckDBEngi
     engine.add_file("rows", file, content.schema, 1)
     pq.write_table(pa.table({"one": [2]}), other)
     other.replace(file)
-    assert reported(engine, "select one from rows") == [(1,)]
+    assert rows_of(engine, "select one from rows") == [(1,)]
 
 
 def test_a_file_is_closed_with_its_engine(tmp_path: Path, database: Database) -> None:
@@ -156,7 +156,7 @@ def test_a_file_is_closed_with_its_engine(tmp_path: Path, database: Database) ->
     pq.write_table(content, tmp_path / "rows.parquet")
 
     def is_open() -> bool:
-        return tmp_path / "rows.parquet" in opened()
+        return tmp_path / "rows.parquet" in open_files()
 
     engine = database.engine()
     engine.add_file("rows", tmp_path / "rows.parquet", content.schema, 1)
@@ -165,11 +165,11 @@ def test_a_file_is_closed_with_its_engine(tmp_path: Path, database: Database) ->
     assert not is_open()
 
 
-def opened() -> Iterator[Path]:
-    for one in Path("/proc/self/fd").iterdir():
+def open_files() -> Iterator[Path]:
+    for path in Path("/proc/self/fd").iterdir():
         # That of the folder itself is closed meanwhile.
-        if one.exists():
-            yield one.readlink()
+        if path.exists():
+            yield path.readlink()
 
 
 def test_a_file_that_is_dropped_may_have_a_table_of_its_name(
@@ -180,7 +180,7 @@ def test_a_file_that_is_dropped_may_have_a_table_of_its_name(
     engine.add_file("rows", tmp_path / "rows.parquet", content.schema, 1)
     engine.drop("rows")
     engine.add("rows", content.slice(1))
-    assert reported(engine, "select one from rows") == []
+    assert rows_of(engine, "select one from rows") == []
 
 
 def test_each_engine_of_a_database_names_its_own_tables(database: Database) -> None:
@@ -189,24 +189,24 @@ def test_each_engine_of_a_database_names_its_own_tables(database: Database) -> N
         engine.add("rows", pa.table({"number": [number]}))
         engine.define("doubled", "select 2 * number as number from rows", {})
         engine.keep("kept", "select number from doubled", {})
-    assert reported(one, "select number from kept") == [(2,)]
-    assert reported(other, "select number from kept") == [(4,)]
+    assert rows_of(one, "select number from kept") == [(2,)]
+    assert rows_of(other, "select number from kept") == [(4,)]
     with pytest.raises(duckdb.CatalogException, match="rows does not exist"):
-        reported(database.engine(), "select * from rows")
+        rows_of(database.engine(), "select * from rows")
 
 
 def test_what_is_kept_says_whether_it_has_rows(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, 2]}))
     assert engine.keep("few", "select one from rows where one > :least_micros", {"least_micros": 1})
     assert not engine.keep("nothing", "select one from rows where one > 2", {})
-    assert reported(engine, "select one from few") == [(2,)]
-    assert reported(engine, "select one from nothing") == []
+    assert rows_of(engine, "select one from few") == [(2,)]
+    assert rows_of(engine, "select one from nothing") == []
 
 
 def test_statements_of_the_same_columns_are_asked_at_once(engine: DuckDBEngine) -> None:
     engine.add("rows", pa.table({"one": [1, 2]}))
     each = ("select one from rows", "select one + :more_micros as one from rows")
-    assert sorted(reported(engine, *each, more_micros=10)) == [(1,), (2,), (11,), (12,)]
+    assert sorted(rows_of(engine, *each, more_micros=10)) == [(1,), (2,), (11,), (12,)]
 
 
 def test_at_most_as_many_rows_are_returned_as_are_asked_for(engine: DuckDBEngine) -> None:
@@ -241,7 +241,7 @@ def test_what_is_kept_of_a_large_run_is_in_a_file(
         engine.add("more", content)
         assert engine.keep("kept", "select one, get(array(one), 0) as same from rows", {})
         engine.define("joined", "select same from kept join more using (one)", {})
-        assert sorted(reported(engine, "select same from joined")) == [(1,), (2,)]
+        assert sorted(rows_of(engine, "select same from joined")) == [(1,), (2,)]
         assert {file.stem for file in spill.iterdir()} == files
 
 
@@ -249,6 +249,6 @@ def test_many_rows_are_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
     # DuckDB's `preserve_insertion_order = false` loses it, of several threads.
     engine = Database(threads=2, memory="1GB", spill=tmp_path).engine()
     places = list(range(200_000))
-    engine.add("rows", pa.table({"place": places, "key": [-one for one in places]}))
+    engine.add("rows", pa.table({"place": places, "key": [-place for place in places]}))
     found = engine.rows("select place from rows order by key", numbers={})["place"].to_pylist()
     assert found == places[::-1]

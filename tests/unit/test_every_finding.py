@@ -14,14 +14,14 @@ from analysis.verdict.decision import (
     Collected,
     collect,
     decide,
-    doubted,
+    doubt_findings,
     doubted_rows,
     every,
     finding_of,
     found_of,
     meet,
     result_of,
-    unexpected,
+    unexpected_findings,
     with_expected,
 )
 from analysis.verdict.every_finding import FindingsFile, as_table, in_order
@@ -38,7 +38,7 @@ from contract.verdicts import (
     RunVerdict,
     read_finding,
 )
-from tests.made import made
+from tests.made import make_struct
 
 VIOLATION, UNDECIDED, PERMITTED = BY_SEVERITY
 SCHEMA = pa.schema([FINDINGS.field(name) for name in FINDING_COLUMNS])
@@ -65,7 +65,7 @@ def table(*rows: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=SCHEMA)
 
 
-def collected(*rows: dict[str, Any]) -> Collected:
+def make_collected(*rows: dict[str, Any]) -> Collected:
     few: Any = SimpleNamespace(is_without_rows=not rows, table=lambda limit: table(*rows[:limit]))
     return collect(few)
 
@@ -82,7 +82,7 @@ SHUFFLED = (
 
 def test_violations_come_first_then_by_place() -> None:
     rows = in_order(table(*SHUFFLED)).to_pylist()
-    assert [(one["verdict"], one["group"], one["offset_first"]) for one in rows] == [
+    assert [(kept["verdict"], kept["group"], kept["offset_first"]) for kept in rows] == [
         ("violation", None, 1),
         ("violation", "g", None),
         ("violation", "g", 9),
@@ -93,19 +93,19 @@ def test_violations_come_first_then_by_place() -> None:
 
 
 def test_each_group_has_the_number_of_its_first_finding() -> None:
-    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
-    assert [(one.verdict, one.group, one.findings, one.number) for one in found] == [
+    found = found_of(Check.SKIPPED_RECORD, make_collected(*SHUFFLED), CLIENTS)
+    assert [(entry.verdict, entry.group, entry.findings, entry.number) for entry in found] == [
         ("violation", None, 1, 1),
         ("violation", "g", 2, 2),
         ("violation", "h", 1, 4),
         ("undecided", "g", 1, 5),
         ("permitted", "g", 1, 6),
     ]
-    assert [one.first.client for one in found] == [None, "java", "librdkafka", "java", "java"]
+    assert [entry.first.client for entry in found] == [None, "java", "librdkafka", "java", "java"]
 
 
 def test_a_result_counts_all_findings_by_verdict_and_by_what_is_expected() -> None:
-    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
+    found = found_of(Check.SKIPPED_RECORD, make_collected(*SHUFFLED), CLIENTS)
     result = result_of(found, 9, [])
     assert result.by_verdict == {VIOLATION: 4, UNDECIDED: 1, PERMITTED: 1}
     expects = [
@@ -125,8 +125,8 @@ def test_what_has_no_rows_for_certain_is_not_run() -> None:
 
 
 def test_what_rests_on_a_gap_is_counted_as_undecided() -> None:
-    found = found_of(Check.SKIPPED_RECORD, collected(*SHUFFLED), CLIENTS)
-    _, result = doubted(found, result_of(found, 9, []), "a gap")
+    found = found_of(Check.SKIPPED_RECORD, make_collected(*SHUFFLED), CLIENTS)
+    _, result = doubt_findings(found, result_of(found, 9, []), "a gap")
     assert result.by_verdict == {UNDECIDED: 6}
 
 
@@ -140,7 +140,7 @@ def test_an_engine_that_can_not_return_all_leaves_the_first() -> None:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[..., RunFolder]:
+def write_run(tmp_path: Path) -> Callable[..., RunFolder]:
     def write(*rows: dict[str, Any]) -> RunFolder:
         folder = RunFolder(tmp_path)
         folder.report.mkdir()
@@ -153,11 +153,11 @@ def written(tmp_path: Path) -> Callable[..., RunFolder]:
     return write
 
 
-def test_a_finding_is_read_by_its_number(written: Callable[..., RunFolder]) -> None:
-    folder = written(*SHUFFLED)
+def test_a_finding_is_read_by_its_number(write_run: Callable[..., RunFolder]) -> None:
+    folder = write_run(*SHUFFLED)
     rows = in_order(table(*SHUFFLED)).to_pylist()
-    for number, one in enumerate(rows, start=1):
-        expected = finding_of(Check.SKIPPED_RECORD, one, CLIENTS)
+    for number, kept in enumerate(rows, start=1):
+        expected = finding_of(Check.SKIPPED_RECORD, kept, CLIENTS)
         assert read_finding(folder, "skipped_record", number) == expected
     assert read_finding(folder, "skipped_record", 7) is None
     assert read_finding(folder, "lost_record", 1) is None
@@ -166,8 +166,8 @@ def test_a_finding_is_read_by_its_number(written: Callable[..., RunFolder]) -> N
     assert (reset.topic, reset.client, reset.evidence) == (None, None, {"records": 2})
 
 
-def test_the_file_has_the_declared_columns(written: Callable[..., RunFolder]) -> None:
-    folder = written(*(row(offset_first=offset) for offset in range(50)))
+def test_the_file_has_the_declared_columns(write_run: Callable[..., RunFolder]) -> None:
+    folder = write_run(*(row(offset_first=offset) for offset in range(50)))
     content = pq.read_table(folder.report / FINDINGS_FILE)
     assert content.schema.equals(FINDINGS)
     assert content.num_rows == 51
@@ -205,20 +205,20 @@ def test_findings_that_rest_on_a_gap_are_undecided() -> None:
 
 
 def test_findings_that_python_has_become_a_table() -> None:
-    (first,) = (one.first for one in found_of(Check.RESET, collected(row()), CLIENTS))
+    (first,) = (entry.first for entry in found_of(Check.RESET, make_collected(row()), CLIENTS))
     assert as_table([first]).to_pylist() == [row(evidence='{"records":2}')]
     assert as_table([]).num_rows == 0
 
 
 def test_expectations_are_met_by_all_findings_not_by_the_examples() -> None:
     rows = [row(group="a", offset_first=offset) for offset in range(15)]
-    found = found_of(Check.SKIPPED_RECORD, collected(*rows, row(group="b")), {})
+    found = found_of(Check.SKIPPED_RECORD, make_collected(*rows, row(group="b")), {})
     each = Expectation(check="skipped_record", groups=["a", "b"])
     (met,) = meet([each], found)
     assert (met.is_met, met.findings, met.seen) == (True, 16, ["a", "b"])
-    assert unexpected([each], found) == []
+    assert unexpected_findings([each], found) == []
     one_group = Expectation(check="skipped_record", groups=["a"])
-    (other,) = unexpected([one_group], found)
+    (other,) = unexpected_findings([one_group], found)
     assert (other.group, other.findings, other.number) == ("b", 1, 16)
     assert other.first.group == "b"
 
@@ -238,9 +238,11 @@ def test_the_verdict_follows_from_expectations(
     expectation: dict[str, Any], *, is_met: bool, verdict: RunVerdict
 ) -> None:
     expects = [Expectation(check="skipped_record", **expectation)]
-    found = found_of(Check.SKIPPED_RECORD, collected(row()), {})
+    found = found_of(Check.SKIPPED_RECORD, make_collected(row()), {})
     (met,) = meet(expects, found)
     assert met.is_met is is_met
-    results = {Check.LOST_RECORD: made(CheckResult, verdict=CheckVerdict.HOLDS)}
-    decided = decide([met], unexpected(expects, found), results, must_judge=(), is_whole=True)
+    results = {Check.LOST_RECORD: make_struct(CheckResult, verdict=CheckVerdict.HOLDS)}
+    decided = decide(
+        [met], unexpected_findings(expects, found), results, must_judge=(), is_whole=True
+    )
     assert decided is verdict

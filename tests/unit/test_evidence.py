@@ -47,13 +47,13 @@ def stood(until: int) -> dict[str, Any]:
 def test_a_reader_that_stands_before_an_acknowledged_record(make_trace: TraceMaker) -> None:
     found = result(make_trace, Check.STALE_READ, stood(8))
     assert (found.verdict, found.evaluated) == (CheckVerdict.PERMITTED, 2)
-    (one,) = found.examples
-    assert (one.offset_first, one.evidence["seconds"]) == (2, 6.0)
+    (example,) = found.examples
+    assert (example.offset_first, example.evidence["seconds"]) == (2, 6.0)
     # From when it was assigned the partition, where it was given nothing before.
     rows = {**stood(8), "polls": polled(2, at=9 * SECOND)}
     rows["group_events"] = [changed("assigned", at=4 * SECOND, position=2)]
-    (one,) = result(make_trace, Check.STALE_READ, rows).examples
-    assert (one.offset_first, one.evidence["seconds"]) == (2, 4.0)
+    (example,) = result(make_trace, Check.STALE_READ, rows).examples
+    assert (example.offset_first, example.evidence["seconds"]) == (2, 4.0)
 
 
 def zombie(*, acks: str = "all", at: int = 3 * SECOND) -> dict[str, Any]:
@@ -88,18 +88,22 @@ def test_who_acknowledged_what_was_truncated(make_trace: TraceMaker) -> None:
     rows = {**zombie(acks="1"), "truncations": [truncated(2, at=5 * SECOND)]}
     found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
     assert found.verdict is CheckVerdict.PERMITTED
-    (one,) = found.examples
-    assert (one.offset_first, one.offset_last, one.evidence["known_by"]) == (2, 3, "truncation")
+    (example,) = found.examples
+    assert (example.offset_first, example.offset_last, example.evidence["known_by"]) == (
+        2,
+        3,
+        "truncation",
+    )
     told = ("broker", "epoch", "newer_epoch", "seconds_after", "truncated_to")
-    assert [one.evidence[name] for name in told] == [1, 0, 1, 1.0, 2]
+    assert [example.evidence[name] for name in told] == [1, 0, 1, 1.0, 2]
     lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
     assert lost.verdict is CheckVerdict.PERMITTED
     assert lost.summary == (
         "2 acknowledged records lost; permitted (acks=1): 2 truncated at epoch 1 start 2"
     )
-    (one,) = lost.examples
+    (example,) = lost.examples
     told = ("acknowledged_epoch", "broker", "truncated_to", "truncated_micros")
-    assert [one.evidence[name] for name in told] == [0, 1, 2, 5 * SECOND]
+    assert [example.evidence[name] for name in told] == [0, 1, 2, 5 * SECOND]
 
 
 def test_what_a_replica_held_before_it_was_cut_tells_epoch_and_holder(
@@ -108,12 +112,12 @@ def test_what_a_replica_held_before_it_was_cut_tells_epoch_and_holder(
     """Both followers cut their logs, so no truncation proves who acknowledged."""
     rows = zombie(acks="1")
     rows["truncations"] = [truncated(2, at=5 * SECOND), truncated(2, at=6 * SECOND, broker=2)]
-    rows["cut_records"] = [{**one, "taken_micros": 4 * SECOND} for one in survived(2, 3)]
+    rows["cut_records"] = [{**record, "taken_micros": 4 * SECOND} for record in survived(2, 3)]
     lost = result(make_trace, Check.LOST_RECORD, rows, unclean_election=False)
-    (one,) = lost.examples
+    (example,) = lost.examples
     told = ("known_by", "held_by", "acknowledged_epoch", "broker")
-    assert [one.evidence[name] for name in told] == ["seen", [1], 0, 1]
-    assert (one.offset_first, one.offset_last, one.kind) == (2, 3, "truncated")
+    assert [example.evidence[name] for name in told] == ["seen", [1], 0, 1]
+    assert (example.offset_first, example.offset_last, example.kind) == (2, 3, "truncated")
 
 
 @pytest.mark.parametrize(
@@ -132,13 +136,13 @@ def test_what_no_truncation_proves_is_told_as_a_guess(
     """Before the send, above the record, by one that never led, or by both that had led."""
     rows = {**zombie(acks="1"), "truncations": cuts}
     lost = result(make_trace, Check.LOST_RECORD, rows)
-    guessed = [one for one in lost.examples if one.evidence["known_by"] == "guess"]
-    assert [(one.offset_first, one.offset_last, one.kind) for one in guessed] == [
+    guessed = [example for example in lost.examples if example.evidence["known_by"] == "guess"]
+    assert [(example.offset_first, example.offset_last, example.kind) for example in guessed] == [
         (3, 3, "unexplained")
     ]
     assert "assumed" in guessed[0].cause
     late = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
-    assert [one.offset_first for one in late.examples] == [2]
+    assert [example.offset_first for example in late.examples] == [2]
 
 
 def test_a_leaderless_epoch_between_is_nobodys(make_trace: TraceMaker) -> None:
@@ -153,16 +157,16 @@ def test_a_leaderless_epoch_between_is_nobodys(make_trace: TraceMaker) -> None:
         *survived(2, epoch=2, producer="q", broker=2),
     ]
     found = result(make_trace, Check.SERVED_UNDER_FENCED_EPOCH, rows)
-    (one,) = [one for one in found.examples if one.verdict == "permitted"]
-    assert [one.evidence[name] for name in ("broker", "epoch", "newer_epoch")] == [1, 0, 1]
-    assert one.evidence["seconds_after"] == 2.0
+    (example,) = [each for each in found.examples if each.verdict == "permitted"]
+    assert [example.evidence[name] for name in ("broker", "epoch", "newer_epoch")] == [1, 0, 1]
+    assert example.evidence["seconds_after"] == 2.0
 
 
 def test_a_noticed_truncation_has_its_latency(make_trace: TraceMaker) -> None:
     rows = {**WENT_BACK, "resets": [reset_reported("truncation", 4, 0, 2, at=3250)]}
-    (one,) = result(make_trace, Check.TRUNCATION_DETECTED, rows).examples
-    assert (one.evidence["latency_ms"], one.evidence["records"]) == (3, 2)
-    assert (one.offset_first, one.offset_last) == (2, 4)
+    (example,) = result(make_trace, Check.TRUNCATION_DETECTED, rows).examples
+    assert (example.evidence["latency_ms"], example.evidence["records"]) == (3, 2)
+    assert (example.offset_first, example.offset_last) == (2, 4)
 
 
 HELD = {
@@ -203,26 +207,33 @@ def test_a_loss_is_estimated_by_the_abandoned_branch(
     found = result(make_trace, Check.LOSS_ESTIMATE, {**rows, "replica_batches": table})
     assert (found.verdict, found.evaluated) == ("permitted" if kind else "holds", 1)
     told = [
-        (one.kind, (one.evidence["estimate"], one.evidence["lost"], one.evidence["reached_by"]))
-        for one in found.examples
+        (
+            example.kind,
+            (
+                example.evidence["estimate"],
+                example.evidence["lost"],
+                example.evidence["reached_by"],
+            ),
+        )
+        for example in found.examples
     ]
     assert told == ([(kind, estimate)] if kind else [])
 
 
-def amplified(make_trace: TraceMaker, rows: Rows) -> dict[str, Any]:
+def amplifications(make_trace: TraceMaker, rows: Rows) -> dict[str, Any]:
     found = result(make_trace, Check.REPROCESSING_AMPLIFICATION, rows)
     assert found.evaluated == len(rows["polls"])
-    return {one.evidence["during"]: one.evidence for one in found.examples}
+    return {example.evidence["during"]: example.evidence for example in found.examples}
 
 
 def test_amplification_is_told_of_the_run_and_of_each_fault(make_trace: TraceMaker) -> None:
     polls = [*polled(0, 1, 2, 3), *polled(2, 3, life=2, at=600), *polled(3, life=2, at=900)]
     fault = {**HEALTHY["faults"][0], "injected_micros": 500, "healed_micros": 700}
     rows = {**HEALTHY, "polls": polls, "faults": [fault]}
-    told = amplified(make_trace, rows)
+    told = amplifications(make_trace, rows)
     assert (told["whole run"]["again"], told["whole run"]["amplification"]) == (3, 1.75)
     assert (told["kill all"]["delivered"], told["kill all"]["again"]) == (2, 1)
-    assert amplified(make_trace, {**rows, "polls": polls[:4]}) == {}
+    assert amplifications(make_trace, {**rows, "polls": polls[:4]}) == {}
 
 
 def test_a_reset_tells_bytes_seconds_and_what_it_jumped_over(make_trace: TraceMaker) -> None:
@@ -242,8 +253,12 @@ def test_a_reset_tells_bytes_seconds_and_what_it_jumped_over(make_trace: TraceMa
     ]
     resets = [reset_reported("truncation", 4, 0, 0)]
     back = {**WENT_BACK, "replica_batches": batches, "resets": resets}
-    (one,) = result(make_trace, Check.RESET, back).examples
-    assert (one.evidence["bytes"], one.evidence["seconds"], one.evidence["skipped"]) == (200, 2, 0)
+    (example,) = result(make_trace, Check.RESET, back).examples
+    assert (
+        example.evidence["bytes"],
+        example.evidence["seconds"],
+        example.evidence["skipped"],
+    ) == (200, 2, 0)
     ahead = {**HEALTHY, "polls": polled(0, 3), "resets": [reset_reported("out_of_range", 1, 0, 3)]}
     (two,) = result(make_trace, Check.RESET, ahead).examples
     assert (two.evidence["records"], two.evidence["skipped"]) == (-2, 2)
@@ -257,4 +272,4 @@ def test_a_check_that_judged_nothing_is_told(make_trace: TraceMaker) -> None:
     rows = {**HEALTHY, "faults": []}
     told = judge(make_trace(rows, checks=checks)).checks[Check.VACUOUS_CHECK]
     assert told.verdict is CheckVerdict.UNDECIDED
-    assert [one.evidence["check"] for one in told.examples] == ["fault_landed"]
+    assert [example.evidence["check"] for example in told.examples] == ["fault_landed"]

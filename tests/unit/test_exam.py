@@ -23,7 +23,7 @@ from contract.terms import Check
 from contract.verdicts import FindingVerdict, Verdict
 from tests.exam.agreement import Judged, differing
 from tests.exam.agreement import judge as judge_all
-from tests.exam.exam import Exam, Said, is_right, questions, said_alone, traced, written
+from tests.exam.exam import Exam, Said, is_right, questions, said_alone, trace_of, write_run
 from tests.exam.history import NONE, Question, expectations
 
 pytestmark = pytest.mark.timeout(1800)
@@ -52,7 +52,7 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
 @pytest.fixture(scope="module")
 def of_exam(exam: Exam, read_run: TraceReader) -> dict[str, Judged]:
     """The judging of the exam."""
-    return judged(read_run, exam.folder)
+    return judge_run(read_run, exam.folder)
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +60,19 @@ def of_alone(database: Database) -> OfAlone:
     """The verdict on a history of a run of its own, once."""
 
     def judged_alone(name: str) -> Verdict:
-        (question,) = [one for one in ALONE if one.name == name]
+        (question,) = [each for each in ALONE if each.name == name]
         checks = list(question.expects)
-        return judge(traced(database.engine(), question.history(), checks=checks))
+        return judge(trace_of(database.engine(), question.history(), checks=checks))
 
     return cache(judged_alone)
 
 
 @pytest.fixture(scope="module")
-def said(exam: Exam, of_exam: dict[str, Judged]) -> Said:
-    return exam.said(of_exam)
+def said_by_checks(exam: Exam, of_exam: dict[str, Judged]) -> Said:
+    return exam.collect_findings(of_exam)
 
 
-def judged(read: TraceReader, folder: RunFolder) -> dict[str, Judged]:
+def judge_run(read: TraceReader, folder: RunFolder) -> dict[str, Judged]:
     return judge_all(read(folder))
 
 
@@ -87,19 +87,23 @@ def _wrong(question: Question, said: dict[str, str]) -> dict[str, str]:
 
 def alone(question: Question, path: Path) -> RunFolder:
     """A run of one history, in which its checks are judged."""
-    return written(path, [question.history()], checks=list(question.expects))
+    return write_run(path, [question.history()], checks=list(question.expects))
 
 
-def test_each_history_has_its_findings(said: Said) -> None:
-    reported = [(one, _wrong(one, said.get(one.name, {}))) for one in TOGETHER]
-    assert {f"{one.name}: {one.question}": wrong for one, wrong in reported if wrong} == {}
+def test_each_history_has_its_findings(said_by_checks: Said) -> None:
+    reported = [
+        (question, _wrong(question, said_by_checks.get(question.name, {}))) for question in TOGETHER
+    ]
+    assert {
+        f"{question.name}: {question.question}": wrong for question, wrong in reported if wrong
+    } == {}
 
 
 def test_each_place_has_its_verdict(exam: Exam, of_exam: dict[str, Judged]) -> None:
-    assert exam.misjudged(of_exam) == {}
+    assert exam.misjudgments(of_exam) == {}
 
 
-@pytest.mark.parametrize("question", ALONE, ids=lambda one: one.name)
+@pytest.mark.parametrize("question", ALONE, ids=lambda question: question.name)
 def test_history_alone(question: Question, of_alone: OfAlone) -> None:
     assert _wrong(question, said_alone(of_alone(question.name))) == {}, question.question
 
@@ -107,8 +111,8 @@ def test_history_alone(question: Question, of_alone: OfAlone) -> None:
 def test_every_finding_is_of_a_declared_case(of_exam: dict[str, Judged]) -> None:
     found = [
         (check, row["kind"], row["verdict"])
-        for check, one in of_exam.items()
-        for row in one.findings
+        for check, result in of_exam.items()
+        for row in result.findings
         if not row["cause"] or not is_declared(CHECKS[Check(check)], row["kind"], row["verdict"])
     ]
     assert found == []
@@ -126,7 +130,7 @@ def is_declared(check: CheckDefinition, kind: str, verdict: str) -> bool:
 @pytest.mark.extended
 def test_ranges_hide_nothing(exam: Exam, of_exam: dict[str, Judged], read_run: TraceReader) -> None:
     """Judged as ranges, and with a range for each record."""
-    assert differing(of_exam, judged(read_run, single(exam.folder))) == []
+    assert differing(of_exam, judge_run(read_run, single(exam.folder))) == []
 
 
 def single(folder: RunFolder) -> RunFolder:
@@ -160,22 +164,22 @@ def test_the_exam_reaches_each_outcome(of_exam: dict[str, Judged], of_alone: OfA
     """Each check, kind and verdict that a case declares, or there is a reason why it does not."""
     found = {
         (check, row["kind"], row["verdict"])
-        for check, one in of_exam.items()
-        for row in one.findings
+        for check, result in of_exam.items()
+        for row in result.findings
     }
     for question in ALONE:
         found |= {
-            (one.check, one.kind, str(one.verdict))
+            (example.check, example.kind, str(example.verdict))
             for result in of_alone(question.name).checks.values()
-            for one in result.examples
+            for example in result.examples
         }
-    assert {one for one in outcomes() if not is_among(one, found)} == UNREACHED.keys()
+    assert {outcome for outcome in outcomes() if not is_among(outcome, found)} == UNREACHED.keys()
 
 
 def test_coordinators_before_4_0_have_their_own_errors(
     read_run: TraceReader, tmp_path: Path
 ) -> None:
-    (question,) = [one for one in TOGETHER if one.name == "group-is-mapped-at-version-6"]
+    (question,) = [each for each in TOGETHER if each.name == "group-is-mapped-at-version-6"]
     folder = alone(question, tmp_path)
     check = CHECKS[Check.WRONG_COMMIT_ERROR]
     verdicts = []
@@ -198,7 +202,10 @@ def outcomes() -> set[Outcome]:
 def is_among(outcome: Outcome, found: set[Outcome]) -> bool:
     check, kind, verdict = outcome
     kinds = re.compile(".*".join(re.escape(part) for part in re.split(r"\{[^}]*\}", kind)))
-    return any((one[0], one[2]) == (check, verdict) and kinds.fullmatch(one[1]) for one in found)
+    return any(
+        (finding[0], finding[2]) == (check, verdict) and kinds.fullmatch(finding[1])
+        for finding in found
+    )
 
 
 def test_the_exam_asks_enough_of_every_check() -> None:

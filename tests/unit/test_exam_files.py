@@ -29,7 +29,7 @@ histories:
 """
 
 
-def told(tmp_path: Path, line: str, more: str = "") -> History:
+def read_line(tmp_path: Path, line: str, more: str = "") -> History:
     """The history whose only line this is."""
     file = tmp_path / "of_leaders.yml"
     file.write_text(FILE.format(line=line) + more)
@@ -54,7 +54,7 @@ def told(tmp_path: Path, line: str, more: str = "") -> History:
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, error: str) -> None:
     with pytest.raises(WrongLineError, match=re.escape(error)) as raised:
-        told(tmp_path, line)
+        read_line(tmp_path, line)
     assert str(raised.value).startswith("of_leaders.yml, a-b: ")
 
 
@@ -68,11 +68,11 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, error: str) -> None:
 )
 def test_a_wrong_history_is_named(tmp_path: Path, more: str, error: str) -> None:
     with pytest.raises(WrongLineError, match=error):
-        told(tmp_path, "topic", more)
+        read_line(tmp_path, "topic", more)
 
 
 def test_a_scene_loops_and_has_lines_that_depend_on_what_it_is_given(tmp_path: Path) -> None:
-    once, twice = told(tmp_path, "led_by"), told(tmp_path, "led_by 2 later=7")
+    once, twice = read_line(tmp_path, "led_by"), read_line(tmp_path, "led_by 2 later=7")
     assert len(once.rows["broker_states"]) == 2
     assert [row["leader"] for row in once.rows["leaderships"]] == [1]
     assert [row["at_micros"] for row in twice.rows["leaderships"]] == [once.at(0.5), once.at(7.5)]

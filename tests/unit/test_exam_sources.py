@@ -43,7 +43,7 @@ def faults(source: str) -> list[str]:
 
 
 def test_every_question_names_a_document() -> None:
-    wrong = {one.name: found for one in questions() if (found := faults(one.source))}
+    wrong = {question.name: found for question in questions() if (found := faults(question.source))}
     assert wrong == {}
 
 

@@ -18,7 +18,7 @@ _CHECKS = (
 
 def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> None:
     calm = judge(make_trace(HEALTHY, checks=_CHECKS)).checks
-    assert {name: one.exercised for name, one in calm.items()} == {
+    assert {name: result.exercised for name, result in calm.items()} == {
         "lost_record": 0,
         "double_ownership": 0,
         "fenced_in_isr": 0,
@@ -29,7 +29,7 @@ def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> 
     fenced = [*WHOLE_HANDED_ON["broker_states"], registered(fenced=True, at=9_999, broker=2)]
     rows = {**WHOLE_HANDED_ON, "broker_states": fenced}
     reported = judge(make_trace(rows, checks=_CHECKS)).checks
-    assert {name: one.exercised for name, one in reported.items()} == {
+    assert {name: result.exercised for name, result in reported.items()} == {
         "lost_record": 1,
         "double_ownership": 1,
         "fenced_in_isr": 1,

@@ -27,8 +27,8 @@ from contract.verdicts import (
     Verdict,
 )
 from harness.decode.tables import write_table
-from tests.descriptions import completed
-from tests.made import made
+from tests.descriptions import complete_rows
+from tests.made import make_struct
 
 ACKNOWLEDGED = (
     "receives the last response to 2 values with acks=all from broker {}, leader of epoch {}: ok,"
@@ -56,25 +56,27 @@ LOST = finding(
 )
 
 
-def reported(folder: RunFolder, finding: Finding) -> Story:
+def story_of(folder: RunFolder, finding: Finding) -> Story:
     return story(RunFacts(folder), finding)
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def collected_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     folder = run_folder(tmp_path_factory.mktemp("collected") / "run")
     for table in TABLES:
-        write_table(folder.tables, table, completed(table, ROWS.get(table, [])))
+        write_table(folder.tables, table, complete_rows(table, ROWS.get(table, [])))
     return folder
 
 
 @pytest.fixture
-def folder(collected: RunFolder, tmp_path: Path) -> RunFolder:
-    return RunFolder(shutil.copytree(collected.path, tmp_path / "run"))
+def folder(collected_run: RunFolder, tmp_path: Path) -> RunFolder:
+    return RunFolder(shutil.copytree(collected_run.path, tmp_path / "run"))
 
 
 def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
-    assert [(one.at_micros, one.who, one.what) for one in reported(folder, LOST).moments] == [
+    assert [
+        (moment.at_micros, moment.who, moment.what) for moment in story_of(folder, LOST).moments
+    ] == [
         (5, "controller", "broker 1 is fenced"),
         (6, "controller", "broker 1 is unfenced"),
         (10, "controller", "epoch 0: broker 1 leads, ISR [1]"),
@@ -106,19 +108,23 @@ def test_a_story_tells_every_source_in_order(folder: RunFolder) -> None:
 
 def test_a_story_ends_with_what_each_replica_is_left_with(folder: RunFolder) -> None:
     assert TRUNCATED["log_starts"]
-    (end,) = reported(folder, LOST).ends
+    (end,) = story_of(folder, LOST).ends
     assert end == "broker 1: offsets 0 to 6 (exclusive), epochs 0 from 0, 1 from 2"
 
 
 def test_a_finding_of_one_group_leaves_the_others_out(folder: RunFolder) -> None:
     of_another = msgspec.structs.replace(LOST, group="another")
-    who = {one.who for one in reported(folder, of_another).moments}
+    who = {moment.who for moment in story_of(folder, of_another).moments}
     assert not who & {"g", "g#1", "g#2"}
 
 
 def test_a_finding_without_a_partition_has_only_what_befell_the_cluster(folder: RunFolder) -> None:
     nowhere = msgspec.structs.replace(LOST, topic=None, partition=None)
-    assert {one.who for one in reported(folder, nowhere).moments} == {"run", "fault", "controller"}
+    assert {moment.who for moment in story_of(folder, nowhere).moments} == {
+        "run",
+        "fault",
+        "controller",
+    }
 
 
 FAR = msgspec.structs.replace(
@@ -127,18 +133,18 @@ FAR = msgspec.structs.replace(
 OF_G = UnexpectedFindings(check="lost_record", group="g", findings=1, number=12, first=FAR)
 
 
-def judged(folder: RunFolder, **fields: Any) -> None:
+def write_verdict(folder: RunFolder, **fields: Any) -> None:
     found = result(LOST, LOST, **fields)
     unexpected = [OF_G] if found.findings > 2 else []
-    verdict = made(Verdict, checks={"lost_record": found}, unexpected=unexpected)
+    verdict = make_struct(Verdict, checks={"lost_record": found}, unexpected=unexpected)
     (folder.report / "verdict.json").write_bytes(msgspec.json.encode(verdict))
 
 
-def explained(folder: RunFolder, *arguments: str) -> str:
-    return invoked(str(folder.path), *arguments)
+def explain(folder: RunFolder, *arguments: str) -> str:
+    return invoke(str(folder.path), *arguments)
 
 
-def invoked(*arguments: str) -> str:
+def invoke(*arguments: str) -> str:
     ended = CliRunner().invoke(app, list(arguments), standalone_mode=False)
     if ended.exception is not None:
         raise ended.exception
@@ -147,8 +153,8 @@ def invoked(*arguments: str) -> str:
 
 @pytest.mark.parametrize("finding", ["lost_record", "lost_record:2"])
 def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: str) -> None:
-    judged(folder)
-    shown = explained(folder, finding)
+    write_verdict(folder)
+    shown = explain(folder, finding)
     assert "lost_record permitted: 2 records [red]lost" in shown
     assert "truncates its log to 2" in shown
     assert "at the end, broker 1: offsets 0 to 6" in shown
@@ -156,16 +162,16 @@ def test_the_terminal_tells_it_with_markup_escaped(folder: RunFolder, finding: s
 
 @pytest.mark.parametrize("finding", ["lost_record:3", "lost_record:0", "reset", "lost_record:x"])
 def test_an_unknown_finding_is_reported_with_the_known(folder: RunFolder, finding: str) -> None:
-    judged(folder)
+    write_verdict(folder)
     with pytest.raises(UsageError, match="lost_record"):
-        explained(folder, finding)
+        explain(folder, finding)
 
 
 @pytest.fixture
 def many(folder: RunFolder) -> RunFolder:
     """A run with thirty findings, of which the verdict has two and an unexpected one."""
     counted = {FindingVerdict.VIOLATION: 1, FindingVerdict.PERMITTED: 29}
-    judged(folder, findings=30, by_verdict=counted)
+    write_verdict(folder, findings=30, by_verdict=counted)
     rows = [msgspec.structs.replace(LOST, cause=f"finding {number}") for number in range(1, 31)]
     with FindingsFile(folder.report / FINDINGS_FILE) as file:
         file.keep("lost_record", as_table(rows), {})
@@ -173,35 +179,35 @@ def many(folder: RunFolder) -> RunFolder:
 
 
 def test_findings_beyond_the_examples_are_read_from_the_file_of_all(many: RunFolder) -> None:
-    assert "finding 30" in explained(many, "lost_record:30")
+    assert "finding 30" in explain(many, "lost_record:30")
     with pytest.raises(UsageError, match=r"lost_record \(1 to 30\)"):
-        explained(many, "lost_record:31")
+        explain(many, "lost_record:31")
     (many.report / FINDINGS_FILE).unlink()
     with pytest.raises(UsageError, match="judge the run again"):
-        explained(many, "lost_record:30")
+        explain(many, "lost_record:30")
 
 
 def test_a_check_alone_is_its_first_unexpected_finding(many: RunFolder) -> None:
-    assert "one of another group" in explained(many, "lost_record")
-    assert "one of another group" in explained(many, "lost_record:12")
+    assert "one of another group" in explain(many, "lost_record")
+    assert "one of another group" in explain(many, "lost_record:12")
 
 
 def test_what_the_page_shows_is_accepted(many: RunFolder) -> None:
     page = many.report / "index.html"
-    shown = explained(many, "lost_record:30")
-    assert explained(many, "finding-lost_record-30") == shown
-    assert invoked(f"{page}#finding-lost_record-30") == shown
+    shown = explain(many, "lost_record:30")
+    assert explain(many, "finding-lost_record-30") == shown
+    assert invoke(f"{page}#finding-lost_record-30") == shown
     page.write_text("")
-    assert invoked(f"{page.as_uri()}#finding-lost_record-30") == shown
-    assert invoked(page.as_uri(), "lost_record:30") == shown
+    assert invoke(f"{page.as_uri()}#finding-lost_record-30") == shown
+    assert invoke(page.as_uri(), "lost_record:30") == shown
 
 
 def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -> None:
-    folded, whole = explained(many, "lost_record"), explained(many, "lost_record", "--all")
+    folded, whole = explain(many, "lost_record"), explain(many, "lost_record", "--all")
     assert "more events between" in folded
     assert "heal of kill all begun" not in folded
     assert "--all shows every event" in folded
-    for line in (one.what for one in reported(many, FAR).moments):
+    for line in (moment.what for moment in story_of(many, FAR).moments):
         assert line.split(":")[0][:40] in whole
     assert "--all" not in whole
     for shown in (folded, whole):
@@ -209,7 +215,7 @@ def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -
 
 
 def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
-    lines = [line.split() for line in explained(many).splitlines()]
+    lines = [line.split() for line in explain(many).splitlines()]
     assert [line[:4] for line in lines[1:]] == [
         ["lost_record:12", "1", "violation", "unexpected"],
         ["lost_record:1", "29", "permitted", "permitted"],
@@ -217,41 +223,41 @@ def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
 
 
 def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
-    one = msgspec.structs.replace(LOST, check="unclean_election_unconfigured", cause="x " * 90)
+    lost = msgspec.structs.replace(LOST, check="unclean_election_unconfigured", cause="x " * 90)
     counted = {FindingVerdict.VIOLATION: 11_000, FindingVerdict.PERMITTED: 13_000}
-    judged(folder, examples=[one], by_verdict=counted, expected=counted)
-    assert "lost_record:1 " in explained(folder)
+    write_verdict(folder, examples=[lost], by_verdict=counted, expected=counted)
+    assert "lost_record:1 " in explain(folder)
     file = folder.report / "verdict.json"
     verdict = msgspec.json.decode(file.read_bytes(), type=Verdict)
-    renamed = {one.check: verdict.checks["lost_record"]}
+    renamed = {lost.check: verdict.checks["lost_record"]}
     file.write_bytes(msgspec.json.encode(msgspec.structs.replace(verdict, checks=renamed)))
-    assert f"{one.check}:1 " in explained(folder)
+    assert f"{lost.check}:1 " in explain(folder)
 
 
 def test_a_story_as_json(many: RunFolder) -> None:
-    document = json.loads(explained(many, "lost_record", "--json"))
-    whole = reported(many, FAR)
+    document = json.loads(explain(many, "lost_record", "--json"))
+    whole = story_of(many, FAR)
     assert document["name"] == "lost_record:12"
     assert msgspec.convert(document["finding"], Finding) == FAR
-    assert [row["what"] for row in document["story"]] == [one.what for one in whole.moments]
+    assert [row["what"] for row in document["story"]] == [moment.what for moment in whole.moments]
     assert set(document["story"][0]) == {"at_micros", "seconds", "who", "what", "is_decisive"}
     assert [row["what"] for row in document["story"] if row["is_decisive"]] == [
         getattr(whole.decisive, "what", None)
     ]
     assert document["ends"] == whole.ends
-    listed = json.loads(explained(many, "--json"))["findings"]
+    listed = json.loads(explain(many, "--json"))["findings"]
     assert [row["name"] for row in listed] == ["lost_record:12", "lost_record:1"]
 
 
 def test_a_damaged_table_is_named(many: RunFolder) -> None:
     (many.tables / "polls.parquet").write_bytes(b"damaged")
-    assert "left out: table polls is not a Parquet file" in explained(many, "lost_record")
-    document = json.loads(explained(many, "lost_record", "--json"))
-    assert [one.partition(":")[0] for one in document["left_out"]] == [
+    assert "left out: table polls is not a Parquet file" in explain(many, "lost_record")
+    document = json.loads(explain(many, "lost_record", "--json"))
+    assert [text.partition(":")[0] for text in document["left_out"]] == [
         "table polls is not a Parquet file"
     ]
 
 
 def test_a_run_that_was_not_judged_says_how(folder: RunFolder) -> None:
     with pytest.raises(RunFolderError, match="fencepost analyze"):
-        explained(folder, "lost_record")
+        explain(folder, "lost_record")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from analysis.statements.files import expanded
+from analysis.statements.files import expand
 from contract.errors import FaultError, UsageError
 from contract.run_folder import TopicPlan
 from harness.faults import By, CutTails, DeleteBefore, Expire, ExpireTransaction, Refuse, TakeOver
@@ -133,7 +133,7 @@ def test_statements_know_which_faults_take_an_instant() -> None:
         TakeOver(["t"], by=str),
         Refuse("OFFSET_COMMIT", "g", error="NOT_COORDINATOR"),
     ]
-    of_statements = ast.literal_eval(f"({expanded('{{ instant_faults }}', Path())})")
+    of_statements = ast.literal_eval(f"({expand('{{ instant_faults }}', Path())})")
     instant = {fault.verb for fault in [*named, *others] if fault.is_instant}
     assert instant | {"reassign", "upgrade"} == set(of_statements)
 

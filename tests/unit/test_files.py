@@ -49,7 +49,7 @@ from contract.manifest import (
 )
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
 from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
-from contract.waiting import limited, wait_until
+from contract.waiting import limit_waits, wait_until
 from harness.commands.run import decode_again
 from harness.nightly.state import hold, hold_night
 from harness.nightly.suite import find_suite
@@ -57,7 +57,7 @@ from harness.session.ducktape_session import reserve_session
 from tests.descriptions import description_of
 from tests.programs import waiting_python
 from tests.traces import generated
-from tests.unit.test_nights import wanted
+from tests.unit.test_nights import make_wanted
 
 # Files that are no files end in an error, at once; files are replaced as a whole.
 
@@ -199,10 +199,10 @@ def test_a_wait_for_a_stopped_process_ends_and_names_it(tmp_path: Path) -> None:
     waits = {
         tmp_path: lambda: alone_in(tmp_path).__enter__(),
         names: lambda: reserve_session(tmp_path / "results", root),
-        nights / ".lock": lambda: hold_night(nights, wanted(), is_fresh=False).__enter__(),
+        nights / ".lock": lambda: hold_night(nights, make_wanted(), is_fresh=False).__enter__(),
     }
     for lock, wait in waits.items():
-        with stopped_with_the_lock_of(lock) as holder, limited(0.1):
+        with stopped_with_the_lock_of(lock) as holder, limit_waits(0.1):
             reported = rf"process {holder}, which is stopped \(kill -CONT lets it go on\)"
             with pytest.raises(WaitTimeoutError, match=reported):
                 wait()
@@ -214,7 +214,7 @@ def test_a_holder_that_the_system_does_not_name_is_another_process(
     monkeypatch.setattr(locks, "_LOCKS", tmp_path / "none")
     with (
         alone_in(tmp_path),
-        limited(0),
+        limit_waits(0),
         pytest.raises(WaitTimeoutError, match="another process holds the lock"),
         alone_in(tmp_path),
     ):
@@ -312,7 +312,7 @@ FOLDERS = ("tables", "report", "history", "clients", "brokers", "segments")
 FILES = ("tables/polls.parquet", "report/index.html", "history/driver.jsonl", "plan.json")
 
 
-def judged(folder: RunFolder) -> Judged:
+def judge_alone(folder: RunFolder) -> Judged:
     return judge_here(Share(at_once=1), folder)
 
 
@@ -324,7 +324,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def judged_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     other = generated(tmp_path_factory.mktemp("judged") / "other")
-    assert judged(other).verdict is not None
+    assert judge_alone(other).verdict is not None
     for name in FOLDERS:
         (other.path / name).mkdir(exist_ok=True)
     (other.history / "driver.jsonl").write_text("{}\n")
@@ -349,7 +349,7 @@ def test_a_run_with_a_part_of_another_one_is_refused(
     link.symlink_to(other.path / name)
     before = content(other.path)
     assert decode_again(mine)
-    found = judged(mine)
+    found = judge_alone(mine)
     assert found.verdict is None
     assert found.exit_code == RunFolderError.exit_code
     assert found.error == (
@@ -364,7 +364,7 @@ def test_links_within_a_run_and_to_a_run_are_followed(other: RunFolder, tmp_path
     (other.tables / "polls.parquet").symlink_to("../elsewhere.parquet")
     linked = RunFolder(tmp_path / "latest")
     linked.path.symlink_to(other.path)
-    assert judged(linked).verdict is not None
+    assert judge_alone(linked).verdict is not None
 
 
 def test_a_page_of_another_session_is_not_replaced(tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_a_page_that_is_a_link_is_replaced_itself(other: RunFolder) -> None:
     for name in WRITTEN:
         (other.report / name).unlink(missing_ok=True)
         (other.report / name).symlink_to(other.path / f"target-{name}")
-    assert judged(other).verdict is not None
+    assert judge_alone(other).verdict is not None
     assert not list(other.path.glob("target-*"))
 
 
@@ -423,10 +423,10 @@ def test_locks_are_in_a_folder_of_this_user_alone(
 ) -> None:
     monkeypatch.setattr(locks, "gettempdir", lambda: str(tmp_path))
     (folder,) = (tmp_path / f"fencepost-{os.getuid()}",)
-    _, one = hold_first(["a"], "x-")
+    _, held = hold_first(["a"], "x-")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE((folder / "x-a.lock").stat().st_mode) == 0o600
-    one.release()
+    held.release()
     folder.chmod(0o777)
     with pytest.raises(PrerequisiteError, match="only this user can write into"):
         hold_first(["a"], "x-")

@@ -15,7 +15,9 @@ from analysis.statements.registry import (
 from contract.terms import Check
 from contract.verdicts import FindingVerdict
 
-IDS = [one.header.id for one in CHECKS.values()] + [one.id for one in WITHOUT_STATEMENT.values()]
+IDS = [definition.header.id for definition in CHECKS.values()] + [
+    description.id for description in WITHOUT_STATEMENT.values()
+]
 
 
 def test_every_check_is_defined_once() -> None:
@@ -24,15 +26,17 @@ def test_every_check_is_defined_once() -> None:
 
 
 def test_ids_are_unique_and_of_a_family() -> None:
-    each = [one for ids in IDS for one in ids.split(", ")]
+    each = [id_ for ids in IDS for id_ in ids.split(", ")]
     assert len(each) == len(set(each))
-    assert all(re.fullmatch(r"[A-Z]\d+s?", one) and one[0] in FAMILIES for one in each)
+    assert all(re.fullmatch(r"[A-Z]\d+s?", id_) and id_[0] in FAMILIES for id_ in each)
 
 
 def test_ids_are_sorted_by_their_numbers() -> None:
     ids = ["A10", "B1", "A2", "A1s", "A1"]
     assert sorted(ids, key=in_order) == ["A1", "A1s", "A2", "A10", "B1"]
-    assert [one.id for one in CHECKS.values()] == sorted(IDS[: len(CHECKS)], key=in_order)
+    assert [definition.id for definition in CHECKS.values()] == sorted(
+        IDS[: len(CHECKS)], key=in_order
+    )
 
 
 @pytest.mark.parametrize("check", DESCRIBED)
@@ -50,11 +54,13 @@ def test_every_check_is_described(check: Check) -> None:
 def test_a_header_says_when_a_verdict_is_given_that_the_causes_do_not_say(check: Check) -> None:
     reported, cases = CHECKS[check].header, list(CHECKS[check].cases)
     verdicts = {verdict for case in cases for verdict in case.verdicts}
-    by_condition = {one for case in cases for one in case.verdicts if one != case.verdict}
+    by_condition = {
+        verdict for case in cases for verdict in case.verdicts if verdict != case.verdict
+    }
     texts = {
         FindingVerdict.PERMITTED: reported.permitted,
         FindingVerdict.UNDECIDED: reported.undecided,
     }
     assert verdicts, "it has no cases"
-    assert by_condition <= {one for one in texts if texts[one]} <= verdicts
+    assert by_condition <= {name for name in texts if texts[name]} <= verdicts
     assert "|" not in "".join(case.cause for case in cases), "they stand in a table"

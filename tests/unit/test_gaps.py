@@ -34,8 +34,8 @@ WORKERS = [
     {**HISTORY, "worker": "observer", "role": "observer_worker", "client": "admin"},
 ]
 SERVERS = [
-    {"name": str(one), "server": one, "log_lines": 9, "replicas": 3, "ignored_files": 0}
-    for one in (1, 2)
+    {"name": str(server), "server": server, "log_lines": 9, "replicas": 3, "ignored_files": 0}
+    for server in (1, 2)
 ]
 WHOLE = {
     **HEALTHY,
@@ -57,36 +57,36 @@ CHECKS = (
 )
 
 
-def judged(make_trace: TraceMaker, **tables: list[Any]) -> Verdict:
+def judge_tables(make_trace: TraceMaker, **tables: list[Any]) -> Verdict:
     return judge(make_trace({**WHOLE, **tables}, checks=tuple(str(check) for check in CHECKS)))
 
 
-def undecided(verdict: Verdict) -> set[str]:
+def undecided_checks(verdict: Verdict) -> set[str]:
     return {
         name for name, result in verdict.checks.items() if result.verdict is CheckVerdict.UNDECIDED
     }
 
 
 def test_where_nothing_is_missing_all_is_decided(make_trace: TraceMaker) -> None:
-    verdict = judged(make_trace)
-    assert undecided(verdict) == set()
+    verdict = judge_tables(make_trace)
+    assert undecided_checks(verdict) == set()
     assert verdict.verdict is RunVerdict.PASS
 
 
 def test_without_a_brokers_folder_nobody_tells_what_it_held(make_trace: TraceMaker) -> None:
     gone = {"servers": SERVERS[:1], "replica_records": survived(0, 1, 2)}
-    verdict = judged(make_trace, **gone)
-    assert undecided(verdict) == {"lost_record", "duplicate_append", "history_complete"}
+    verdict = judge_tables(make_trace, **gone)
+    assert undecided_checks(verdict) == {"lost_record", "duplicate_append", "history_complete"}
     lost = verdict.checks["lost_record"]
     assert "no replicas of broker 2" in lost.reason
-    assert [str(one.verdict) for one in lost.examples] == ["undecided"]
+    assert [str(example.verdict) for example in lost.examples] == ["undecided"]
     assert verdict.verdict is RunVerdict.UNDECIDED
     shorter = {
         "replica_records": survived(0, 1, 2),
         "replica_batches": [batch(0, 2)],
         "log_starts": log_bounds(0, 3),
     }
-    assert judged(make_trace, **shorter).verdict is RunVerdict.FAIL
+    assert judge_tables(make_trace, **shorter).verdict is RunVerdict.FAIL
 
 
 def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> None:
@@ -100,8 +100,10 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
     changed = "tables/replica_records.parquet was changed after the run"
     verdict = judge(replace(make_trace(lost, checks=checks), alterations=lambda: [changed]))
     assert verdict.doubts == [changed]
-    assert undecided(verdict) == {str(check) for check in CHECKS}
-    assert [str(one.verdict) for one in verdict.checks["lost_record"].examples] == ["undecided"]
+    assert undecided_checks(verdict) == {str(check) for check in CHECKS}
+    assert [str(example.verdict) for example in verdict.checks["lost_record"].examples] == [
+        "undecided"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -113,19 +115,19 @@ def test_a_file_that_changed_since_accuses_nobody(make_trace: TraceMaker) -> Non
     ],
 )
 def test_a_gap_taints_its_workers(make_trace: TraceMaker, worker: int, expected: set[str]) -> None:
-    workers = [dict(one) for one in WORKERS]
+    workers = [dict(row) for row in WORKERS]
     workers[worker]["malformed_lines"] = 1
-    verdict = judged(make_trace, histories=workers)
-    assert undecided(verdict) == expected | {"history_complete"}
+    verdict = judge_tables(make_trace, histories=workers)
+    assert undecided_checks(verdict) == expected | {"history_complete"}
 
 
 @pytest.mark.parametrize(
     ("worker", "reported"), [(0, "no history of a java client"), (1, "no history of the driver")]
 )
 def test_a_missing_history_is_reported(make_trace: TraceMaker, worker: int, reported: str) -> None:
-    left = [one for index, one in enumerate(WORKERS) if index != worker]
-    complete = judged(make_trace, histories=left).checks["history_complete"]
-    assert any(reported in one.cause for one in complete.examples)
+    left = [row for index, row in enumerate(WORKERS) if index != worker]
+    complete = judge_tables(make_trace, histories=left).checks["history_complete"]
+    assert any(reported in example.cause for example in complete.examples)
     assert complete.verdict is CheckVerdict.UNDECIDED
 
 
@@ -155,11 +157,13 @@ UNREAD = {
 
 
 def test_a_corrupt_segment_taints_a_torn_one_does_not(make_trace: TraceMaker) -> None:
-    torn = judged(make_trace, unread_segments=[UNREAD])
-    assert undecided(torn) == set()
+    torn = judge_tables(make_trace, unread_segments=[UNREAD])
+    assert undecided_checks(torn) == set()
     assert torn.checks["history_complete"].verdict is CheckVerdict.PERMITTED
-    corrupt = judged(make_trace, unread_segments=[{**UNREAD, "error": "CorruptRecordException"}])
-    assert undecided(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
+    corrupt = judge_tables(
+        make_trace, unread_segments=[{**UNREAD, "error": "CorruptRecordException"}]
+    )
+    assert undecided_checks(corrupt) == {"lost_record", "duplicate_append", "history_complete"}
 
 
 def test_a_clock_that_jumped_widens_the_bound(make_trace: TraceMaker) -> None:
@@ -174,14 +178,14 @@ CLIENT_KILLED = KILLED | {"target_kind": "client", "worker": "clients"}
 def test_a_history_without_its_end_leaves_the_run_undecided(make_trace: TraceMaker) -> None:
     """Also where a check finds a violation: what was lost of the history may explain it."""
     for worker in range(len(WORKERS)):
-        workers = [dict(one) for one in WORKERS]
+        workers = [dict(row) for row in WORKERS]
         workers[worker]["ended_by_itself"] = False
-        verdict = judged(make_trace, histories=workers, replica_records=survived(0, 1, 2))
-        assert undecided(verdict) == {str(check) for check in CHECKS}
+        verdict = judge_tables(make_trace, histories=workers, replica_records=survived(0, 1, 2))
+        assert undecided_checks(verdict) == {str(check) for check in CHECKS}
         assert verdict.verdict is RunVerdict.UNDECIDED
         assert verdict.doubts == [f"history of {WORKERS[worker]['worker']}: its end is missing"]
     killed = [{**WORKERS[0], "ended_by_itself": False, "torn_lines": 1}, *WORKERS[1:]]
-    verdict = judged(make_trace, histories=killed, faults=[CLIENT_KILLED])
+    verdict = judge_tables(make_trace, histories=killed, faults=[CLIENT_KILLED])
     assert (verdict.verdict, verdict.doubts) == (RunVerdict.PASS, [])
 
 
@@ -222,16 +226,16 @@ def test_an_emptied_table_accuses_nobody(make_trace: TraceMaker, table: str, by:
     emptied = {**WHOLE, table: []}
     verdict = judge(make_trace(emptied, checks=checks))
     assert verdict.verdict is RunVerdict.UNDECIDED
-    assert "violated" not in {one.verdict for one in verdict.checks.values()}
+    assert "violated" not in {result.verdict for result in verdict.checks.values()}
     complete = verdict.checks[Check.HISTORY_COMPLETE]
     expected = f"table {table} is empty, but table {by} implies rows of it"
-    assert expected in [one.cause for one in complete.examples]
+    assert expected in [example.cause for example in complete.examples]
 
 
 def test_cut_records_without_their_batches(make_trace: TraceMaker) -> None:
     cut = {"broker": 1, "topic": "t", "partition": 0, "leader_epoch": 0, "record_count": 2}
-    verdict = judged(make_trace, cut_batches=[{**cut, "base_offset": 8, "last_offset": 9}])
-    causes = [one.cause for one in verdict.checks["history_complete"].examples]
+    verdict = judge_tables(make_trace, cut_batches=[{**cut, "base_offset": 8, "last_offset": 9}])
+    causes = [example.cause for example in verdict.checks["history_complete"].examples]
     assert causes == ["table cut_records is empty, but table cut_batches implies rows of it"]
 
 
@@ -251,7 +255,7 @@ def test_a_restart_without_its_fault_leaves_the_run_undecided(
     again = {**registered(fenced=False, at=20 * SECOND, broker=2), "broker_epoch": 9}
     fault = KILLED | target | {"injected_micros": injected * SECOND}
     states = [*WHOLE["broker_states"], again]
-    found = judged(make_trace, broker_states=states, faults=[fault])
+    found = judge_tables(make_trace, broker_states=states, faults=[fault])
     assert (found.verdict, bool(found.doubts)) == (verdict, verdict is RunVerdict.UNDECIDED)
 
 

@@ -105,11 +105,11 @@ def test_stacks_that_fail_still_end_the_session(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(hang, "limit_of", lambda _: 0.01)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
 
-    def broken() -> dict[str, str]:
+    def fail() -> dict[str, str]:
         raise OSError
 
     stopped = threading.Event()
-    watch = HangWatch(broken, stopped.set)
+    watch = HangWatch(fail, stopped.set)
     watch.phase("slow")
     assert stopped.wait(30)
     watch.end()

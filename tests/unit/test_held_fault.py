@@ -70,14 +70,14 @@ def field(history: Path, kafka: object = None) -> Field:
     )
 
 
-def reported(history: Path, *, fails_in: str = "") -> Recorded:
+def make_recorded(history: Path, *, fails_in: str = "") -> Recorded:
     return Recorded(lambda: [line["change"] for line in lines(history)], fails_in=fails_in)
 
 
 def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injection(
     history: Path,
 ) -> None:
-    on, fault = field(history), reported(history)
+    on, fault = field(history), make_recorded(history)
     held = HeldFault.inject(fault, on)
     held.prove()
     held.heal()
@@ -95,11 +95,11 @@ def test_a_fault_is_injected_after_its_preparation_and_proved_after_its_injectio
         "healed",
     ]
     assert [line["target"]["brokers"] for line in lines(history)] == [[1]] * 4
-    assert HeldFault.inject(reported(history), on).number == held.number + 1
+    assert HeldFault.inject(make_recorded(history), on).number == held.number + 1
 
 
 def test_what_cannot_be_prepared_is_no_fault_of_the_run(history: Path) -> None:
-    fault = reported(history, fails_in="prepare")
+    fault = make_recorded(history, fails_in="prepare")
     with pytest.raises(FaultError):
         HeldFault.inject(fault, field(history))
     assert [step for step, _ in fault.steps] == ["prepare"]
@@ -108,7 +108,7 @@ def test_what_cannot_be_prepared_is_no_fault_of_the_run(history: Path) -> None:
 
 @pytest.mark.parametrize("step", ["inject", "prove"])
 def test_what_fails_once_it_is_injected_is_healed_and_said_to_be(history: Path, step: str) -> None:
-    fault = reported(history, fails_in=step)
+    fault = make_recorded(history, fails_in=step)
     with pytest.raises(FaultError):
         HeldFault.inject(fault, field(history)).prove()
     assert fault.steps[-1][0] == "heal"
@@ -116,7 +116,7 @@ def test_what_fails_once_it_is_injected_is_healed_and_said_to_be(history: Path, 
 
 
 def test_an_effect_that_does_not_show_in_time_is_recorded_as_not_landed(history: Path) -> None:
-    fault = reported(history)
+    fault = make_recorded(history)
     held = HeldFault.inject(fault, field(history))
     fails = patch.object(fault, "prove", side_effect=WaitTimeoutError("no broker was fenced"))
     with fails, pytest.raises(NotLandedError):

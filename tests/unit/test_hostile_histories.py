@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow.parquet as pq
 import pytest
-from damages import HOSTILE, mangled
+from damages import HOSTILE, mangle
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,7 +33,7 @@ from harness.collection.collect import decode_clients, decode_server_logs
 from harness.decode.histories import read_histories
 from harness.decode.tables import Rows, write_table
 from tests.descriptions import description_of, plan_of
-from tests.made import made
+from tests.made import make_struct
 
 AT = 1_790_000_000_000_000
 LOG = {"topic": "t", "partition": 0}
@@ -51,26 +51,26 @@ CONTENT: dict[type[Event], dict[str, Any]] = {
     WireCalled: {"answers": [ANSWER]},
 }
 EVENTS = [
-    made(kind, seq=seq, wall_micros=AT + seq, mono_micros=seq, **CONTENT.get(kind, {}))
+    make_struct(kind, seq=seq, wall_micros=AT + seq, mono_micros=seq, **CONTENT.get(kind, {}))
     for seq, kind in enumerate(Event.__subclasses__())
 ]
 LINES = [
     msgspec.json.encode(
         {
-            "event": type(one).__name__,
-            **{name: getattr(one, name) for name in one.__struct_fields__},
+            "event": type(event).__name__,
+            **{name: getattr(event, name) for name in event.__struct_fields__},
         }
     )
-    for one in EVENTS
+    for event in EVENTS
 ]
 VALUES = [
-    *(one for one in HOSTILE if b"\n" not in one),
+    *(line for line in HOSTILE if b"\n" not in line),
     *(b"true", b"{}", b"[]", b"[[[[]]]]", b'""', b'"\\u0000"', b'"<script>[/]"', b'"\xff\xfe"'),
     *(b"1.5", b"1e400", b"2147483648", b"9223372036854775807", b"-9223372036854775809"),
 ]
 
 
-def decoded(folder: Path) -> Rows:
+def decode_folder(folder: Path) -> Rows:
     """The rows of the histories in a folder, as far as they can be written as tables."""
     rows = read_histories(folder)
     for table in TABLES_OF_HISTORIES:
@@ -80,7 +80,7 @@ def decoded(folder: Path) -> Rows:
 
 def test_the_lines_are_events(tmp_path: Path) -> None:
     (tmp_path / "w.jsonl").write_bytes(b"\n".join(LINES) + b"\n")
-    (row,) = decoded(tmp_path).of("histories")
+    (row,) = decode_folder(tmp_path).of("histories")
     assert (row["events"], row["malformed_lines"]) == (len(EVENTS), 0)
 
 
@@ -90,11 +90,13 @@ def test_any_field_may_have_any_value(tmp_path: Path, value: bytes) -> None:
     for line in LINES:
         fields = msgspec.json.decode(line)
         for name in fields:
-            kept = {key: msgspec.Raw(msgspec.json.encode(one)) for key, one in fields.items()}
+            kept = {
+                key: msgspec.Raw(msgspec.json.encode(content)) for key, content in fields.items()
+            }
             kept[name] = msgspec.Raw(value)
             lines.append(msgspec.json.encode(kept))
     (tmp_path / "w.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    (row,) = decoded(tmp_path).of("histories")
+    (row,) = decode_folder(tmp_path).of("histories")
     counted = row["events"] + row["malformed_lines"] + row["duplicate_lines"]
     assert counted == len(LINES) + len(lines) - 1
     assert row["malformed_lines"] > 0
@@ -105,9 +107,9 @@ def test_any_field_may_have_any_value(tmp_path: Path, value: bytes) -> None:
 @settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_mangled_history_is_read(tmp_path_factory: pytest.TempPathFactory, dice: Random) -> None:
     folder = tmp_path_factory.mktemp("mangled")
-    content = mangled(b"\n".join(LINES) + b"\n", dice)
+    content = mangle(b"\n".join(LINES) + b"\n", dice)
     (folder / "w.jsonl").write_bytes(content)
-    (row,) = decoded(folder).of("histories")
+    (row,) = decode_folder(folder).of("histories")
     counted = row["events"] + row["malformed_lines"] + row["duplicate_lines"]
     assert counted == content.count(b"\n")
     assert row["torn_lines"] == (not content.endswith(b"\n"))
@@ -121,10 +123,12 @@ def test_what_can_not_be_a_row_is_malformed(
     tmp_path: Path, kind: type[Event], changed: dict[str, object]
 ) -> None:
     (line,) = [
-        json.loads(line) for line, one in zip(LINES, EVENTS, strict=True) if isinstance(one, kind)
+        json.loads(line)
+        for line, event in zip(LINES, EVENTS, strict=True)
+        if isinstance(event, kind)
     ]
     (tmp_path / "w.jsonl").write_text(json.dumps(line | changed) + "\n")
-    (row,) = decoded(tmp_path).of("histories")
+    (row,) = decode_folder(tmp_path).of("histories")
     assert (row["events"], row["malformed_lines"], row["malformed_at"]) == (0, 1, "w.jsonl:1")
 
 

@@ -6,7 +6,7 @@ from harness.clients.views import PartitionState
 from scenarios.hunt import with_next_leader
 
 
-def seen(leader: int, *isr: int) -> PartitionState:
+def state_of(leader: int, *isr: int) -> PartitionState:
     return PartitionState(
         topic="orders",
         partition=0,
@@ -21,12 +21,12 @@ def seen(leader: int, *isr: int) -> PartitionState:
 @pytest.mark.parametrize(
     ("state", "order"),
     [
-        (seen(1, 1, 2, 3), [2, 1, 3]),
-        (seen(2, 1, 2, 3), [3, 1, 2]),
-        (seen(3, 1, 2, 3), [1, 2, 3]),
-        (seen(1, 1, 3), [3, 1, 2]),
-        (seen(1, 1), None),
-        (seen(-1, 1, 2), None),
+        (state_of(1, 1, 2, 3), [2, 1, 3]),
+        (state_of(2, 1, 2, 3), [3, 1, 2]),
+        (state_of(3, 1, 2, 3), [1, 2, 3]),
+        (state_of(1, 1, 3), [3, 1, 2]),
+        (state_of(1, 1), None),
+        (state_of(-1, 1, 2), None),
         (None, None),
     ],
 )

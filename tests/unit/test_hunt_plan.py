@@ -22,34 +22,34 @@ def test_a_seed_is_a_story() -> None:
 
 
 def test_whoever_leaves_returns() -> None:
-    for one in drawn(3):
-        assert one.moves.index(Move.LEAVE) < one.moves.index(Move.RETURN)
-        assert one.moves.index(Move.DOWN) < one.moves.index(Move.UP)
-        assert one.moves.count(Move.WRITE) == one.is_quiet
-        assert one.moves.count(Move.ELECT) == len(one.elected)
-        assert one.moves.count(Move.DELETE) == len(one.kept)
+    for turn in drawn(3):
+        assert turn.moves.index(Move.LEAVE) < turn.moves.index(Move.RETURN)
+        assert turn.moves.index(Move.DOWN) < turn.moves.index(Move.UP)
+        assert turn.moves.count(Move.WRITE) == turn.is_quiet
+        assert turn.moves.count(Move.ELECT) == len(turn.elected)
+        assert turn.moves.count(Move.DELETE) == len(turn.kept)
 
 
 def test_rounds_act_on_what_is_there() -> None:
-    for one in drawn(4):
-        assert one.broker in SHAPE.brokers
-        assert one.worker in SHAPE.workers
-        assert 1 <= min(one.members) <= max(one.members) <= SHAPE.members
-        assert len(one.members) < SHAPE.members, "somebody stays in the group"
-        assert max(one.groups) < SHAPE.groups
-        assert all(0 <= number < SHAPE.partitions for some in one.elected for number in some)
+    for turn in drawn(4):
+        assert turn.broker in SHAPE.brokers
+        assert turn.worker in SHAPE.workers
+        assert 1 <= min(turn.members) <= max(turn.members) <= SHAPE.members
+        assert len(turn.members) < SHAPE.members, "somebody stays in the group"
+        assert max(turn.groups) < SHAPE.groups
+        assert all(0 <= number < SHAPE.partitions for some in turn.elected for number in some)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_all_that_can_happen_does(seed: int) -> None:
     some = drawn(seed)
-    assert {one.departure for one in some} == set(Departure)
-    assert {one.end for one in some} == set(End)
-    assert {one.is_quiet for one in some} == {True, False}
-    assert {kept for one in some for kept in one.kept} == set(KEPT)
+    assert {turn.departure for turn in some} == set(Departure)
+    assert {turn.end for turn in some} == set(End)
+    assert {turn.is_quiet for turn in some} == {True, False}
+    assert {kept for turn in some for kept in turn.kept} == set(KEPT)
     during = [
-        one.moves.index(Move.LEAVE) < one.moves.index(Move.ELECT) < one.moves.index(Move.RETURN)
-        for one in some
+        turn.moves.index(Move.LEAVE) < turn.moves.index(Move.ELECT) < turn.moves.index(Move.RETURN)
+        for turn in some
     ]
     assert True in during
     assert False in during
@@ -58,10 +58,13 @@ def test_all_that_can_happen_does(seed: int) -> None:
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_cut_comes_before_the_change(change: str) -> None:
     alone, cut = faults(change, 1, 2, is_cut=False), faults(change, 1, 2, is_cut=True)
-    assert [str(one.verb) for one in cut] == ["cut replication", *[str(one.verb) for one in alone]]
+    assert [str(fault.verb) for fault in cut] == [
+        "cut replication",
+        *[str(fault.verb) for fault in alone],
+    ]
 
 
 def test_who_does_not_ask_for_stable_commits() -> None:
-    kinds = {one.group.partition(".")[0] for one in GROUPS if is_unstable(one)}
+    kinds = {group.group.partition(".")[0] for group in GROUPS if is_unstable(group)}
     assert kinds == {"librdkafka-uncommitted", "kafka-python"}
     assert sum(map(is_assigned, GROUPS)) * 2 == len(GROUPS)

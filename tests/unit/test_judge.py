@@ -39,7 +39,7 @@ def test_a_healthy_run_passes(make_trace: TraceMaker) -> None:
     assert set(reported) == set(Check)
     assert set(reported.values()) == {"holds", "not_evaluable"}
     assert list(reported.values()).count("holds") >= _EVALUATED_MIN
-    assert all(one.reason for one in verdict.checks.values() if not one.evaluated)
+    assert all(result.reason for result in verdict.checks.values() if not result.evaluated)
     assert verdict.verdict is RunVerdict.PASS
 
 
@@ -93,7 +93,7 @@ def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMak
 
 
 def test_violations_that_are_expected_pass_and_no_others(make_trace: TraceMaker) -> None:
-    went_on, went_back = (make_trace(one, checks=_SILENT) for one in (WENT_ON, WENT_BACK))
+    went_on, went_back = (make_trace(tables, checks=_SILENT) for tables in (WENT_ON, WENT_BACK))
 
     def verdict(trace: Trace, **expected: Any) -> RunVerdict:
         expects = [Expectation(check=Check.SKIPPED_RECORD, **expected)] if expected else []
@@ -295,7 +295,7 @@ def test_resumption_has_the_epochs_of_the_clients_last_commit_before(
     assert unknown.metadata_epoch is None
 
 
-def described(trace: Trace, path: Path) -> RunFolder:
+def describe_run(trace: Trace, path: Path) -> RunFolder:
     folder = RunFolder(path)
     folder.report.mkdir()
     folder.write_plan(trace.plan)
@@ -318,7 +318,7 @@ def test_resumption_of_several_partitions_is_reported_by_partition(
         ("g", "t", 0),
         ("g", "t", 1),
     ]
-    folder = described(trace, tmp_path)
+    folder = describe_run(trace, tmp_path)
     write_report(RunFacts(folder), two)
     assert "<td>g t-1</td>" in (folder.report / "index.html").read_text()
     for verdict, reported in ((one, False), (two, True)):
@@ -334,7 +334,7 @@ def test_the_report_escapes_what_it_is_given(make_trace: TraceMaker, tmp_path: P
         for name, table in WENT_ON.items()
     }
     trace = make_trace(rows, groups=(evil,), checks=_SILENT)
-    folder = described(trace, tmp_path)
+    folder = describe_run(trace, tmp_path)
     write_report(RunFacts(folder), judge(trace))
     page = (folder.report / "index.html").read_text()
     assert evil not in page

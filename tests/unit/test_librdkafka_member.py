@@ -17,7 +17,8 @@ from harness.decode.histories import read_histories
 
 WRITTEN, PARTITIONS = 100, 4
 ENDS = [
-    LogEnd(topic="orders", partition=one, offset=0 if one else WRITTEN) for one in range(PARTITIONS)
+    LogEnd(topic="orders", partition=partition, offset=0 if partition else WRITTEN)
+    for partition in range(PARTITIONS)
 ]
 
 
@@ -64,7 +65,7 @@ def test_each_call_commits_what_was_read(
     order = MemberCommit(member=opened.member.member, commit_epoch=CommitEpoch(style))
     assert opened.commit(order) == "ok"
     found = opened.committed([0, 1], timeout_seconds=10)
-    assert [(one.offset, one.error) for one in found] == [(WRITTEN, None), (None, None)]
+    assert [(commit.offset, commit.error) for commit in found] == [(WRITTEN, None), (None, None)]
     opened.close()
     (row,) = read_histories(tmp_path).of("commits")
     assert (row["offset"], row["manner"], row["outcome"]) == (WRITTEN, manner, "ok")
@@ -104,9 +105,9 @@ def test_a_commit_that_nobody_awaits_is_recorded_when_its_response_comes(
     opened._commit_unawaited(7)  # noqa: SLF001
     opened.close()
     (committed,) = [
-        one
-        for one in read_histories(tmp_path).of("commits")
-        if (one["partition"], one["offset"]) == (0, WRITTEN)
+        row
+        for row in read_histories(tmp_path).of("commits")
+        if (row["partition"], row["offset"]) == (0, WRITTEN)
     ]
     assert (committed["manner"], committed["outcome"]) == ("unawaited", "ok")
     assert committed["began_micros"] == 7

@@ -71,7 +71,7 @@ def test_a_servers_line(table: str) -> None:
 def test_a_clients_line(client: Client) -> None:
     where = f"{AT}x [Consumer clientId=g#2, groupId=g] "
     marked = f"{where}epoch validation offset reset ( "
-    for start in (where, marked, *(where + one for one in OF_MEMBERS)):
+    for start in (where, marked, *(where + line for line in OF_MEMBERS)):
         for line in lines([start], OF_MEMBERS):
             resets([line], worker="w", policies={}, client=client)
     for line in lines(["", AT, f"{AT}x [Consumer clientId="], ["a", "[", "] ", ", groupId="]):
@@ -101,16 +101,16 @@ OLDER = f"2026-11-21 06:57:57.869 {_CUT.format('back-log-10')} to offset 100"
 
 
 def test_truncations_that_had_an_effect() -> None:
-    (one,) = rows_of("truncations", LINES, broker=1)
-    assert (one["broker"], one["topic"], one["partition"]) == (1, "orders", 0)
-    assert one["to_offset"] == 2010
-    assert one["at_micros"] == 1_795_249_710_347_000
-    assert one["log_line"] == TRUNCATED
+    (row,) = rows_of("truncations", LINES, broker=1)
+    assert (row["broker"], row["topic"], row["partition"]) == (1, "orders", 0)
+    assert row["to_offset"] == 2010
+    assert row["at_micros"] == 1_795_249_710_347_000
+    assert row["log_line"] == TRUNCATED
 
 
 def test_kafka_3_9_writes_the_same_line() -> None:
-    (one,) = rows_of("truncations", [OLDER], broker=2)
-    assert (one["topic"], one["partition"], one["to_offset"]) == ("back-log", 10, 100)
+    (row,) = rows_of("truncations", [OLDER], broker=2)
+    assert (row["topic"], row["partition"], row["to_offset"]) == ("back-log", 10, 100)
 
 
 def test_whose_log_it_is() -> None:

@@ -79,7 +79,7 @@ class Machine:
         ]
         return '[ "$1" = install ] || exit 0\n' + "\n".join(lines)
 
-    def called(self) -> list[str]:
+    def commands_called(self) -> list[str]:
         return self.calls.read_text().splitlines() if self.calls.exists() else []
 
 
@@ -88,7 +88,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(tmp_path, monkeypatch)
 
 
-def checked(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+def run_check(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     with pytest.raises(SystemExit) as ended:
         prerequisites.main()
     return int(ended.value.code or 0), capsys.readouterr().err
@@ -100,10 +100,10 @@ def test_root_on_debian_gets_it_and_is_told_before(
 ) -> None:
     brought = machine.brings(java=JAVA.format(21), ip="exit 0")
     machine.be(user=0, java=None, has=(), release=release, apt_get=f"{brought}\necho done")
-    code, said = checked(capfd)
+    code, said = run_check(capfd)
     assert code == 0
     assert said.index("installing, as this is root: apt-get install") < said.index("done")
-    assert machine.called() == [
+    assert machine.commands_called() == [
         "apt-get update -qq",
         "apt-get install -y -qq --no-install-recommends openjdk-21-jre-headless iproute2",
     ]
@@ -148,11 +148,11 @@ def test_what_is_lacking_is_one_command(
     machine.be(**machines)
     if "sudo" in last:
         monkeypatch.setattr(prerequisites, "_has_venv", lambda: False)
-    ended, said = checked(capfd)
+    ended, said = run_check(capfd)
     assert ended == code
     assert re.fullmatch(last, said.splitlines()[-1] if said else ""), said
     assert "sudo" not in last or said.count("error: ") == 3
-    assert machine.called() == [] or "apt_get" in machines
+    assert machine.commands_called() == [] or "apt_get" in machines
 
 
 # What a machine lacks is told before anything starts, in one sentence with the remedy.

@@ -16,13 +16,13 @@ def test_what_cannot_be_built_tells_everybody_why() -> None:
     once = Memo()
     builds = []
 
-    def broken() -> int:
+    def fail() -> int:
         builds.append(1)
         raise ValueError("no such column")
 
     for _ in range(2):
         with pytest.raises(ValueError, match="no such column"):
-            once.get("a", broken)
+            once.get("a", fail)
     assert len(builds) == 1
 
 

@@ -74,7 +74,7 @@ def test_a_mistake_is_refused_with_its_line_and_what_is_meant(
 ) -> None:
     assert right in SOUND
     with pytest.raises(UsageError, match=rf"own_test.py(:| ).*{reported}"):
-        pool_size([written(tmp_path, SOUND.replace(right, wrong))], released("4.4.0"))
+        pool_size([write_scenario(tmp_path, SOUND.replace(right, wrong))], released("4.4.0"))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_the_cluster_does_not_have_is_refused_by_its_plan(
 ) -> None:
     text = SOUND.replace("    LeaderOf,", "    Broker,LeaderOf,")
     for story, error in ((text, None), (text.replace(right, wrong), reported)):
-        module = load(written(tmp_path, story), "own_test")
+        module = load(write_scenario(tmp_path, story), "own_test")
         topics = [durable_topic("orders", partitions=3)]
         plan = plan_of(topics=topics, groups=list(module.OwnScenario.groups))
         build, topology = released("4.4.0"), Topology(brokers=3)
@@ -104,21 +104,21 @@ def test_what_the_cluster_does_not_have_is_refused_by_its_plan(
 
 @pytest.mark.parametrize("name", ["or ders", "", ".", "a" * 250])
 def test_a_topic_has_a_name_that_kafka_takes(tmp_path: Path, name: str) -> None:
-    module = load(written(tmp_path, SOUND), "own_test")
+    module = load(write_scenario(tmp_path, SOUND), "own_test")
     plan = plan_of(topics=[durable_topic(name, partitions=3)])
     with pytest.raises(UsageError, match="is no name of a topic: use letters"):
         require_sound(plan, module, topology=Topology(brokers=3), build=released("4.4.0"))
 
 
 def test_what_new_scenario_writes_is_sound(tmp_path: Path) -> None:
-    assert pool_size([written(tmp_path, SOUND)], released("4.4.0")) == 5
-    assert [one.name for one in tmp_path.iterdir()] == ["own_test.py"]
+    assert pool_size([write_scenario(tmp_path, SOUND)], released("4.4.0")) == 5
+    assert [path.name for path in tmp_path.iterdir()] == ["own_test.py"]
 
 
 def test_no_mistake_is_found_in_a_sound_story() -> None:
     """Of all stories at once, by the type checker; then of each, by what it does not see."""
-    paths = [one.path for one in scenarios()]
-    assert [one for one in errors_of(paths) if one.name in _KINDS] == []
+    paths = [scenario.path for scenario in scenarios()]
+    assert [error for error in errors_of(paths) if error.name in _KINDS] == []
     for path in paths:
         story = _Story(path.read_text(), {})
         assert [*story.without_effect(), *story.single_names()] == [], path
@@ -126,11 +126,11 @@ def test_no_mistake_is_found_in_a_sound_story() -> None:
 
 
 def test_the_template_is_no_scenario_of_ours() -> None:
-    assert "template" not in {one.name for one in scenarios()}
+    assert "template" not in {scenario.name for scenario in scenarios()}
     assert template.TemplateScenario.node_count() == 5
 
 
-def written(folder: Path, text: str) -> Path:
+def write_scenario(folder: Path, text: str) -> Path:
     file = folder / "own_test.py"
     file.write_text(text)
     return file

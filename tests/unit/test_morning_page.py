@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from browser import in_turn, look, needs_chromium
-from pages_of import finding, result, run_folder, unexpected, verdict_of
+from pages_of import finding, make_unexpected, result, run_folder, verdict_of
 from test_pages_in_browser import ACCESSIBILITY, KEYBOARD
 
 from analysis.report.night_page import write_night
@@ -14,7 +14,7 @@ from analysis.trends.morning import morning
 from contract.nights import Known, KnownFinding, Night, NightSummary, PlannedRun, RunStatus
 from contract.verdicts import RunVerdict
 from tests import golden
-from tests.made import made
+from tests.made import make_struct
 from tests.nights import (
     CLUSTER,
     SUITE,
@@ -79,18 +79,18 @@ def night_of(tmp_path: Path) -> tuple[Path, NightSummary]:
         if row["scenario"] == "random":
             (folder.path / "random.json").write_text("{}")
         found = [
-            unexpected(finding(other["check"], cause=other["cause"]), number=other["number"])
+            make_unexpected(finding(other["check"], cause=other["cause"]), number=other["number"])
             for other in here
             if other["run"] == row["run"] and other.get("is_unexpected")
         ]
-        checks = {one.check: result(one.first) for one in found}
+        checks = {entry.check: result(entry.first) for entry in found}
         verdict = RunVerdict(row["run_verdict"])
         judged.append(
             Judged(folder, verdict_of(checks, verdict=verdict, unexpected=found, **described))
         )
-        runs.append(planned(number, row["scenario"], row["kafka"], row["seed"], row["run"]))
-    runs.append(planned(len(of_runs), "random", "4.4.0", 5, None))
-    night = made(
+        runs.append(make_planned(number, row["scenario"], row["kafka"], row["seed"], row["run"]))
+    runs.append(make_planned(len(of_runs), "random", "4.4.0", 5, None))
+    night = make_struct(
         Night,
         suite=SUITE,
         description="Every scenario, then random plans.",
@@ -103,8 +103,8 @@ def night_of(tmp_path: Path) -> tuple[Path, NightSummary]:
     return path, summary
 
 
-def planned(number: int, scenario: str, kafka: str, seed: int, run: str | None) -> PlannedRun:
-    return made(
+def make_planned(number: int, scenario: str, kafka: str, seed: int, run: str | None) -> PlannedRun:
+    return make_struct(
         PlannedRun,
         id=f"{number:03}",
         scenario=scenario,
@@ -118,7 +118,7 @@ def planned(number: int, scenario: str, kafka: str, seed: int, run: str | None) 
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NightSummary]:
+def written_night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, NightSummary]:
     return night_of(tmp_path_factory.mktemp("nights"))
 
 
@@ -126,24 +126,24 @@ def page_of(written: tuple[Path, NightSummary]) -> Path:
     return written[0] / "report" / "index.html"
 
 
-def test_golden_night(written: tuple[Path, NightSummary]) -> None:
-    path, _ = written
+def test_golden_night(written_night: tuple[Path, NightSummary]) -> None:
+    path, _ = written_night
     summary = (path / "report" / "summary.md").read_text()
-    text = golden.plain(summary + golden.outline(page_of(written).read_text(), path), path)
+    text = golden.plain(summary + golden.outline(page_of(written_night).read_text(), path), path)
     steady = [line for line in text.splitlines() if "no change shown" in line]
     for line in steady[3:]:
         text = text.replace(f"{line}\n", "")
     assert golden.is_golden("night.txt", text)
 
 
-def test_known_findings_do_not_fail_the_night(written: tuple[Path, NightSummary]) -> None:
-    path, summary = written
-    (row,) = [one for one in summary.runs if one.outcome == "known"]
+def test_known_findings_do_not_fail_the_night(written_night: tuple[Path, NightSummary]) -> None:
+    path, summary = written_night
+    (row,) = [run for run in summary.runs if run.outcome == "known"]
     assert (row.scenario, row.kafka) == ("group_rebalance", "3.9.2")
     junit = (path / "report" / "junit.xml").read_text()
     assert "known: stuck_consumer: a member without a partition is reported (KAFKA-1)" in junit
     failures = junit.count("<failure")
-    unexpected_runs = [one for one in summary.runs if one.outcome == "unexpected"]
+    unexpected_runs = [run for run in summary.runs if run.outcome == "unexpected"]
     assert failures == len(unexpected_runs)
 
 
@@ -169,8 +169,8 @@ BEYOND = """
 
 @needs_chromium
 @pytest.mark.extended
-def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) -> None:
-    is_reached, copied, shown = look(page_of(written), COPY).result
+def test_the_command_is_copied_by_one_click(written_night: tuple[Path, NightSummary]) -> None:
+    is_reached, copied, shown = look(page_of(written_night), COPY).result
     assert is_reached
     assert shown == "copied"
     assert "fencepost replay --cluster embedded --kafka 4.4.0 /" in copied[0]
@@ -179,14 +179,14 @@ def test_the_command_is_copied_by_one_click(written: tuple[Path, NightSummary]) 
 @needs_chromium
 @pytest.mark.extended
 @pytest.mark.parametrize("width", [390, 1400])
-def test_nothing_is_beyond_the_edge(written: tuple[Path, NightSummary], width: int) -> None:
+def test_nothing_is_beyond_the_edge(written_night: tuple[Path, NightSummary], width: int) -> None:
     narrow = f"document.documentElement.style.width = '{width}px';"
-    seen = look(page_of(written), narrow + BEYOND, width=max(width, 500))
+    seen = look(page_of(written_night), narrow + BEYOND, width=max(width, 500))
     assert seen.result == []
     assert seen.console == []
 
 
 @needs_chromium
 @pytest.mark.extended
-def test_the_page_is_accessible(written: tuple[Path, NightSummary]) -> None:
-    assert look(page_of(written), in_turn(ACCESSIBILITY, KEYBOARD)).result == [[], []]
+def test_the_page_is_accessible(written_night: tuple[Path, NightSummary]) -> None:
+    assert look(page_of(written_night), in_turn(ACCESSIBILITY, KEYBOARD)).result == [[], []]

@@ -25,13 +25,13 @@ from contract.nights import (
     write_atomically,
 )
 from contract.verdicts import EXIT_CODES, CheckVerdict, RunVerdict
-from tests.made import made
+from tests.made import make_struct
 
 PASS, FAIL, UNDECIDED = RunVerdict.PASS, RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = "<script>alert(1)</script>"
 
 
-def planned(number: int = 1, **fields: Any) -> PlannedRun:
+def make_planned(number: int = 1, **fields: Any) -> PlannedRun:
     values: dict[str, Any] = {
         "id": f"{number:03}",
         "scenario": f"s{number}",
@@ -40,15 +40,15 @@ def planned(number: int = 1, **fields: Any) -> PlannedRun:
         "status": RunStatus.DONE,
         "folder": f"runs/{number:03}/session",
     }
-    return made(PlannedRun, **values | fields)
+    return make_struct(PlannedRun, **values | fields)
 
 
 def night(runs: list[PlannedRun], **fields: Any) -> Night:
     values: dict[str, Any] = {"suite": "smoke", "cluster": "embedded", "started_micros": 1}
-    return made(Night, runs=runs, **values | fields)
+    return make_struct(Night, runs=runs, **values | fields)
 
 
-def judged(
+def judged_run(
     path: Path, run: PlannedRun, verdict: RunVerdict = PASS, *, findings: int = 0, **fields: Any
 ) -> Judged:
     """A run folder on disk with a verdict of one check."""
@@ -66,18 +66,20 @@ def row(**fields: Any) -> NightRow:
         "checks": {"reset": CheckCount(verdict=CheckVerdict.HOLDS, findings=0)},
         "report": "r",
     }
-    return made(NightRow, **values | fields)
+    return make_struct(NightRow, **values | fields)
 
 
-def counted(findings: int, verdict: CheckVerdict = CheckVerdict.VIOLATED) -> dict[str, CheckCount]:
+def check_counts(
+    findings: int, verdict: CheckVerdict = CheckVerdict.VIOLATED
+) -> dict[str, CheckCount]:
     return {"reset": CheckCount(verdict=verdict, findings=findings)}
 
 
 def test_a_run_outside_of_the_night_is_none_of_its_runs(tmp_path: Path) -> None:
     night_folder = tmp_path / "night"
     night_folder.mkdir()
-    outside = planned(folder="../elsewhere")
-    judged(night_folder, outside)
+    outside = make_planned(folder="../elsewhere")
+    judged_run(night_folder, outside)
     with pytest.raises(RunFolderError, match="which is outside of the night"):
         runs_of(night_folder, night([outside]))
 
@@ -114,11 +116,11 @@ def test_the_night_ends_with_the_gravest(outcomes: list[Outcome], code: int) -> 
 
 
 def test_a_canary_that_fails_is_good_and_one_that_passes_fails_the_night(tmp_path: Path) -> None:
-    runs = [planned(1), planned(2, expect=FAIL)]
-    first = judged(tmp_path, runs[0])
-    good = write_night(tmp_path, night(runs), [first, judged(tmp_path, runs[1], FAIL)])
+    runs = [make_planned(1), make_planned(2, expect=FAIL)]
+    first = judged_run(tmp_path, runs[0])
+    good = write_night(tmp_path, night(runs), [first, judged_run(tmp_path, runs[1], FAIL)])
     assert good.verdict is PASS
-    blind = write_night(tmp_path, night(runs), [first, judged(tmp_path, runs[1], PASS)])
+    blind = write_night(tmp_path, night(runs), [first, judged_run(tmp_path, runs[1], PASS)])
     assert blind.verdict is FAIL
     assert read_summary(tmp_path) == blind
 
@@ -126,9 +128,9 @@ def test_a_canary_that_fails_is_good_and_one_that_passes_fails_the_night(tmp_pat
 @pytest.mark.parametrize(
     ("run", "reported"),
     [
-        (planned(folder=None, exit_code=None, error="no scenario ran"), "no scenario ran"),
-        (planned(folder="runs/gone"), "no run folder"),
-        (planned(folder=None, status=RunStatus.RUNNING), "has not started"),
+        (make_planned(folder=None, exit_code=None, error="no scenario ran"), "no scenario ran"),
+        (make_planned(folder="runs/gone"), "no run folder"),
+        (make_planned(folder=None, status=RunStatus.RUNNING), "has not started"),
     ],
 )
 def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, reported: str) -> None:
@@ -143,16 +145,22 @@ def test_what_was_not_judged_is_undecided(tmp_path: Path, run: PlannedRun, repor
 def test_a_run_is_not_named_by_a_file_of_its_night(tmp_path: Path) -> None:
     """Random runs of earlier releases have such a parameter."""
     given = {"coverage": "/results/nightly/n/coverage.json"}
-    done, gone = planned(1, parameters=given), planned(2, parameters=given, folder="runs/gone")
-    summary = write_night(tmp_path, night([done, gone]), [judged(tmp_path, done)])
+    done, gone = (
+        make_planned(1, parameters=given),
+        make_planned(2, parameters=given, folder="runs/gone"),
+    )
+    summary = write_night(tmp_path, night([done, gone]), [judged_run(tmp_path, done)])
     assert [row.parameters for row in summary.runs] == [{}, {}]
     assert [row.key for row in summary.runs] == ["s1, Kafka 4.4.0", "s2, Kafka 4.4.0"]
     assert row_name("s1", {**given, "plan": "p"}) == "s1, plan p"
 
 
 def test_a_run_that_never_ran_is_named_and_leaves_the_night_undecided(tmp_path: Path) -> None:
-    done, late = planned(1), planned(2, status=RunStatus.OMITTED, folder=None, error="no time")
-    summary = write_night(tmp_path, night([done, late]), [judged(tmp_path, done)])
+    done, late = (
+        make_planned(1),
+        make_planned(2, status=RunStatus.OMITTED, folder=None, error="no time"),
+    )
+    summary = write_night(tmp_path, night([done, late]), [judged_run(tmp_path, done)])
     assert [row.outcome for row in summary.runs] == [Outcome.EXPECTED, Outcome.OMITTED]
     assert summary.verdict is UNDECIDED
     page = (tmp_path / "report" / "index.html").read_text()
@@ -162,30 +170,30 @@ def test_a_run_that_never_ran_is_named_and_leaves_the_night_undecided(tmp_path: 
 
 
 def test_a_run_whose_analysis_broke_is_undecided(tmp_path: Path) -> None:
-    run = planned()
-    one = judged(tmp_path, run)
-    summary = write_night(tmp_path, night([run]), [Judged(one.folder, None, "torn table")])
+    run = make_planned()
+    whole = judged_run(tmp_path, run)
+    summary = write_night(tmp_path, night([run]), [Judged(whole.folder, None, "torn table")])
     assert (summary.verdict, summary.runs[0].error) == (UNDECIDED, "torn table")
 
 
 def test_a_session_that_ended_badly_is_not_as_expected(tmp_path: Path) -> None:
-    run = planned(exit_code=1)
-    summary = write_night(tmp_path, night([run]), [judged(tmp_path, run)])
-    assert [one.outcome for one in summary.runs] == ["expected", "undecided"]
+    run = make_planned(exit_code=1)
+    summary = write_night(tmp_path, night([run]), [judged_run(tmp_path, run)])
+    assert [listed.outcome for listed in summary.runs] == ["expected", "undecided"]
     assert "ducktape.log" in str(summary.runs[1].error)
 
 
 def test_a_part_of_a_run_that_is_missing_is_undecided_by_its_name(tmp_path: Path) -> None:
-    run = planned(exit_code=1, error="T.test@recipe=pause has no run: refused")
-    summary = write_night(tmp_path, night([run]), [judged(tmp_path, run, FAIL)])
-    assert [one.outcome for one in summary.runs] == ["unexpected", "undecided"]
+    run = make_planned(exit_code=1, error="T.test@recipe=pause has no run: refused")
+    summary = write_night(tmp_path, night([run]), [judged_run(tmp_path, run, FAIL)])
+    assert [listed.outcome for listed in summary.runs] == ["unexpected", "undecided"]
     assert summary.runs[1].error == "T.test@recipe=pause has no run: refused"
 
 
 def test_the_page_links_reports_and_reads_offline(tmp_path: Path) -> None:
-    run = planned(scenario=EVIL, rerun=EVIL, parameters={EVIL: EVIL})
-    one = judged(tmp_path, run, UNDECIDED, error=EVIL)
-    summary = write_night(tmp_path, night([run], description=EVIL), [one])
+    run = make_planned(scenario=EVIL, rerun=EVIL, parameters={EVIL: EVIL})
+    damaged = judged_run(tmp_path, run, UNDECIDED, error=EVIL)
+    summary = write_night(tmp_path, night([run], description=EVIL), [damaged])
     page = (tmp_path / "report" / "index.html").read_text()
     assert EVIL not in page
     assert "&lt;script&gt;alert(1)" in page
@@ -197,13 +205,15 @@ def test_the_page_links_reports_and_reads_offline(tmp_path: Path) -> None:
 
 def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_path: Path) -> None:
     def write(name: str, findings: int, **fields: Any) -> str | None:
-        state, path = night([planned()], **fields), tmp_path / name
+        state, path = night([make_planned()], **fields), tmp_path / name
         path.mkdir()
         verdict = FAIL if findings else PASS
-        summary = write_night(path, state, [judged(path, planned(), verdict, findings=findings)])
+        summary = write_night(
+            path, state, [judged_run(path, make_planned(), verdict, findings=findings)]
+        )
         write_atomically(path / NIGHT_FILE, state)
         assert read_night(path) == state
-        reported.extend((name, one.what, one.change) for one in summary.changes)
+        reported.extend((name, change.what, change.change) for change in summary.changes)
         return summary.compared_with
 
     reported: list[tuple[str, str, str]] = []
@@ -225,8 +235,8 @@ def test_a_night_is_compared_with_the_last_finished_of_its_suite_and_pool(tmp_pa
     assert 'href="../../first/report/index.html"' in page
 
 
-TWO, NO_ROWS = counted(2), counted(0, CheckVerdict.NOT_EVALUABLE)
-WITH_ONE_MORE = {**row().checks, "x": counted(1)["reset"]}
+TWO, NO_ROWS = check_counts(2), check_counts(0, CheckVerdict.NOT_EVALUABLE)
+WITH_ONE_MORE = {**row().checks, "x": check_counts(1)["reset"]}
 OMITTED = row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED)
 
 
@@ -234,7 +244,7 @@ OMITTED = row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED)
     ("before", "after", "reported"),
     [
         (row(seed=1, seconds=1.0), row(seed=2, seconds=9.0), []),
-        (row(checks=TWO), row(checks=counted(3)), ["findings changed: 2 → 3"]),
+        (row(checks=TWO), row(checks=check_counts(3)), ["findings changed: 2 → 3"]),
         (row(checks=TWO), row(), ["findings disappeared: 2 → 0, violated → holds"]),
         (row(), row(checks=NO_ROWS), ["1 → 0 checks; no longer: reset"]),
         (row(checks=NO_ROWS), row(), ["0 → 1 checks; newly: reset"]),
@@ -254,7 +264,7 @@ OMITTED = row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED)
     ],
 )
 def test_changes(before: NightRow, after: NightRow, reported: list[str]) -> None:
-    found = [one.change for one in changes([before], [after])]
+    found = [change.change for change in changes([before], [after])]
     assert len(found) == len(reported)
     for change, start in zip(found, reported, strict=True):
         assert change.startswith(start)
@@ -263,18 +273,18 @@ def test_changes(before: NightRow, after: NightRow, reported: list[str]) -> None
 def test_rows_of_the_same_name_are_compared_in_order() -> None:
     same = [row(), row(verdict=FAIL)]
     assert changes(same, same) == []
-    (one,) = changes(same, [same[0], msgspec.structs.replace(same[1], verdict=PASS)])
-    assert (one.run, one.change) == ("s, Kafka 4.4.0 (2)", "fail → pass")
+    (change,) = changes(same, [same[0], msgspec.structs.replace(same[1], verdict=PASS)])
+    assert (change.run, change.change) == ("s, Kafka 4.4.0 (2)", "fail → pass")
 
 
 def test_checks_that_no_run_exercised_are_named(tmp_path: Path) -> None:
     """A run that had no case in which a check could fail proves nothing, though it evaluated."""
-    runs = [planned(1), planned(2)]
-    found = [judged(tmp_path, run) for run in runs]
+    runs = [make_planned(1), make_planned(2)]
+    found = [judged_run(tmp_path, run) for run in runs]
 
-    def with_counts(one: Judged, **exercised: int) -> Judged:
+    def with_counts(before: Judged, **exercised: int) -> Judged:
         held = {name: result(exercised=cases) for name, cases in exercised.items()}
-        return replace(one, verdict=verdict_of(held))
+        return replace(before, verdict=verdict_of(held))
 
     reported = [
         with_counts(found[0], lost_record=0, double_ownership=0, resumption=0),

@@ -31,13 +31,13 @@ from harness.session.node_root import node_root
 KAFKA = "4.4.0"
 
 
-def written(folder: Path, text: str) -> Path:
+def write_suite(folder: Path, text: str) -> Path:
     path = folder / "mine.yml"
     path.write_text(f"description: d\n{text}")
     return path
 
 
-def planned(suite: Suite, *, seed: int = 1) -> list[PlannedRun]:
+def plan_of_suite(suite: Suite, *, seed: int = 1) -> list[PlannedRun]:
     return plan_runs(suite, seed=seed, cluster="embedded", default_kafka=KAFKA)
 
 
@@ -46,7 +46,7 @@ UPGRADE = "rolling_upgrade"
 
 
 def test_every_scenario_on_disk_is_in_the_nightly_suite_on_both_versions() -> None:
-    runs = {(run.scenario, run.kafka) for run in planned(find_suite("nightly"))}
+    runs = {(run.scenario, run.kafka) for run in plan_of_suite(find_suite("nightly"))}
     for scenario in scenarios():
         versions = {"4.4.0"} if scenario.name == UPGRADE else {"4.4.0", "3.9.0"}
         assert {(scenario.name, version) for version in versions} <= runs
@@ -54,13 +54,13 @@ def test_every_scenario_on_disk_is_in_the_nightly_suite_on_both_versions() -> No
 
 @pytest.mark.parametrize("name", suite_names())
 def test_every_suite_reads_and_expects_its_canary_to_fail(name: str) -> None:
-    runs = planned(find_suite(name))
+    runs = plan_of_suite(find_suite(name))
     assert {run.expect for run in runs if run.scenario == "canary"} <= {"fail"}
     assert {run.expect for run in runs if run.scenario != "canary"} == {"pass"}
 
 
 def test_a_suite_is_found_by_its_path_and_named_by_its_stem(tmp_path: Path) -> None:
-    suite = find_suite(str(written(tmp_path, "runs: [{scenario: baseline}]")))
+    suite = find_suite(str(write_suite(tmp_path, "runs: [{scenario: baseline}]")))
     assert (suite.name, suite.description, len(suite.entries)) == ("mine", "d", 1)
 
 
@@ -92,7 +92,7 @@ BASELINE = "runs: [{scenario: baseline, %s}]"
     ],
 )
 def test_a_wrong_suite_names_file_and_field(tmp_path: Path, runs: str, hints: list[str]) -> None:
-    path = written(tmp_path, runs)
+    path = write_suite(tmp_path, runs)
     with pytest.raises(UsageError) as reported:
         find_suite(str(path))
     for hint in [str(path), *hints]:
@@ -108,7 +108,9 @@ def test_a_missing_suite_tells_which_there_are(name: str) -> None:
 def test_planning_multiplies_versions_and_repeats(tmp_path: Path) -> None:
     what = "scenario: zombie_leader, parameters: {recipe: deaf}"
     entry = f"{{{what}, kafka: ['4.4.0', '3.9.0'], repeat: 2}}"
-    runs = planned(find_suite(str(written(tmp_path, f"runs: [{entry}, {{scenario: canary}}]"))))
+    runs = plan_of_suite(
+        find_suite(str(write_suite(tmp_path, f"runs: [{entry}, {{scenario: canary}}]")))
+    )
     assert [(run.id, run.repeat) for run in runs] == [
         ("001-zombie_leader-4.4.0", 0),
         ("002-zombie_leader-4.4.0", 1),
@@ -130,8 +132,8 @@ def test_entries_name_builds_and_the_command_line_those_of_the_others(tmp_path: 
     own = "client_version: '3.9.2', client_jars: [patch.jar], clients: [kafka-python@3.0.8]"
     both = "kafka: ['4.4.0', '3.9.0']"
     text = f"runs: [{{scenario: baseline, {own}}}, {{scenario: canary, {both}}}]"
-    suite = find_suite(str(written(tmp_path, text)))
-    first, second, third = planned(suite)
+    suite = find_suite(str(write_suite(tmp_path, text)))
+    first, second, third = plan_of_suite(suite)
     assert first.choice is not None
     assert first.choice.client_jars == [str(tmp_path / "patch.jar")]
     assert "Java clients 3.9.2 with patch.jar first" in first.build
@@ -147,15 +149,15 @@ def test_entries_name_builds_and_the_command_line_those_of_the_others(tmp_path: 
 def test_parameters_that_a_scenario_does_not_declare_are_refused(tmp_path: Path) -> None:
     runs = "runs: [{scenario: zombie_leader, parameters: {recipe: bogus}}]"
     with pytest.raises(UsageError, match=r"runs\[0\].parameters: zombie_leader does not declare"):
-        find_suite(str(written(tmp_path, runs)))
+        find_suite(str(write_suite(tmp_path, runs)))
 
 
 def test_seeds_come_from_the_nights_seed_or_from_the_suite(tmp_path: Path) -> None:
     drawn = find_suite("smoke")
-    assert planned(drawn, seed=5) == planned(drawn, seed=5)
-    assert planned(drawn, seed=5) != planned(drawn, seed=6)
-    given = find_suite(str(written(tmp_path, "runs: [{scenario: baseline, seeds: [7, 8]}]")))
-    assert [run.seed for run in planned(given)] == [7, 8]
+    assert plan_of_suite(drawn, seed=5) == plan_of_suite(drawn, seed=5)
+    assert plan_of_suite(drawn, seed=5) != plan_of_suite(drawn, seed=6)
+    given = find_suite(str(write_suite(tmp_path, "runs: [{scenario: baseline, seeds: [7, 8]}]")))
+    assert [run.seed for run in plan_of_suite(given)] == [7, 8]
 
 
 # A night survives being killed: what is done stays, what was broken off begins anew.
@@ -167,7 +169,9 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def wanted(*, suite: Suite | None = None, seed: int | None = None, cluster: str = "e") -> Wanted:
+def make_wanted(
+    *, suite: Suite | None = None, seed: int | None = None, cluster: str = "e"
+) -> Wanted:
     return Wanted(
         suite=suite or SMOKE, cluster=cluster, seed=seed, default_kafka=KAFKA, command="c"
     )
@@ -179,7 +183,7 @@ def nothing(_run: PlannedRun) -> None:
 
 def path_of(nights: Path, one: Wanted | None = None, *, is_fresh: bool = False) -> Path:
     """The folder of the night that a command with these options would continue or begin."""
-    with hold_night(nights, one or wanted(), is_fresh=is_fresh) as night:
+    with hold_night(nights, one or make_wanted(), is_fresh=is_fresh) as night:
         return night.path
 
 
@@ -205,7 +209,7 @@ def test_a_night_ends_whenever_it_is_killed(kills: list[int]) -> None:
                 completed[run.id] += 1
                 return Ended(folder, 0)
 
-            with suppress(Killed), hold_night(nights, wanted(), is_fresh=False) as night:
+            with suppress(Killed), hold_night(nights, make_wanted(), is_fresh=False) as night:
                 seeds.add(tuple(run.seed for run in night.state.runs))
                 run_remaining(night, execute, on_start=nothing, on_end=nothing)
         (path,) = (file.parent for file in nights.glob(f"*/{NIGHT_FILE}"))
@@ -220,7 +224,7 @@ def test_a_run_that_was_broken_off_is_on_record(tmp_path: Path) -> None:
     def execute(_run: PlannedRun, _folder: Path) -> Ended:
         raise Killed
 
-    with pytest.raises(Killed), hold_night(tmp_path, wanted(), is_fresh=False) as night:
+    with pytest.raises(Killed), hold_night(tmp_path, make_wanted(), is_fresh=False) as night:
         run_remaining(night, execute, on_start=nothing, on_end=nothing)
     state = read_night(night.path)
     assert state is not None
@@ -228,7 +232,7 @@ def test_a_run_that_was_broken_off_is_on_record(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_folder_is_done_with_its_error(tmp_path: Path) -> None:
-    with hold_night(tmp_path, wanted(), is_fresh=False) as night:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as night:
         ended = Ended(None, error="no scenario ran")
         run_remaining(night, lambda *_: ended, on_start=nothing, on_end=nothing)
         assert night.remaining == []
@@ -236,9 +240,9 @@ def test_a_run_without_a_folder_is_done_with_its_error(tmp_path: Path) -> None:
 
 
 def test_a_finished_night_is_not_continued(tmp_path: Path) -> None:
-    with hold_night(tmp_path, wanted(), is_fresh=False) as first:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as first:
         run_all(first)
-    with hold_night(tmp_path, wanted(), is_fresh=False) as judging:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as judging:
         assert judging.path == first.path
         judging.finish()
     assert path_of(tmp_path) != first.path
@@ -247,22 +251,22 @@ def test_a_finished_night_is_not_continued(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "different",
     [
-        wanted(seed=6),
-        wanted(seed=5, cluster="docker"),
-        wanted(seed=5, suite=find_suite("nightly")),
-        replace(wanted(seed=5), hours=2),
+        make_wanted(seed=6),
+        make_wanted(seed=5, cluster="docker"),
+        make_wanted(seed=5, suite=find_suite("nightly")),
+        replace(make_wanted(seed=5), hours=2),
     ],
     ids=["seed", "pool", "suite", "hours"],
 )
 def test_another_night_is_not_continued(tmp_path: Path, different: Wanted) -> None:
-    first = path_of(tmp_path, wanted(seed=5))
+    first = path_of(tmp_path, make_wanted(seed=5))
     assert path_of(tmp_path, different) != first
-    assert path_of(tmp_path, wanted(seed=5)) == first
+    assert path_of(tmp_path, make_wanted(seed=5)) == first
 
 
 def test_a_suite_that_changed_begins_anew(tmp_path: Path) -> None:
     first, second = (
-        path_of(tmp_path, wanted(suite=find_suite(str(written(tmp_path, text)))))
+        path_of(tmp_path, make_wanted(suite=find_suite(str(write_suite(tmp_path, text)))))
         for text in ("runs: [{scenario: baseline}]", "runs: [{scenario: canary, expect: fail}]")
     )
     assert first != second
@@ -276,9 +280,9 @@ def test_the_newest_unfinished_night_is_continued_unless_fresh(tmp_path: Path) -
 
 def test_two_do_not_share_a_night(tmp_path: Path) -> None:
     with (
-        hold_night(tmp_path, wanted(), is_fresh=False) as night,
+        hold_night(tmp_path, make_wanted(), is_fresh=False) as night,
         pytest.raises(UsageError, match=rf"{night.path.name} is running already, in process \d+"),
-        hold_night(tmp_path, wanted(), is_fresh=False),
+        hold_night(tmp_path, make_wanted(), is_fresh=False),
     ):
         pass
     assert path_of(tmp_path) == night.path
@@ -292,7 +296,7 @@ def test_a_state_that_does_not_read_is_named(tmp_path: Path) -> None:
 
 
 def test_the_estimate_goes_from_like_to_unlike(tmp_path: Path) -> None:
-    with hold_night(tmp_path, wanted(), is_fresh=False) as night:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as night:
         baseline, canary, commit_epoch = night.state.runs
     assert remaining_seconds([baseline], [canary]) is None
     took_ten = msgspec.structs.replace(baseline, seconds=10.0)
@@ -305,12 +309,12 @@ def test_the_estimate_goes_from_like_to_unlike(tmp_path: Path) -> None:
 
 
 def test_earlier_nights_of_the_suite_and_pool_lend_their_durations(tmp_path: Path) -> None:
-    with hold_night(tmp_path, wanted(), is_fresh=False) as first:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as first:
         run_all(first)
         first.finish()
-    with hold_night(tmp_path, wanted(cluster="docker"), is_fresh=False) as other:
+    with hold_night(tmp_path, make_wanted(cluster="docker"), is_fresh=False) as other:
         assert earlier_runs(tmp_path, other.state) == []
-    with hold_night(tmp_path, wanted(), is_fresh=False) as second:
+    with hold_night(tmp_path, make_wanted(), is_fresh=False) as second:
         assert earlier_runs(tmp_path, second.state) == first.state.runs
 
 
@@ -321,12 +325,12 @@ HOURS = 0.17
 
 
 def hourly() -> Wanted:
-    return replace(wanted(seed=7), hours=HOURS)
+    return replace(make_wanted(seed=7), hours=HOURS)
 
 
 def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path: Path) -> None:
     def begin(text: str) -> list[tuple[str, str]]:
-        runs = planned(begun_with_both(find_suite(str(written(tmp_path, text)))))
+        runs = plan_of_suite(begun_with_both(find_suite(str(write_suite(tmp_path, text)))))
         return [(run.scenario, str(run.expect)) for run in runs]
 
     both = [("canary", "fail"), ("baseline", "pass")]

@@ -213,14 +213,14 @@ def test_java_versions_are_read(output: str, version: int | None) -> None:
 def test_docker_nodes_mount_the_jars_from_where_this_harness_keeps_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def mounted() -> str:
+    def mounted_folder() -> str:
         (volume,) = read_compose(COMPOSE)["services"]["node"]["volumes"]
         return str(volume)
 
     monkeypatch.setenv("FENCEPOST_CACHE", "/somewhere")
-    assert mounted() == "/somewhere/kafka:/opt/fencepost/kafka:ro"
+    assert mounted_folder() == "/somewhere/kafka:/opt/fencepost/kafka:ro"
     monkeypatch.setenv("FENCEPOST_JARS", "/elsewhere")
-    assert mounted() == "/elsewhere:/opt/fencepost/kafka:ro"
+    assert mounted_folder() == "/elsewhere:/opt/fencepost/kafka:ro"
 
 
 def test_a_container_has_the_rights_that_the_compose_file_explains(

@@ -196,10 +196,10 @@ def test_a_bad_setting_is_refused(given: str, message: str) -> None:
 def test_a_jvm_that_refuses_its_first_call_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one does that was ended while it started."""
 
-    def refused(**_: object) -> None:
+    def refuse(**_: object) -> None:
         raise ConnectionRefusedError(111, "Connection refused")
 
-    monkeypatch.setattr(session, "SparkContext", refused)
+    monkeypatch.setattr(session, "SparkContext", refuse)
     with pytest.raises(AnalysisError, match=r"Spark did not start on .*Connection refused"):
         open_spark()
 
@@ -241,9 +241,9 @@ def test_the_jvm_of_a_killed_analysis_is_ended_by_the_next(
     session.folder_of_temporary_files()
     ended, *running = programs
     assert ended.wait(60) == -signal.SIGKILL
-    for one in running:  # of an analysis that goes on; of one whose folders are not those here
-        assert one.poll() is None
-        one.communicate()
+    for process in running:  # of an analysis that goes on; of one whose folders are not those here
+        assert process.poll() is None
+        process.communicate()
 
 
 def test_an_analysis_that_is_asked_to_end_removes_its_temporary_files(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ HELD, STARTING = "held: kill follower:orders-0", "starting: servers and clients"
 
 
 @pytest.fixture
-def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
+def await_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
     """Waits until so many processes of the analysis have started, and returns their ids."""
     log = tmp_path / "log"
     monkeypatch.setattr(judging, "_COMMAND", (sys.executable, "-c", ANALYSIS, str(log)))
@@ -392,7 +392,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], 
     ],
 )
 def test_it_starts_when_no_fault_follows(
-    started: Callable[[int], list[int]], stories: int, phases: list[str], judged: int
+    await_started: Callable[[int], list[int]], stories: int, phases: list[str], judged: int
 ) -> None:
     options = options_of(is_verbose=True, as_json=True)
     assert options == ("--verbose", "--json")
@@ -400,15 +400,15 @@ def test_it_starts_when_no_fault_follows(
         for phase in phases:
             analysis.phase(phase)
         assert analysis.judge(FOLDER) == judged
-    assert len(started(1)) >= 1
+    assert len(await_started(1)) >= 1
 
 
 def test_one_that_ended_before_it_was_asked_is_replaced(
-    started: Callable[[int], list[int]],
+    await_started: Callable[[int], list[int]],
 ) -> None:
     with EarlyAnalysis(stories=1) as analysis:
         analysis.phase(SETTLING)
-        (process,) = started(1)
+        (process,) = await_started(1)
         os.kill(process, 9)
         wait_until(
             lambda: psutil.Process(process).status() == psutil.STATUS_ZOMBIE,
@@ -416,19 +416,21 @@ def test_one_that_ended_before_it_was_asked_is_replaced(
             timeout_seconds=30,
         )
         assert analysis.judge(FOLDER) == ORDINARY
-    assert len(started(2)) == 2
+    assert len(await_started(2)) == 2
 
 
-def test_one_that_is_not_asked_ends_with_the_command(started: Callable[[int], list[int]]) -> None:
-    def interrupted(block: AbstractContextManager[EarlyAnalysis]) -> None:
+def test_one_that_is_not_asked_ends_with_the_command(
+    await_started: Callable[[int], list[int]],
+) -> None:
+    def interrupt(block: AbstractContextManager[EarlyAnalysis]) -> None:
         with block as analysis:
             analysis.phase(SETTLING)
-            started(1)
+            await_started(1)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted(EarlyAnalysis(stories=1))
-    (process,) = started(1)
+        interrupt(EarlyAnalysis(stories=1))
+    (process,) = await_started(1)
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
 
@@ -486,7 +488,7 @@ def test_class_data_are_recorded_once_and_used(tmp_path: Path) -> None:
     (archive,) = tmp_path.rglob("*.jsa")
     changed = archive.stat().st_mtime_ns
     flags.append(ran_python("-c", RECORDS, tmp_path).stdout)
-    assert all(one.startswith(f"-XX:SharedArchiveFile={archive} ") for one in flags)
+    assert all(flag.startswith(f"-XX:SharedArchiveFile={archive} ") for flag in flags)
     assert archive.stat().st_mtime_ns == changed
 
 

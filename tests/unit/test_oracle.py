@@ -18,7 +18,7 @@ from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
 from contract.terms import Check
 from contract.verdicts import FindingVerdict
-from tests.exam.exam import traced
+from tests.exam.exam import trace_of
 from tests.exam.history import History
 from tests.exam.scenes import copies
 from tests.exam.verbs import cluster, joined
@@ -74,42 +74,44 @@ class Partition:
             h.commit(offset, 0, at=50.0 + 2 * turn, **where)
 
 
-def lost(one: Partition) -> Iterator[What]:
+def lost(partition: Partition) -> Iterator[What]:
     """Records that were acknowledged, and that no replica holds."""
-    yield from ((offset, offset, VIOLATION) for offset in one.lost)
+    yield from ((offset, offset, VIOLATION) for offset in partition.lost)
 
 
-def appended_again(one: Partition) -> Iterator[What]:
+def appended_again(partition: Partition) -> Iterator[What]:
     """Values that are at two offsets."""
-    for index, offset in enumerate(one.again):
-        yield offset, len(one.order) + index, VIOLATION
+    for index, offset in enumerate(partition.again):
+        yield offset, len(partition.order) + index, VIOLATION
 
 
-def delivered_again(one: Partition) -> Iterator[What]:
+def delivered_again(partition: Partition) -> Iterator[What]:
     """Records that were delivered twice; permitted, unless a session went back over them."""
-    times = Counter(offset for offsets in one.sessions for offset in offsets)
-    within = {offset for new, old, _ in read_out_of_order(one) for offset in range(new, old + 1)}
+    times = Counter(offset for offsets in partition.sessions for offset in offsets)
+    within = {
+        offset for new, old, _ in read_out_of_order(partition) for offset in range(new, old + 1)
+    }
     for offset in (offset for offset in times if times[offset] > 1):
         yield offset, offset, VIOLATION if offset in within else PERMITTED
 
 
-def sent_out_of_order(one: Partition) -> Iterator[What]:
+def sent_out_of_order(partition: Partition) -> Iterator[What]:
     """Values in turn of which the later has the lower offset; the log still has the other one."""
-    for before, after in pairwise(sorted(one.order)):
-        first, second = one.order.index(before), one.order.index(after)
-        if second < first and first not in one.lost:
+    for before, after in pairwise(sorted(partition.order)):
+        first, second = partition.order.index(before), partition.order.index(after)
+        if second < first and first not in partition.lost:
             yield second, first, VIOLATION
 
 
-def read_out_of_order(one: Partition) -> Iterator[What]:
+def read_out_of_order(partition: Partition) -> Iterator[What]:
     """Deliveries of a session that do not go on."""
-    for offsets in one.sessions:
+    for offsets in partition.sessions:
         yield from ((new, old, VIOLATION) for old, new in pairwise(offsets) if new <= old)
 
 
-def committed_back(one: Partition) -> Iterator[What]:
+def committed_back(partition: Partition) -> Iterator[What]:
     """Commits below the one before."""
-    yield from ((new, old, VIOLATION) for old, new in pairwise(one.commits) if new < old)
+    yield from ((new, old, VIOLATION) for old, new in pairwise(partition.commits) if new < old)
 
 
 ORACLES: dict[Check, Callable[[Partition], Iterator[What]]] = {
@@ -158,7 +160,7 @@ def test_checks_find_what_an_oracle_does(database: Database, drawn: list[Partiti
     h.worker()
     for number, one in enumerate(drawn):
         one.laid(h, number)
-    trace = traced(database.engine(), h, checks=[str(check) for check in ORACLES])
+    trace = trace_of(database.engine(), h, checks=[str(check) for check in ORACLES])
     for check, oracle in ORACLES.items():
         expected = Counter(
             (number, *what) for number, one in enumerate(drawn) for what in oracle(one)

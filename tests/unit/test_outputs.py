@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 from pages_of import (
     PERMITTED,
-    expected,
     finding,
+    make_expectation,
+    make_unexpected,
     result,
     run_folder,
-    unexpected,
     verdict_of,
 )
 
@@ -44,7 +44,7 @@ from contract.verdicts import (
     RunVerdict,
     Verdict,
 )
-from tests.made import made
+from tests.made import make_struct
 
 FAIL, UNDECIDED = RunVerdict.FAIL, RunVerdict.UNDECIDED
 EVIL = 'a <b> | "c" & `d`\n\x00 ]]>'
@@ -53,34 +53,38 @@ IDLE = result(verdict=CheckVerdict.NOT_EVALUABLE, evaluated=0, reason="no table"
 FAILED = verdict_of(
     {"lost_record": result(LOST, findings=12, exercised=3), "reset": result(), "fenced": IDLE},
     verdict=FAIL,
-    unexpected=[unexpected(LOST, findings=12)],
+    unexpected=[make_unexpected(LOST, findings=12)],
     must_judge=["lost_record"],
 )
 
 
-def judged(path: Path, verdict: Verdict | None, **fields: Any) -> Judged:
+def judged_run(path: Path, verdict: Verdict | None, **fields: Any) -> Judged:
     return Judged(run_folder(path, **fields), verdict, None if verdict else "it is damaged")
 
 
 def output(path: Path, verdict: Verdict | None, **fields: Any) -> RunOutput:
-    one = judged(path, verdict, **fields)
-    return output_of(one, one.folder.report)
+    run = judged_run(path, verdict, **fields)
+    return output_of(run, run.folder.report)
 
 
-def parsed(document: bytes) -> Element:
+def parse_xml(document: bytes) -> Element:
     return fromstring(document)  # noqa: S314 - of our own making
 
 
 def case(document: bytes, name: str) -> Element:
-    return next(one for one in parsed(document).iter("testcase") if one.get("name") == name)
+    return next(
+        element for element in parse_xml(document).iter("testcase") if element.get("name") == name
+    )
 
 
 def words(document: bytes) -> dict[str, str]:
     """What each test case came to."""
     tags = ("failure", "error", "skipped")
     return {
-        str(one.get("name")): next((tag for tag in tags if one.find(tag) is not None), "pass")
-        for one in parsed(document).iter("testcase")
+        str(element.get("name")): next(
+            (tag for tag in tags if element.find(tag) is not None), "pass"
+        )
+        for element in parse_xml(document).iter("testcase")
     }
 
 
@@ -98,7 +102,7 @@ def test_an_unexpected_violation_is_a_failure_of_its_check(tmp_path: Path) -> No
     assert message.startswith('12 unexpected findings: a <b> | "c" & `d`')
     assert "\x00" not in message
     assert "lost_record:1 truncated" in str(failure.text)
-    root = parsed(document)
+    root = parse_xml(document)
     assert {name: root.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": "4",
         "failures": "1",
@@ -107,7 +111,7 @@ def test_an_unexpected_violation_is_a_failure_of_its_check(tmp_path: Path) -> No
     }
     (suite,) = root
     assert (suite.get("name"), suite.get("time")) == ("micro, Kafka 4.4.0", "30.000")
-    named = {one.get("name"): one.get("value") for one in suite.iter("property")}
+    named = {element.get("name"): element.get("value") for element in suite.iter("property")}
     assert named["verdict"] == "fail"
     assert named["rerun"] == "fencepost run micro --seed 1"
     assert named["page"] == "index.html"
@@ -120,7 +124,7 @@ def test_an_unexpected_violation_is_a_failure_of_its_check(tmp_path: Path) -> No
         ({"checks": {"reset": IDLE}, "must_judge": ["reset"]}, "reset"),
         ({"doubts": ["a clock jumped"]}, "run"),
         ({"faults": [FaultResult(fault="kill", target="b", landed=False, evidence={})]}, "run"),
-        ({"expectations": [expected("reset", is_met=False)]}, "run"),
+        ({"expectations": [make_expectation("reset", is_met=False)]}, "run"),
     ],
 )
 def test_an_undecided_run_is_an_error(tmp_path: Path, changes: dict[str, Any], name: str) -> None:
@@ -146,7 +150,8 @@ def test_a_run_that_can_not_be_judged_is_an_error(tmp_path: Path) -> None:
 def test_expected_and_permitted_findings_are_no_failures(tmp_path: Path) -> None:
     permitted = result(finding(check="reset", verdict=PERMITTED), summary="one of a kind")
     verdict = verdict_of(
-        {"lost_record": result(LOST), "reset": permitted}, expectations=[expected("lost_record")]
+        {"lost_record": result(LOST), "reset": permitted},
+        expectations=[make_expectation("lost_record")],
     )
     document = junit([output(tmp_path, verdict)])
     assert set(words(document).values()) == {"pass"}
@@ -168,13 +173,13 @@ def test_a_run_that_never_ran_is_an_error_and_has_no_metrics(tmp_path: Path) -> 
 
 
 def summary_of(*rows: NightRow) -> NightSummary:
-    return made(NightSummary, night="smoke-1", verdict=FAIL, runs=list(rows))
+    return make_struct(NightSummary, night="smoke-1", verdict=FAIL, runs=list(rows))
 
 
 def night_row(report: str | None, **fields: Any) -> NightRow:
     named: dict[str, Any] = {"scenario": "micro", "kafka": "4.4.0", "repeat": 1}
     verdicts: dict[str, Any] = {"expect": FAIL, "verdict": FAIL}
-    return made(NightRow, report=report, **named | verdicts | fields)
+    return make_struct(NightRow, report=report, **named | verdicts | fields)
 
 
 @pytest.mark.parametrize(
@@ -185,13 +190,13 @@ def night_row(report: str | None, **fields: Any) -> NightRow:
     ],
 )
 def test_a_canary_must_fail(tmp_path: Path, verdict: Verdict, outcome: Outcome, word: str) -> None:
-    one = judged(tmp_path / "runs" / "0", verdict)
+    run = judged_run(tmp_path / "runs" / "0", verdict)
     row = night_row("runs/0/report/index.html", verdict=verdict.verdict, outcome=outcome)
     missing = night_row(None, outcome=Outcome.UNDECIDED, error="no run folder")
     (tmp_path / "report").mkdir()
-    write_night_outputs(tmp_path, summary_of(row, missing), [one])
+    write_night_outputs(tmp_path, summary_of(row, missing), [run])
     document = (tmp_path / "report" / "junit.xml").read_bytes()
-    first, second = parsed(document)
+    first, second = parse_xml(document)
     assert first.get("name") == "micro, Kafka 4.4.0, #2"
     assert ("failure" if int(str(first.get("failures"))) else "pass") == word
     assert second.get("errors") == "1"
@@ -221,8 +226,8 @@ def test_the_summary_has_the_answer_and_the_unexpected_with_its_cause(tmp_path: 
 
 def test_the_summary_has_what_follows_once(tmp_path: Path) -> None:
     follows = Consequence(sentence="Commit <epochs>.", document="KIP-320")
-    one = output(tmp_path, replace(FAILED, follows=follows))
-    text = markdown("s", [one, one, output(tmp_path, FAILED)])
+    shown = output(tmp_path, replace(FAILED, follows=follows))
+    text = markdown("s", [shown, shown, output(tmp_path, FAILED)])
     assert text.count("- **micro**: Commit \\<epochs\\>. (KIP-320)") == 1
     assert text.index("## What follows") < text.index("## micro")
 
@@ -263,7 +268,9 @@ def value_of(text: str, name: str, label: str = "") -> set[str]:
 
 
 def test_metrics_have_the_numbers_of_the_verdict(tmp_path: Path) -> None:
-    verdict = replace(FAILED, expectations=[expected("reset", is_met=False), expected("reset")])
+    verdict = replace(
+        FAILED, expectations=[make_expectation("reset", is_met=False), make_expectation("reset")]
+    )
     text = metrics([output(tmp_path, verdict)])
     assert value_of(text, "fencepost_run_unexpected_findings") == {"12"}
     assert value_of(text, "fencepost_run_verdict", 'verdict="fail"') == {"1"}
@@ -292,37 +299,37 @@ def test_a_run_without_a_verdict_has_metrics(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("started", [-(10**400), 10**30])
 def test_damaged_times_are_left_out(tmp_path: Path, started: int) -> None:
-    one = output(tmp_path, None, started_micros=started)
-    (suite,) = parsed(junit([one]))
+    damaged = output(tmp_path, None, started_micros=started)
+    (suite,) = parse_xml(junit([damaged]))
     assert suite.get("timestamp") is None
-    assert families(metrics([one]))
-    assert "it is damaged" in markdown("s", [one])
+    assert families(metrics([damaged]))
+    assert "it is damaged" in markdown("s", [damaged])
 
 
 def test_no_run_makes_valid_files() -> None:
-    assert parsed(junit([])).get("tests") == "0"
+    assert parse_xml(junit([])).get("tests") == "0"
     assert metrics([]) == "# EOF\n"
 
 
 def test_each_run_and_the_session_have_their_files(tmp_path: Path) -> None:
-    runs = [judged(tmp_path / "s" / name, FAILED) for name in ("0", "1")]
+    runs = [judged_run(tmp_path / "s" / name, FAILED) for name in ("0", "1")]
     (tmp_path / "s" / "report").mkdir()
-    for one in runs:
-        write_run_outputs(one)
+    for run in runs:
+        write_run_outputs(run)
     write_session_outputs(tmp_path / "s", runs)
-    for report in (tmp_path / "s" / "report", *(one.folder.report for one in runs)):
+    for report in (tmp_path / "s" / "report", *(run.folder.report for run in runs)):
         assert {file.name for file in report.iterdir()} >= set(OUTPUT_FILES)
-    assert len(parsed((tmp_path / "s" / "report" / "junit.xml").read_bytes())) == 2
+    assert len(parse_xml((tmp_path / "s" / "report" / "junit.xml").read_bytes())) == 2
     assert len(families((tmp_path / "s" / "report" / "metrics.txt").read_text()))
     text = (tmp_path / "s" / "report" / "summary.md").read_text()
     assert "| micro, Kafka 4.4.0, #2 |".replace("#", "\\#") in text
     assert "../0/report/index.html" in (tmp_path / "s" / "report" / "junit.xml").read_text()
     write_session_outputs(runs[0].folder.path, runs[:1])
-    assert len(parsed((runs[0].folder.report / "junit.xml").read_bytes())) == 1
+    assert len(parse_xml((runs[0].folder.report / "junit.xml").read_bytes())) == 1
 
 
 def test_json_has_whole_verdicts_and_errors(tmp_path: Path) -> None:
-    runs = [judged(tmp_path / "0", FAILED), judged(tmp_path / "1", None)]
+    runs = [judged_run(tmp_path / "0", FAILED), judged_run(tmp_path / "1", None)]
     summary = summary_of(night_row(None))
     reported = json.loads(as_json(runs, [(tmp_path / "n", summary)]))
     assert msgspec.convert(reported["runs"][0]["verdict"], Verdict) == FAILED

@@ -53,7 +53,7 @@ def test_a_file_elsewhere_is_named_by_its_whole_path(own: Path, tmp_path: Path) 
 
 
 def test_a_folder_has_further_names(own: Path) -> None:
-    assert [one.named for one in scenarios(own)][-2:] == [
+    assert [scenario.named for scenario in scenarios(own)][-2:] == [
         "own/baseline_test.py",
         "own/lost_test.py",
     ]
@@ -95,7 +95,7 @@ def test_a_suite_anywhere_names_scenarios_by_path_and_by_name(own: Path) -> None
         "  parameters: {size: 2}\n- scenario: lost\n- scenario: canary\n  expect: fail\n"
     )
     found = find_suite("own/mine.yml", own)
-    assert [one.scenario for one in found.entries] == [
+    assert [entry.scenario for entry in found.entries] == [
         "own/lost_test.py::test_first",
         "own/lost_test.py",
         "canary",
@@ -109,7 +109,7 @@ def test_a_suite_anywhere_names_scenarios_by_path_and_by_name(own: Path) -> None
 
 def test_a_list_has_the_paths_of_own_scenarios(own: Path) -> None:
     listed = CliRunner().invoke(program(), ["list", "--scenarios", str(own), "--json"]).stdout
-    found = {one["named"]: one["name"] for one in json.loads(listed)["scenarios"]}
+    found = {scenario["named"]: scenario["name"] for scenario in json.loads(listed)["scenarios"]}
     assert found["own/lost_test.py"] == "lost"
     assert found["canary"] == "canary"
 

@@ -6,12 +6,12 @@ import pytest
 from browser import in_turn, look, needs_chromium
 from pages_of import (
     ALL,
-    changed,
+    change_verdict,
     everything,
     finding,
+    make_send,
     result,
     run_folder,
-    sent,
     verdict_of,
     with_tables,
 )
@@ -162,7 +162,7 @@ def run_page(tmp_path: Path) -> Path:
     fault = {"fault": "kill", **ALL, "landed": True, "evidence": "{}"}
     folder = with_tables(
         run_folder(tmp_path / "run"),
-        sends=[sent(0, 9)],
+        sends=[make_send(0, 9)],
         faults=[fault | {"injected_micros": 500_000, "proved_micros": 700_000}],
     )
     file = folder.report / "index.html"
@@ -173,7 +173,9 @@ def run_page(tmp_path: Path) -> Path:
 @pytest.fixture
 def session_page(tmp_path: Path) -> Path:
     folder = run_folder(tmp_path / "run")
-    passed = changed(everything(), verdict=RunVerdict.PASS, unexpected=[], scenario="poll skip")
+    passed = change_verdict(
+        everything(), verdict=RunVerdict.PASS, unexpected=[], scenario="poll skip"
+    )
     runs = [
         Judged(folder, everything()),
         Judged(folder, passed),

@@ -49,7 +49,7 @@ def test_no_check_has_permits_of_its_own() -> None:
 
     `leader_completeness` asks which deliveries came after one that may have brought a record back.
     """
-    asking = {check for check, one in CHECKS.items() if "elections" in tables_of(one)}
+    asking = {check for check, definition in CHECKS.items() if "elections" in tables_of(definition)}
     assert asking == {
         Check.ELIGIBLE_LEADER_REPLICAS,
         Check.LEADER_COMPLETENESS,

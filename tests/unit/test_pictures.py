@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from pages_of import (
     PERMITTED,
-    changed,
+    change_verdict,
     finding,
+    make_send,
     phase,
     result,
     run_folder,
-    sent,
     verdict_of,
     with_tables,
 )
-from pages_of import resumed as resumed_of
+from pages_of import make_resumption as resumed_of
 
 from analysis.report.pictures.source import SUBJECTS_MAX, Partition, Source
 from analysis.report.pictures.timeline import POINTS_MAX, select, timeline
@@ -57,8 +57,8 @@ def lead(leader: int, epoch: int, at: int, isr: list[int], elr: list[int] | None
 
 def fault(*seconds: int | None, name: str = "kill") -> Row:
     times = ("injected", "proved", "heal_began", "healed")
-    micros = [None if one is None else one * SECOND for one in seconds]
-    named = dict(zip((f"{one}_micros" for one in times), micros, strict=True))
+    micros = [None if second is None else second * SECOND for second in seconds]
+    named = dict(zip((f"{what}_micros" for what in times), micros, strict=True))
     target = {"target_kind": "leader", "topic": "orders", "partition": 0, "brokers": [1]}
     target["transactional_ids"] = []
     return {"fault": name, **target, "landed": True, "evidence": "{}", **named}
@@ -69,7 +69,7 @@ def poll(first: int, last: int, at: int, group: str = "java.g", **fields: Any) -
     return {**HERE, "group": group, "member": f"{group}#1", "seq": at, **span, **fields}
 
 
-def stored(offset: int, epoch: int, at: int, group: str = "java.g") -> Row:
+def commit_row(offset: int, epoch: int, at: int, group: str = "java.g") -> Row:
     place = {"offsets_offset": at, "committed_micros": at * SECOND, "is_tombstone": False}
     return {**HERE, "group": group, "offset": offset, "committed_epoch": epoch, **place}
 
@@ -89,7 +89,7 @@ def state(at: int, *, fenced: bool) -> Row:
     return {"broker": 1, "is_fenced": fenced, "in_controlled_shutdown": False, **place}
 
 
-def elected(leader: int, epoch: int, at: int) -> Row:
+def election_row(leader: int, epoch: int, at: int) -> Row:
     return {"server": 1, "leader": leader, "metadata_epoch": epoch, "at_micros": at * SECOND}
 
 
@@ -97,9 +97,9 @@ TABLES: Rows = {
     "phases": [phase("writes", SECOND, 30 * SECOND)],
     "faults": [fault(10, 12, 18, 20)],
     "leaderships": [lead(1, 0, 1, [1, 2]), lead(2, 1, 11, [2], [1])],
-    "sends": [sent(0, 9), sent(10, 19, answered_micros=13 * SECOND)],
+    "sends": [make_send(0, 9), make_send(10, 19, answered_micros=13 * SECOND)],
     "polls": [poll(0, 9, 3), poll(10, 19, 14)],
-    "committed_offsets": [stored(10, 0, 4), stored(20, 1, 15)],
+    "committed_offsets": [commit_row(10, 0, 4), commit_row(20, 1, 15)],
     "group_events": [
         event("opened", 2),
         event("assigned", 3, **HERE),
@@ -121,11 +121,13 @@ WHOLE: Rows = {
     ],
     "sends": [
         *TABLES["sends"],
-        sent(20, 24, outcome="failed", error="NotLeader", answered_micros=15 * SECOND),
-        sent(25, 25, outcome="unknown", intended_micros=15 * SECOND, answered_micros=None),
-        sent(26, 26, acks="1", intended_micros=15 * SECOND, answered_micros=15 * SECOND + 70_000),
+        make_send(20, 24, outcome="failed", error="NotLeader", answered_micros=15 * SECOND),
+        make_send(25, 25, outcome="unknown", intended_micros=15 * SECOND, answered_micros=None),
+        make_send(
+            26, 26, acks="1", intended_micros=15 * SECOND, answered_micros=15 * SECOND + 70_000
+        ),
     ],
-    "metadata_batches": [elected(1, 1, 1), elected(3, 2, 12)],
+    "metadata_batches": [election_row(1, 1, 1), election_row(3, 2, 12)],
     "broker_states": [
         state(1, fenced=True),
         state(2, fenced=False),
@@ -148,14 +150,14 @@ WHOLE: Rows = {
 }
 
 
-def made(path: Path, tables: Rows = TABLES, **more: list[Row]) -> RunFolder:
+def write_run(path: Path, tables: Rows = TABLES, **more: list[Row]) -> RunFolder:
     others: Rows = {name: [] for name in CONTRACT}
     return with_tables(run_folder(path), **others | tables | more)
 
 
 def verdict(*findings: Finding, resumption: tuple[Resumption, ...] = ()) -> Verdict:
-    checks = {one.check: result(one) for one in findings}
-    return changed(verdict_of(checks), resumption=list(resumption))
+    checks = {found.check: result(found) for found in findings}
+    return change_verdict(verdict_of(checks), resumption=list(resumption))
 
 
 def data(folder: RunFolder, *findings: Finding) -> Any:
@@ -170,7 +172,7 @@ def lanes(folder: RunFolder, *findings: Finding) -> dict[str, Row]:
 
 
 def mark(lane: Row, **wanted: Any) -> Row:
-    (only,) = [one for one in lane["marks"] if wanted.items() <= one.items()]
+    (only,) = [drawn for drawn in lane["marks"] if wanted.items() <= drawn.items()]
     return dict(only)
 
 
@@ -179,11 +181,13 @@ def outline(content: Any) -> Iterator[str]:
     yield from (f"{name}: {content[name]}" for name in content if name != "lanes")
     for lane in content["lanes"]:
         yield f"{lane['title']}, of {lane['subject'] or 'the run'}: {lane['rows']} {lane['keys']}"
-        for one in lane["marks"]:
-            yield f"  {one['kind']} {one['name']}, {one['color']}"
+        for drawn in lane["marks"]:
+            yield f"  {drawn['kind']} {drawn['name']}, {drawn['color']}"
             before = None
-            for at, (x, y) in enumerate(zip(one["x"], one["y"], strict=True)):
-                rest = [one[name][at] for name in ("end", "hover", "label", "link") if name in one]
+            for at, (x, y) in enumerate(zip(drawn["x"], drawn["y"], strict=True)):
+                rest = [
+                    drawn[name][at] for name in ("end", "hover", "label", "link") if name in drawn
+                ]
                 if rest or y != before:
                     yield f"    {x} {y} {rest or ''}".rstrip()
                 before = y
@@ -195,22 +199,22 @@ def test_golden_lanes(tmp_path: Path) -> None:
         finding("reset", verdict=PERMITTED, at=99 * SECOND, cause="behind the end"),
         finding("skipped_record", group="java.g", at=None, offset_first=9, offset_last=9),
     ]
-    text = "\n".join(outline(data(made(tmp_path, WHOLE), *found)))
+    text = "\n".join(outline(data(write_run(tmp_path, WHOLE), *found)))
     assert golden.is_golden("timeline.txt", text)
 
 
 @pytest.mark.parametrize("missing", sorted({*WHOLE} - {"notes"}))
 def test_a_missing_table_takes_only_its_marks(tmp_path: Path, missing: str) -> None:
-    folder = made(tmp_path, WHOLE)
+    folder = write_run(tmp_path, WHOLE)
 
-    def shown() -> set[tuple[str, str]]:
+    def shown_marks() -> set[tuple[str, str]]:
         return {
-            (name.partition(": ")[2] or name, one["name"])
+            (name.partition(": ")[2] or name, drawn["name"])
             for name, lane in lanes(folder).items()
-            for one in lane["marks"]
+            for drawn in lane["marks"]
         }
 
-    whole = shown()
+    whole = shown_marks()
     (folder.tables / f"{missing}.parquet").write_bytes(b"no Parquet")
     gone = {
         "broker_states": {("brokers out of service", "fenced")},
@@ -218,8 +222,8 @@ def test_a_missing_table_takes_only_its_marks(tmp_path: Path, missing: str) -> N
         "metadata_batches": {("active controller", "")},
         "truncations": {("leader and replicas", "truncates"), ("offsets", "truncated to")},
     }
-    assert shown() < whole
-    assert whole - shown() == gone.get(missing, whole - shown())
+    assert shown_marks() < whole
+    assert whole - shown_marks() == gone.get(missing, whole - shown_marks())
 
 
 def test_a_run_without_tables_has_no_timeline(tmp_path: Path) -> None:
@@ -229,16 +233,18 @@ def test_a_run_without_tables_has_no_timeline(tmp_path: Path) -> None:
 
 
 def test_times_count_from_the_first_fault_and_else_from_the_start(tmp_path: Path) -> None:
-    with_fault = data(made(tmp_path / "a", faults=[fault(14, 15, 16, 17), fault(10, 12, 18, 20)]))
-    without = data(made(tmp_path / "b", faults=[]))
+    with_fault = data(
+        write_run(tmp_path / "a", faults=[fault(14, 15, 16, 17), fault(10, 12, 18, 20)])
+    )
+    without = data(write_run(tmp_path / "b", faults=[]))
     assert (with_fault["zero_ms"], without["zero_ms"]) == (10_000, 0)
     assert without["axis"] == "seconds since the start of the run"
     assert (with_fault["bands"], without["bands"]) == ([[2, 8]], [])
 
 
 def test_commits_are_thinned_but_the_ends_of_each_epoch_stay(tmp_path: Path) -> None:
-    commits = [stored(place, place // 700, place) for place in range(1_000)]
-    lane = lanes(made(tmp_path, committed_offsets=commits))["java.g on t-0: position"]
+    commits = [commit_row(place, place // 700, place) for place in range(1_000)]
+    lane = lanes(write_run(tmp_path, committed_offsets=commits))["java.g on t-0: position"]
     shown = mark(lane, kind="diamond")
     assert len(shown["x"]) <= 100
     assert {0, 699, 700, 999} <= set(shown["y"])
@@ -249,8 +255,8 @@ def test_a_lag_is_that_of_what_was_delivered_though_more_was_committed(tmp_path:
     def each(row: Row, partitions: int) -> list[Row]:
         return [row | {"partition": number} for number in range(partitions)]
 
-    commits = [stored(5, 0, 16 + number) | {"partition": number} for number in range(3)]
-    folder = made(
+    commits = [commit_row(5, 0, 16 + number) | {"partition": number} for number in range(3)]
+    folder = write_run(
         tmp_path,
         polls=each(poll(0, 4, 15), 2),
         committed_offsets=commits,
@@ -268,8 +274,8 @@ def test_a_revoked_member_owns_nothing_though_its_clock_steps_back(tmp_path: Pat
         event("revoked", 4, **HERE, at_micros=16 * SECOND),
         event("closed", 17),
     ]
-    lane = lanes(made(tmp_path, group_events=events))["java.g: members"]
-    assert [one["kind"] for one in lane["marks"]] == ["bar"]
+    lane = lanes(write_run(tmp_path, group_events=events))["java.g: members"]
+    assert [drawn["kind"] for drawn in lane["marks"]] == ["bar"]
 
 
 @pytest.mark.parametrize(
@@ -281,7 +287,7 @@ def test_a_revoked_member_owns_nothing_though_its_clock_steps_back(tmp_path: Pat
     ids=["skipped", "delivered twice"],
 )
 def test_a_finding_stands_at_a_delivery(tmp_path: Path, polls: list[Row], at: int) -> None:
-    folder = made(tmp_path, polls=polls)
+    folder = write_run(tmp_path, polls=polls)
     lane = lanes(folder, finding("skipped_record", group="java.g", at=None))["findings"]
     assert lane["marks"][0]["x"] == [at - 10]
 
@@ -290,7 +296,7 @@ def test_a_long_line_keeps_what_it_looks_like(tmp_path: Path) -> None:
     ends = [1_000 + round(500 * sin(at / 200)) for at in range(4_000)]
     ends[1_721], ends[2_800] = 9_000, 1
     rows = [{**sample(end, 0), "at_micros": at * 7_000} for at, end in enumerate(ends)]
-    lane = lanes(made(tmp_path, samples=rows))["t-0: offsets"]
+    lane = lanes(write_run(tmp_path, samples=rows))["t-0: offsets"]
     line = mark(lane, name="high watermark of broker 1")
     assert len(line["x"]) <= 64
     assert (line["x"][0], line["x"][-1]) == (-10, 17.993)
@@ -301,7 +307,7 @@ def test_a_long_line_keeps_what_it_looks_like(tmp_path: Path) -> None:
 def test_a_step_line_needs_only_its_changes_and_its_end(tmp_path: Path) -> None:
     rows = [sample(end, at) for at, end in enumerate((1, 1, 1, 5, 5, 5))]
     line = mark(
-        lanes(made(tmp_path, samples=rows))["t-0: offsets"], name="high watermark of broker 1"
+        lanes(write_run(tmp_path, samples=rows))["t-0: offsets"], name="high watermark of broker 1"
     )
     assert (line["x"], line["y"]) == ([-10, -7, -5], [1, 5, 5])
 
@@ -316,7 +322,7 @@ def chosen_of(folder: RunFolder, *findings: Finding) -> Any:
 def test_partitions_and_groups_of_findings_are_shown_and_others_by_a_click(tmp_path: Path) -> None:
     other = [lead(1, 0, 1, [1, 2]) | {"topic": "other"}]
     both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
-    folder = made(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
+    folder = write_run(tmp_path, leaderships=[*TABLES["leaderships"], *other], polls=both)
     found = finding(topic="other", partition=0, group="librdkafka.g")
     assert chosen_of(folder, found).choices == {
         "partitions": [("other-0", "partition other-0", True), ("t-0", "partition t-0", False)],
@@ -344,9 +350,9 @@ def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None
     steps = range(100)
     tables = {
         "leaderships": [lead(1 + step % 2, step, step, [1, 2]) for step in steps],
-        "sends": [sent(step, step, answered_micros=step * SECOND) for step in steps],
+        "sends": [make_send(step, step, answered_micros=step * SECOND) for step in steps],
         "polls": [poll(step, step, step) for step in steps],
-        "committed_offsets": [stored(step, step, step) for step in steps],
+        "committed_offsets": [commit_row(step, step, step) for step in steps],
     }
     folder = with_partitions(tmp_path, 80, tables)
     chosen = chosen_of(folder, finding(partition=79))
@@ -359,7 +365,7 @@ def test_a_long_run_has_no_more_points_than_can_be_drawn(tmp_path: Path) -> None
 
 BUSY: Rows = {
     "sends": [
-        sent(step + second, step + second, acks=acks, answered_micros=step * SECOND)
+        make_send(step + second, step + second, acks=acks, answered_micros=step * SECOND)
         for step in range(0, 140, 2)
         for second, acks in enumerate(("all", "1"))
     ],
@@ -391,7 +397,7 @@ def test_what_is_not_drawn_is_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_run_with_many_findings_draws_the_grave_ones(tmp_path: Path) -> None:
     many = [finding(f"check_{number}", verdict=PERMITTED, at=SECOND) for number in range(1_100)]
-    lane = next(iter(lanes(made(tmp_path), *many, finding("lost_record", at=SECOND)).values()))
+    lane = next(iter(lanes(write_run(tmp_path), *many, finding("lost_record", at=SECOND)).values()))
     assert lane["title"] == "findings (101 more are not shown)"
     assert lane["rows"] == ["lost_record", "permitted"]
 
@@ -416,7 +422,7 @@ def batch(broker: int, first: int, last: int, epoch: int) -> Row:
     return {**HERE, "broker": broker, **span}
 
 
-def resumed(group: str = "java.g", **fields: Any) -> Resumption:
+def resume_here(group: str = "java.g", **fields: Any) -> Resumption:
     return resumed_of(group, **HERE | fields)
 
 
@@ -441,19 +447,19 @@ def tree(folder: RunFolder) -> Tree:
 
 
 def drawn_of(folder: RunFolder, *rows: Resumption) -> Any:
-    ((one,), _) = log_trees(RunFacts(folder), verdict(resumption=rows))
-    return msgspec.json.decode(one.data.encode())
+    ((picture,), _) = log_trees(RunFacts(folder), verdict(resumption=rows))
+    return msgspec.json.decode(picture.data.encode())
 
 
 def test_a_tree_has_its_branches_commits_and_leaders(tmp_path: Path) -> None:
     rows = [
-        resumed("a"),
-        resumed("b", commit_epoch="max"),
-        resumed("c", resumed_at=200, never_delivered=100),
-        resumed("d", committed_epoch=3, record_epoch=1, redelivered=2),
-        resumed("e", committed_epoch=-1, exception="LogTruncationException"),
+        resume_here("a"),
+        resume_here("b", commit_epoch="max"),
+        resume_here("c", resumed_at=200, never_delivered=100),
+        resume_here("d", committed_epoch=3, record_epoch=1, redelivered=2),
+        resume_here("e", committed_epoch=-1, exception="LogTruncationException"),
     ]
-    drawn = drawn_of(made(tmp_path, LOGS), *rows)
+    drawn = drawn_of(write_run(tmp_path, LOGS), *rows)
     assert drawn["main"] == [[0, 0, 50], [1, 50, 100], [3, 100, 350]]
     (branch,) = drawn["branches"]
     assert (branch["segments"], branch["gone"]) == ([[1, 100, 200]], True)
@@ -470,7 +476,7 @@ def test_a_tree_has_its_branches_commits_and_leaders(tmp_path: Path) -> None:
     )
     none = "A commit without an epoch cannot be compared with the log."
     said = "group c: commit (200, epoch 1), resumes at 200: 100 records are never delivered"
-    assert [(one["words"], one["why"]) for one in drawn["commits"]] == [
+    assert [(commit["words"], commit["why"]) for commit in drawn["commits"]] == [
         (said, beyond),
         ("2 groups (java: max, record): commit (200, epoch 1), resumes at 100", beyond),
         ("group d: commit (200, epoch 3), resumes at 100, 2 redelivered", within),
@@ -480,7 +486,7 @@ def test_a_tree_has_its_branches_commits_and_leaders(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("missing", "broker"), [("faults", 2), ("leaderships", 1)])
 def test_a_tree_needs_no_table_of_elections(tmp_path: Path, missing: str, broker: int) -> None:
-    folder = made(tmp_path, LOGS)
+    folder = write_run(tmp_path, LOGS)
     (folder.tables / f"{missing}.parquet").unlink()
     found = tree(folder)
     assert (found.broker, found.log_end) == (broker, 350)
@@ -510,18 +516,22 @@ def behind(end: int) -> Rows:
 def test_the_surviving_log_lacks_a_branch(
     tmp_path: Path, tables: Rows, reported: list[str]
 ) -> None:
-    found = [branch_in_words(one) for one in tree(made(tmp_path, LOGS, **tables)).branches]
-    assert found == [one.format("what was removed is not known") for one in reported]
+    found = [
+        branch_in_words(branch) for branch in tree(write_run(tmp_path, LOGS, **tables)).branches
+    ]
+    assert found == [run.format("what was removed is not known") for run in reported]
 
 
 def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:
     ids = [lead(1, 0, 1, [1]) | {"topic_id": "a"}, lead(2, 0, 2, [2]) | {"topic_id": "b"}]
-    (only,) = tree(made(tmp_path, LOGS, leaderships=ids)).leaders
+    (only,) = tree(write_run(tmp_path, LOGS, leaderships=ids)).leaders
     assert (only["leader"], only["is_unclean"]) == (2, False)
 
 
 def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> None:
-    folder = made(tmp_path, LOGS, committed_offsets=[stored(40, 0, 40), stored(30, 0, 30)])
+    folder = write_run(
+        tmp_path, LOGS, committed_offsets=[commit_row(40, 0, 40), commit_row(30, 0, 30)]
+    )
     (only,) = commits_of(Source(RunFacts(folder), verdict()), tree(folder))
     assert commit_in_words(only) == "group java.g: commit (40, epoch 0)"
 
@@ -538,24 +548,24 @@ def test_without_a_resumption_the_last_stored_commit_counts(tmp_path: Path) -> N
 )
 def test_a_row_says_what_an_epoch_shows(tmp_path: Path, fields: Row, reported: str) -> None:
     above = {"epoch_checkpoints": starts(2, e1=60, e3=100), "log_starts": [bounds(2, 60, 350)]}
-    folder = made(tmp_path, LOGS, **above)
-    source = Source(RunFacts(folder), verdict(resumption=(resumed(**fields),)))
+    folder = write_run(tmp_path, LOGS, **above)
+    source = Source(RunFacts(folder), verdict(resumption=(resume_here(**fields),)))
     (only,) = commits_of(source, tree(folder))
     assert why(only, tree(folder)) == reported
 
 
 def test_skipped_offsets_come_from_every_finding_not_from_the_examples(tmp_path: Path) -> None:
-    folder = made(tmp_path, LOGS)
+    folder = write_run(tmp_path, LOGS)
     skip = finding("skipped_record", group="java.g", offset_first=100, offset_last=199)
     row = {**msgspec.to_builtins(skip), "number": 11, "evidence": "{}"}
     pq.write_table(pa.Table.from_pylist([row], schema=FINDINGS), folder.report / "findings.parquet")
-    (commit,) = drawn_of(folder, resumed(resumed_at=200, never_delivered=100))["commits"]
+    (commit,) = drawn_of(folder, resume_here(resumed_at=200, never_delivered=100))["commits"]
     assert commit["skipped"] == [100, 199]
 
 
 def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -> None:
     def trees(tables: Rows, *findings: Finding) -> int:
-        folder = made(tmp_path, LOGS, truncations=[], cut_batches=[], **tables)
+        folder = write_run(tmp_path, LOGS, truncations=[], cut_batches=[], **tables)
         return len(log_trees(RunFacts(folder), verdict(*findings))[0])
 
     assert trees({}) == 0
@@ -566,8 +576,8 @@ def test_partitions_are_shown_for_truncations_and_for_findings(tmp_path: Path) -
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    rows = [resumed(f"g{number}", committed_offset=100 + number) for number in range(9)]
-    drawn = drawn_of(made(tmp_path / "a", LOGS), *rows)
+    rows = [resume_here(f"g{number}", committed_offset=100 + number) for number in range(9)]
+    drawn = drawn_of(write_run(tmp_path / "a", LOGS), *rows)
     assert drawn["notes"][1:] == [f"{9 - COMMITS_MAX} other kinds of commits are not drawn."]
     folder = with_partitions(tmp_path / "b", 5, LOGS)
     trees, left = log_trees(RunFacts(folder), verdict())
@@ -579,17 +589,17 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
 
 def test_texts_of_a_run_are_escaped(tmp_path: Path) -> None:
     evil = "</script><img src=x onerror=alert(1)>"
-    folder = made(
+    folder = write_run(
         tmp_path,
         LOGS,
         polls=[poll(0, 9, 3, group=evil)],
         faults=[fault(10, 12, 18, 20, name=evil)],
-        sends=[sent(0, 9, producer=evil)],
-        committed_offsets=[stored(10, 0, 4, group=evil)],
+        sends=[make_send(0, 9, producer=evil)],
+        committed_offsets=[commit_row(10, 0, 4, group=evil)],
     )
     found = verdict(
         finding(group=evil, cause=evil),
-        resumption=(resumed(evil, exception=evil, resumed_at=None),),
+        resumption=(resume_here(evil, exception=evil, resumed_at=None),),
     )
     html = timeline(RunFacts(folder), found)
     ((drawn,), _) = log_trees(RunFacts(folder), found)
@@ -602,23 +612,23 @@ def test_texts_of_a_run_are_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [None, -(2**60), 2**60])
 def test_no_damaged_value_ends_the_analysis(tmp_path: Path, value: int | None) -> None:
     tables = WHOLE | LOGS | {"log_start_changes": [{**HERE, "log_start_offset": 1}]}
-    damaged = {name: [*rows, *_damaged(name, rows[0], value)] for name, rows in tables.items()}
-    facts = RunFacts(made(tmp_path, damaged))
+    damaged = {name: [*rows, *_damaged_rows(name, rows[0], value)] for name, rows in tables.items()}
+    facts = RunFacts(write_run(tmp_path, damaged))
     found = verdict(finding(group="java.g", at=None))
     assert facts.trace.unreadable
     timeline(facts, found)
     log_trees(facts, found)
 
 
-def _damaged(table: str, row: Row, value: int | None) -> list[Row]:
+def _damaged_rows(table: str, row: Row, value: int | None) -> list[Row]:
     """The row once for each column, with that value in it if it can have it."""
     fields = [
-        one for one in CONTRACT[table] if value is None or str(one.type) in ("int64", "int32")
+        field for field in CONTRACT[table] if value is None or str(field.type) in ("int64", "int32")
     ]
     values = {
-        one.name: max(min(value, 2**31 - 1), -(2**31))
-        if value is not None and str(one.type) == "int32"
+        field.name: max(min(value, 2**31 - 1), -(2**31))
+        if value is not None and str(field.type) == "int32"
         else value
-        for one in fields
+        for field in fields
     }
-    return [row | {name: one} for name, one in values.items()]
+    return [row | {name: other} for name, other in values.items()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from browser import look, needs_chromium
 from pages_of import finding
-from test_pictures import LOGS, SECOND, TABLES, made, poll, resumed, starts, verdict
+from test_pictures import LOGS, SECOND, TABLES, poll, resume_here, starts, verdict, write_run
 
 from analysis.report.page import write_report
 from analysis.report.plotly_script import shared_script
@@ -77,7 +77,9 @@ TREE = """
 """
 
 
-def written(folder: RunFolder, *findings: Finding, resumption: tuple[Resumption, ...] = ()) -> Path:
+def write_page(
+    folder: RunFolder, *findings: Finding, resumption: tuple[Resumption, ...] = ()
+) -> Path:
     write_report(RunFacts(folder), verdict(*findings, resumption=resumption))
     return folder.report / "index.html"
 
@@ -85,11 +87,11 @@ def written(folder: RunFolder, *findings: Finding, resumption: tuple[Resumption,
 def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> None:
     both = [*TABLES["polls"], poll(0, 9, 3, group="librdkafka.g")]
     lost = finding("lost_record", group="librdkafka.g", at=13 * SECOND)
-    seen = look(written(made(tmp_path, polls=both), lost), DRAWN, width=390)
+    seen = look(write_page(write_run(tmp_path, polls=both), lost), DRAWN, width=390)
     assert seen.console == []
     assert "error" not in seen.result
-    added = [one for one in seen.result["after"] if one not in seen.result["before"]]
-    assert [one.split(":")[0] for one in added] == ["java.g on t-0", "java.g"]
+    added = [title for title in seen.result["after"] if title not in seen.result["before"]]
+    assert [title.split(":")[0] for title in added] == ["java.g on t-0", "java.g"]
     assert seen.result["is_drawn"]
     assert seen.result["hash"] == "#finding-lost_record-1"
     focused = seen.result["focused"]
@@ -98,7 +100,7 @@ def test_the_page_draws_the_lanes_and_a_click_adds_others(tmp_path: Path) -> Non
 
 
 def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
-    seen = look(written(made(tmp_path), finding("lost_record", at=13 * SECOND)), KEYS)
+    seen = look(write_page(write_run(tmp_path), finding("lost_record", at=13 * SECOND)), KEYS)
     assert seen.console == []
     keys = seen.result
     assert "error" not in keys, keys
@@ -112,22 +114,22 @@ def test_the_timeline_is_read_by_keyboard(tmp_path: Path) -> None:
 
 
 def test_a_page_without_its_script_says_what_is_missing(tmp_path: Path) -> None:
-    folder = made(tmp_path)
-    page = written(folder)
+    folder = write_run(tmp_path)
+    page = write_page(folder)
     shared_script(folder).unlink()
     assert "fencepost open --standalone" in look(page, REPORTED).result
 
 
 def test_the_tree_is_drawn_with_its_words(tmp_path: Path) -> None:
     epochs = {"e0": 0, "e1": 50, **{f"e{3 + number}": 100 + 10 * number for number in range(25)}}
-    folder = made(tmp_path, LOGS, epoch_checkpoints=starts(2, **epochs))
-    lost = resumed(resumed_at=200, never_delivered=100)
-    seen = look(written(folder, resumption=(lost, resumed("b", committed_offset=340))), TREE)
+    folder = write_run(tmp_path, LOGS, epoch_checkpoints=starts(2, **epochs))
+    lost = resume_here(resumed_at=200, never_delivered=100)
+    seen = look(write_page(folder, resumption=(lost, resume_here("b", committed_offset=340))), TREE)
     assert seen.console == []
     drawn = seen.result
     assert drawn["named"][0] == "The log of t-0 as a tree of epochs"
     assert drawn["beyond"] == []
     assert {"t-0", "0", "100", "200", "350", "epoch 1", "broker 1 led"} <= set(drawn["texts"])
-    assert any(re.match(r"epochs \d+ to \d+", one) for one in drawn["titles"]), "joined"
+    assert any(re.match(r"epochs \d+ to \d+", title) for title in drawn["titles"]), "joined"
     assert len(drawn["boxes"]) < 20
     assert min(drawn["boxes"]) > 10

@@ -40,14 +40,14 @@ from harness.playground.state import Playground
 from harness.playground.status import FaultState, ServerState, Status, partitions_of
 from harness.story.run import Run
 from harness.story.workload import reader, writer
-from tests.made import made
+from tests.made import make_struct
 
 
 def plan(
     topic: str, *, partitions: int = 3, replication: int = 3, min_insync: int = 2
 ) -> TopicPlan:
     shape = {"partitions": partitions, "replication": replication, "min_insync": min_insync}
-    return made(TopicPlan, topic=topic, **shape)
+    return make_struct(TopicPlan, topic=topic, **shape)
 
 
 def test_a_shape_is_three_brokers_and_orders_unless_asked_for(
@@ -99,7 +99,7 @@ def on(verb: str, target: str, *brokers: int) -> Fault:
     return fault
 
 
-def held(fault: Fault, number: int) -> HeldFault:
+def held_fault(fault: Fault, number: int) -> HeldFault:
     return HeldFault(fault, number, cast("Field", None), injected_micros=0)
 
 
@@ -121,14 +121,14 @@ def test_a_fault_that_can_have_no_effect_beside_another_is_refused(
     first: Fault, second: Fault, *, is_possible: bool
 ) -> None:
     if is_possible:
-        require_compatible(second, [held(first, 4)])
+        require_compatible(second, [held_fault(first, 4)])
         return
     with pytest.raises(TargetError, match="heal that first: fencepost play heal 4"):
-        require_compatible(second, [held(first, 4)])
+        require_compatible(second, [held_fault(first, 4)])
 
 
 def test_a_held_fault_has_several_names() -> None:
-    names = names_of(held(on("cut-controllers", "leader:orders-0", 1), 2))
+    names = names_of(held_fault(on("cut-controllers", "leader:orders-0", 1), 2))
     by_words = {"cut-controllers", "leader:orders-0", "cut-controllers leader:orders-0"}
     assert names == {"2", *by_words}
 
@@ -209,8 +209,10 @@ class Story:
         return {0: {Outcome.OK: 2, Outcome.UNKNOWN: 1}, 1: {Outcome.OK: 3, Outcome.FAILED: 4}}
 
     def add(self, **load: list[GroupPlan | ProducerPlan]) -> None:
-        ((kind, (one,)),) = load.items()
-        self.did.append(f"add {kind} {one.group if isinstance(one, GroupPlan) else one.producer}")
+        ((kind, (planned,)),) = load.items()
+        self.did.append(
+            f"add {kind} {planned.group if isinstance(planned, GroupPlan) else planned.producer}"
+        )
 
     def open(self, groups: list[GroupPlan], *, incarnation: int) -> list[str]:
         return [f"{group.group}#{incarnation}" for group in groups]
@@ -241,7 +243,7 @@ def test_a_producer_gets_a_name_and_its_outcomes_are_counted() -> None:
     assert story.did[:2] == ["add producers acks-1", "start acks-1 on orders, 5/s"]
     (stopped,) = orders.stop_producing("acks-1")
     assert (stopped.ok, stopped.failed, stopped.unknown) == (5, 4, 1)
-    assert [one.producer for one in orders.stop_producing()] == ["acks-all", "acks-1-2"]
+    assert [producer.producer for producer in orders.stop_producing()] == ["acks-all", "acks-1-2"]
     with pytest.raises(UsageError, match="no producer acks-1 now; there are: none"):
         orders.stop_producing("acks-1")
     with pytest.raises(UsageError, match="each has a name of its own"):
@@ -291,7 +293,7 @@ def test_a_group_that_can_not_be_is_refused(other: dict[str, Any], reported: str
 
 def state(leader: int, epoch: int, end: int = -1) -> PartitionState:
     where = {"topic": "orders", "leader": leader, "isr": [leader]}
-    return made(PartitionState, **where, leader_epoch=epoch, log_end_offset=end)
+    return make_struct(PartitionState, **where, leader_epoch=epoch, log_end_offset=end)
 
 
 def test_a_partition_is_its_newest_leaders_and_a_deposed_one_is_named() -> None:
@@ -302,7 +304,9 @@ def test_a_partition_is_its_newest_leaders_and_a_deposed_one_is_named() -> None:
     ]
     (seen,) = partitions_of(views)
     assert (seen.leader, seen.leader_epoch, seen.log_end_offset) == (2, 1, 70)
-    assert [(one.broker, one.leader, one.leader_epoch) for one in seen.other_views] == [(1, 1, 0)]
+    assert [(view.broker, view.leader, view.leader_epoch) for view in seen.other_views] == [
+        (1, 1, 0)
+    ]
 
 
 def test_a_status_shows_what_a_person_looks_for() -> None:
@@ -340,7 +344,7 @@ def test_a_status_shows_what_a_person_looks_for() -> None:
         silent=["librdkafka"],
     )
     terminal = Terminal(width=120, record=True, file=io.StringIO())
-    terminal.print(shown_status(made(Playground, kafka="4.4.0", cluster="embedded"), seen))
+    terminal.print(shown_status(make_struct(Playground, kafka="4.4.0", cluster="embedded"), seen))
     shown = " ".join(terminal.export_text().split())
     for part in (
         "Kafka 4.4.0 on embedded, no controller",
@@ -360,11 +364,13 @@ def test_a_status_shows_what_a_person_looks_for() -> None:
 
 
 def lines(*events: Event) -> bytes:
-    return b"".join(msgspec.json.encode(one) + b"\n" for one in events)
+    return b"".join(msgspec.json.encode(event) + b"\n" for event in events)
 
 
-def sampled(micros: int, broker: int, leader: int, epoch: int, *isr: int, end: int = -1) -> Event:
-    return made(
+def sample_event(
+    micros: int, broker: int, leader: int, epoch: int, *isr: int, end: int = -1
+) -> Event:
+    return make_struct(
         Sampled,
         wall_micros=micros,
         broker=broker,
@@ -376,33 +382,33 @@ def sampled(micros: int, broker: int, leader: int, epoch: int, *isr: int, end: i
     )
 
 
-def changed(micros: int, change: Literal["injected", "proved", "healed"]) -> Event:
+def change_event(micros: int, change: Literal["injected", "proved", "healed"]) -> Event:
     target = FaultTarget(target_kind=TargetKind.BROKER, brokers=(1,))
     fault = "cut controllers"
-    return made(
+    return make_struct(
         FaultChanged, wall_micros=micros, fault=fault, target=target, change=change, landed=True
     )
 
 
 def test_a_chronicle_has_leaders_faults_and_what_failed() -> None:
-    sent = made(Sent, topic="orders", producer="p", outcome=Outcome.UNKNOWN, error="Timeout")
+    sent = make_struct(Sent, topic="orders", producer="p", outcome=Outcome.UNKNOWN, error="Timeout")
     history = lines(
-        sampled(1, 1, 1, 0, 1, 2, end=0),
-        sampled(2, 2, 1, 0, 1, 2),
-        changed(3, "injected"),
-        sampled(4, 2, 2, 1, 2, end=7),
-        sampled(5, 1, 1, 0, 1, 2, end=9),
-        sampled(6, 1, 1, 0, 1, 2, end=10),
+        sample_event(1, 1, 1, 0, 1, 2, end=0),
+        sample_event(2, 2, 1, 0, 1, 2),
+        change_event(3, "injected"),
+        sample_event(4, 2, 2, 1, 2, end=7),
+        sample_event(5, 1, 1, 0, 1, 2, end=9),
+        sample_event(6, 1, 1, 0, 1, 2, end=10),
         msgspec.structs.replace(sent, wall_micros=7, sequences=[1, 2], offsets=[-1, -1]),
         msgspec.structs.replace(sent, wall_micros=8, sequences=[3], offsets=[-1]),
         msgspec.structs.replace(sent, wall_micros=8, outcome=Outcome.OK, error=None),
-        made(Sampled, wall_micros=9, topic="others", leader_epoch=8),
-        changed(10, "healed"),
-        sampled(11, 1, 2, 1, 2),
-        sampled(12, 2, 2, 1, 1, 2, end=12),
+        make_struct(Sampled, wall_micros=9, topic="others", leader_epoch=8),
+        change_event(10, "healed"),
+        sample_event(11, 1, 2, 1, 2),
+        sample_event(12, 2, 2, 1, 1, 2, end=12),
     )
     found = happenings(events_of(history + b'{"event":"Sam'), "orders-0", is_group=False)
-    assert [one.what for one in found] == [
+    assert [happening.what for happening in found] == [
         "broker 1 leads under epoch 0, ISR 1, 2, log end 0",
         "fault 0 (cut controllers broker:1 (broker 1)) injected",
         "broker 2 leads under epoch 1, ISR 2, log end 7",
@@ -416,11 +422,11 @@ def test_a_chronicle_has_leaders_faults_and_what_failed() -> None:
 
 def test_a_groups_chronicle_has_its_members_new_epochs_and_failures() -> None:
     member: dict[str, Any] = {"group": "g", "member": "g#1", "topic": "orders"}
-    commit = made(Committed, **member, offset=5, outcome=Outcome.OK)
+    commit = make_struct(Committed, **member, offset=5, outcome=Outcome.OK)
     refused = msgspec.structs.replace(commit, outcome=Outcome.FAILED, error="Fenced", epoch=1)
     history = lines(
-        made(GroupChanged, wall_micros=1, **member, change=GroupChange.OPENED),
-        made(
+        make_struct(GroupChanged, wall_micros=1, **member, change=GroupChange.OPENED),
+        make_struct(
             GroupChanged,
             wall_micros=2,
             **member,
@@ -432,10 +438,10 @@ def test_a_groups_chronicle_has_its_members_new_epochs_and_failures() -> None:
         msgspec.structs.replace(commit, wall_micros=4, offset=6),
         msgspec.structs.replace(refused, wall_micros=5),
         msgspec.structs.replace(commit, wall_micros=6, offset=7, epoch=1),
-        made(ConsumerFailed, wall_micros=7, **member, exception="Truncated", message="at 7"),
-        made(GroupChanged, wall_micros=8, group="others", change=GroupChange.OPENED),
+        make_struct(ConsumerFailed, wall_micros=7, **member, exception="Truncated", message="at 7"),
+        make_struct(GroupChanged, wall_micros=8, group="others", change=GroupChange.OPENED),
     )
-    assert [one.what for one in happenings(events_of(history), "g", is_group=True)] == [
+    assert [happening.what for happening in happenings(events_of(history), "g", is_group=True)] == [
         "g#1 opened",
         "g#1 assigned orders-0 at 3",
         "g#1 committed 5, epoch 0, on orders-0",

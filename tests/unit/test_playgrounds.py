@@ -39,7 +39,7 @@ from harness.playground.state import (
     write_down,
 )
 from harness.story.run import Run
-from tests.made import made
+from tests.made import make_struct
 from tests.programs import waiting_python
 
 T = TypeVar("T")
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 pytestmark = pytest.mark.timeout(30)
 
-PLAYGROUND = made(
+PLAYGROUND = make_struct(
     Playground, cluster="embedded", kafka="4.4.0", topics=["orders"], socket="/nonexistent"
 )
 SHAPE = shape_of()
@@ -77,7 +77,7 @@ def garbage(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+def holder(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """A process that holds the lock of a playground, and looks like what keeps one up."""
     (tmp_path / FOLDER).mkdir(exist_ok=True)
     words = ["harness.playground.keep", str(tmp_path / KEEPER), str(tmp_path)]
@@ -141,16 +141,16 @@ def test_one_that_does_not_come_up_is_reported(tmp_path: Path) -> None:
 
 
 def test_garbage_of_a_living_one_names_the_mend(
-    garbage: Path, held: "subprocess.Popen[str]"
+    garbage: Path, holder: "subprocess.Popen[str]"
 ) -> None:
     with pytest.raises(NodeError, match="fencepost clean"):
         find(garbage)
     found = keeper(garbage)
     assert found is not None
-    assert found.pid == held.pid
+    assert found.pid == holder.pid
 
 
-def test_a_living_one_is_found_and_ended(tmp_path: Path, held: "subprocess.Popen[str]") -> None:
+def test_a_living_one_is_found_and_ended(tmp_path: Path, holder: "subprocess.Popen[str]") -> None:
     with pytest.raises(UsageError, match="not up yet"):
         find(tmp_path)
     with pytest.raises(UsageError, match="fencepost clean"):
@@ -159,7 +159,7 @@ def test_a_living_one_is_found_and_ended(tmp_path: Path, held: "subprocess.Popen
     forget_ended(tmp_path)
     assert find(tmp_path) == PLAYGROUND
     end_playground(tmp_path)
-    assert held.poll() is not None
+    assert holder.poll() is not None
     with pytest.raises(UsageError, match="no playground runs here"):
         find(tmp_path)
 
@@ -233,7 +233,7 @@ class Served:
 
     @property
     def _found(self) -> Playground:
-        return made(Playground, socket=str(self.path))
+        return make_struct(Playground, socket=str(self.path))
 
     def connect(self) -> socket.socket:
         client = socket.socket(socket.AF_UNIX)
@@ -249,15 +249,17 @@ class Served:
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
+def served_socket() -> Iterator[Served]:
     """A served socket; its path is short, as a socket's has to be."""
     with TemporaryDirectory(prefix="fencepost-") as folder:
         yield Served(Path(folder) / "socket")
 
 
 @pytest.mark.parametrize("name", BAD_MESSAGES)
-def test_a_bad_message_is_answered_and_the_next_client_is_served(served: Served, name: str) -> None:
-    with served.connect() as client:
+def test_a_bad_message_is_answered_and_the_next_client_is_served(
+    served_socket: Served, name: str
+) -> None:
+    with served_socket.connect() as client:
         try:
             client.sendall(BAD_MESSAGES[name])
             client.shutdown(socket.SHUT_WR)
@@ -268,38 +270,38 @@ def test_a_bad_message_is_answered_and_the_next_client_is_served(served: Served,
         answer = msgspec.json.decode(said)
         assert answer["error"] == "UsageError"
         assert "no order" in answer["message"]
-    assert served.ends_by_stop()
+    assert served_socket.ends_by_stop()
 
 
-def test_a_client_that_ends_before_its_answer_ends_nothing_else(served: Served) -> None:
-    served.run.may_heal.clear()
+def test_a_client_that_ends_before_its_answer_ends_nothing_else(served_socket: Served) -> None:
+    served_socket.run.may_heal.clear()
     for _ in range(2):
-        with served.connect() as client:
+        with served_socket.connect() as client:
             client.sendall(Orders.heal().line(0).encode() + b"\n")
-    served.run.may_heal.set()
-    assert served.ends_by_stop()
-    assert served.run.heals == 2
+    served_socket.run.may_heal.set()
+    assert served_socket.ends_by_stop()
+    assert served_socket.run.heals == 2
 
 
-def test_it_is_seen_while_an_order_takes_its_time(served: Served) -> None:
-    served.run.may_heal.clear()
-    with served.connect() as client:
+def test_it_is_seen_while_an_order_takes_its_time(served_socket: Served) -> None:
+    served_socket.run.may_heal.clear()
+    with served_socket.connect() as client:
         client.sendall(Orders.heal().line(0).encode() + b"\n")
-        assert served.look(Views.status()).partitions == []
-        assert served.run.heals == 0
-        served.run.may_heal.set()
+        assert served_socket.look(Views.status()).partitions == []
+        assert served_socket.run.heals == 0
+        served_socket.run.may_heal.set()
         assert client.makefile("rb").readline()
-    assert served.run.heals == 1
-    assert served.ends_by_stop()
+    assert served_socket.run.heals == 1
+    assert served_socket.ends_by_stop()
 
 
 def test_a_client_that_sends_nothing_lets_the_next_one_pass(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served_socket: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "_CLIENT_SECONDS", 0.2)
-    with served.connect(), served.connect() as half:
+    with served_socket.connect(), served_socket.connect() as half:
         half.sendall(b'{"do"')
-        assert served.ends_by_stop()
+        assert served_socket.ends_by_stop()
 
 
 @pytest.mark.parametrize(
@@ -311,17 +313,17 @@ def test_a_client_that_sends_nothing_lets_the_next_one_pass(
     ],
 )
 def test_an_error_of_an_order_is_reported_and_the_cluster_stays(
-    served: Served, raised: Exception, reported: type[FencepostError], text: str
+    served_socket: Served, raised: Exception, reported: type[FencepostError], text: str
 ) -> None:
-    served.run.error = raised
+    served_socket.run.error = raised
     with pytest.raises(reported, match=text):
-        served.tell(Orders.heal())
+        served_socket.tell(Orders.heal())
     with pytest.raises(UsageError, match="no verb"):
-        served.tell(Orders.fault("shoot", "all"))
-    with served.connect() as client:
+        served_socket.tell(Orders.fault("shoot", "all"))
+    with served_socket.connect() as client:
         client.sendall(b'{"request": 0, "do": "sing", "arguments": {}}\n')
         assert b"unknown order 'sing'" in client.makefile("rb").readline()
-    with served.connect() as client:
+    with served_socket.connect() as client:
         client.sendall(b'{"request": 0, "do": "stop", "arguments": {"soon": true}}\n')
         assert b"unknown field `soon`" in client.makefile("rb").readline()
-    assert served.ends_by_stop()
+    assert served_socket.ends_by_stop()

@@ -23,7 +23,7 @@ def test_runs_of_a_session_share_one_file(tmp_path: Path) -> None:
     first = run_in(tmp_path, "ducktape.log")
     second = run_folder(tmp_path / "Scenario/test/1")
     scripts = {shared_script(folder) for folder in (first, second)}
-    assert {one.parent for one in scripts} == {tmp_path / "report"}
+    assert {script.parent for script in scripts} == {tmp_path / "report"}
     assert len(list(tmp_path.rglob("plotly-*.js"))) == 1
 
 

@@ -17,7 +17,9 @@ from contract.errors import StatementError
 from tests.exam.exam import Exam, questions
 from tests.unit.every_statement import declared_schemas, statements
 
-KEPT = {check: one.rows for check, one in CHECKS.items() if one.header.is_by_rules}
+KEPT = {
+    check: definition.rows for check, definition in CHECKS.items() if definition.header.is_by_rules
+}
 NUMBERS = dict.fromkeys(("clock_micros", "skew_micros", "jump_micros"), 0)
 
 
@@ -165,8 +167,11 @@ def test_set_up_prepares_every_statement(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delattr(module, "parse_one")
     monkeypatch.delattr("analysis.statements.trace.derived_schema")
     assert all(prepared(text).tables for text in statements().values())
-    assert all(schema_of(one).names for one in facts().values())
-    assert all(returned_by(one.source.text, one.source.path).names for one in CHECKS.values())
+    assert all(schema_of(fact).names for fact in facts().values())
+    assert all(
+        returned_by(definition.source.text, definition.source.path).names
+        for definition in CHECKS.values()
+    )
 
 
 def test_a_statement_that_needs_rows_has_none_of_a_trace_without_any(tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def test_each_value_is_intended_and_has_an_outcome(tmp_path: Path) -> None:
         history=history_of(tmp_path),
     )
     assert counts == {"ok": 8, "failed": 1, "unknown": 1, "nothing": 0}
-    found = {one["outcome"]: one for one in rows(tmp_path, "sends")}
-    assert {one["acks"] for one in found.values()} == {"1"}
+    found = {row["outcome"]: row for row in rows(tmp_path, "sends")}
+    assert {row["acks"] for row in found.values()} == {"1"}
     assert found["ok"]["in_flight_max"] == 7
     assert found["ok"]["is_idempotent"] is False
 
@@ -153,10 +153,10 @@ def test_a_transactional_load_aborts_its_share_and_opens_again_after_a_failed_st
         timeout_seconds=10,
     )
     load.stop()
-    assert [one.transactional_id for one in ScriptedProducer.opened] == ["w", "w"]
+    assert [producer.transactional_id for producer in ScriptedProducer.opened] == ["w", "w"]
     steps = [
-        (one["transaction"], str(one["step"]), str(one["outcome"]))
-        for one in rows(tmp_path, "transactions")
+        (row["transaction"], str(row["step"]), str(row["outcome"]))
+        for row in rows(tmp_path, "transactions")
     ]
     assert steps[:9] == [
         (None, "initialize", "ok"),
@@ -169,7 +169,7 @@ def test_a_transactional_load_aborts_its_share_and_opens_again_after_a_failed_st
         (2, "commit", "ok"),
         (3, "begin", "ok"),
     ]
-    assert {one["transaction"] for one in rows(tmp_path, "sends")} >= {0, 1, 2, 3}
+    assert {row["transaction"] for row in rows(tmp_path, "sends")} >= {0, 1, 2, 3}
 
 
 def test_a_transaction_with_a_lost_value_is_aborted(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_transaction_with_a_lost_value_is_aborted(tmp_path: Path) -> None:
     load.begin()
     wait_until(lambda: load.counts()[0].get("ok", 0) >= 8, what="two", timeout_seconds=10)
     load.stop()
-    steps = {str(one["step"]) for one in rows(tmp_path, "transactions")}
+    steps = {str(row["step"]) for row in rows(tmp_path, "transactions")}
     assert steps == {"initialize", "begin", "abort"}
 
 
@@ -291,7 +291,7 @@ def test_librdkafka_s_full_queue_is_a_refused_send() -> None:
 
 def test_errors_that_each_client_names_exist() -> None:
     errors = importlib.import_module("kafka.errors")
-    assert all(hasattr(errors, one) for one in KafkaPythonProducer.definite_failures)
+    assert all(hasattr(errors, name) for name in KafkaPythonProducer.definite_failures)
     known = dir(importlib.import_module("confluent_kafka").KafkaError)
     named = LibrdkafkaProducer.definite_failures | LibrdkafkaProducer.definite_step_failures
     assert named <= set(known)

@@ -27,7 +27,7 @@ from contract.waiting import wait_until
 from harness.nightly.run import NightProgress
 from harness.session.ducktape_session import salvage
 from tests.descriptions import description_of, plan_of
-from tests.made import made
+from tests.made import make_struct
 from tests.programs import ran, ran_python
 
 # How a command ends: each way has its exit code, one line, and no traceback on the terminal.
@@ -108,7 +108,9 @@ run_program(app)
 """
 
 
-def ended(folder: Path, streams: str = "", **env: str) -> "subprocess.CompletedProcess[bytes]":
+def run_in_folder(
+    folder: Path, streams: str = "", **env: str
+) -> "subprocess.CompletedProcess[bytes]":
     file = folder / "program.py"
     file.write_text(PROGRAM)
     words = [sys.executable, str(file), str(folder)]
@@ -122,7 +124,7 @@ def ended(folder: Path, streams: str = "", **env: str) -> "subprocess.CompletedP
 
 @pytest.mark.parametrize("env", [{}, {"PYTHONUTF8": "0"}, {"PYTHONCOERCECLOCALE": "0"}])
 def test_files_are_utf_8_whatever_the_locale(env: dict[str, str], tmp_path: Path) -> None:
-    reported = ended(tmp_path, LC_ALL="C", **env)
+    reported = run_in_folder(tmp_path, LC_ALL="C", **env)
     assert reported.returncode == 0, reported.stderr
     assert (tmp_path / "é").read_bytes() == "ä".encode()
     assert reported.stdout == "é \\ud800 \\udcff\n".encode()
@@ -131,7 +133,7 @@ def test_files_are_utf_8_whatever_the_locale(env: dict[str, str], tmp_path: Path
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_files(streams: str, tmp_path: Path) -> None:
-    reported = ended(tmp_path, streams, LC_ALL="C.UTF-8")
+    reported = run_in_folder(tmp_path, streams, LC_ALL="C.UTF-8")
     assert reported.returncode == 0, reported.stderr
     assert (tmp_path / "file").read_bytes() == b"content"
 
@@ -234,7 +236,7 @@ def test_the_end_of_a_childs_child_is_not_that_of_the_child() -> None:
 
 def test_python_is_started_at_one_place() -> None:
     files = {file for part in PARTS for file in (PACKAGES / part).rglob("*.py")}
-    found = {one.relative_to(PACKAGES) for one in files if STARTS_PYTHON.search(one.read_text())}
+    found = {file.relative_to(PACKAGES) for file in files if STARTS_PYTHON.search(file.read_text())}
     assert found == ONLY_HERE
 
 
@@ -292,7 +294,7 @@ def test_what_a_child_started_ends_with_it_though_it_is_stopped(
 def interrupt_when_one_is_stopped() -> None:
     def is_one() -> bool:
         children = psutil.Process().children(recursive=True)
-        return psutil.STATUS_STOPPED in {one.status() for one in children}
+        return psutil.STATUS_STOPPED in {child.status() for child in children}
 
     wait_until(is_one, what="a child that is stopped", timeout_seconds=30)
     os.kill(os.getpid(), signal.SIGINT)
@@ -360,14 +362,14 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Pat
     assert (ended.returncode, ended.stderr) == (130, "error: interrupted\n")
 
 
-def described(folder: RunFolder, *, ended_micros: int | None) -> None:
+def describe_run(folder: RunFolder, *, ended_micros: int | None) -> None:
     folder.write_plan(plan_of(question=""))
     folder.write_run(description_of(started_micros=STARTED, ended_micros=ended_micros))
 
 
 def test_a_run_that_was_broken_off_keeps_its_histories_and_says_why(tmp_path: Path) -> None:
     folder, root = RunFolder(tmp_path / "run"), tmp_path / "nodes"
-    described(folder, ended_micros=None)
+    describe_run(folder, ended_micros=None)
     worker = root / "node-1" / "workers" / "clients"
     worker.mkdir(parents=True)
     (worker / "history.jsonl").write_bytes(b'{"seq":0')
@@ -380,7 +382,7 @@ def test_a_run_that_was_broken_off_keeps_its_histories_and_says_why(tmp_path: Pa
 
 def test_a_run_that_was_ended_or_never_described_is_left_as_it_is(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
-    described(folder, ended_micros=STARTED + 1)
+    describe_run(folder, ended_micros=STARTED + 1)
     before = msgspec.json.encode(folder.run())
     salvage(folder, tmp_path, why=WHY)
     assert msgspec.json.encode(folder.run()) == before
@@ -403,7 +405,7 @@ class Clock:
         return self.seconds
 
 
-def shown(phases: tuple[str, ...], *, is_terminal: bool, runs: int = 1) -> str:
+def printed_phases(phases: tuple[str, ...], *, is_terminal: bool, runs: int = 1) -> str:
     out, clock = io.StringIO(), Clock()
     console = Console(file=out, force_terminal=is_terminal, width=80, no_color=True)
     with PhaseProgress(console, runs=runs, clock=clock) as progress:
@@ -414,7 +416,7 @@ def shown(phases: tuple[str, ...], *, is_terminal: bool, runs: int = 1) -> str:
 
 
 def test_without_a_terminal_each_phase_is_a_plain_line_as_it_begins() -> None:
-    assert shown(PHASES, is_terminal=False).splitlines() == [
+    assert printed_phases(PHASES, is_terminal=False).splitlines() == [
         "   0.0 s  starting ducktape",
         "   2.5 s  starting: servers (at most 120 s)",
         "   5.0 s  starting: topics (at most 120 s)",
@@ -423,7 +425,7 @@ def test_without_a_terminal_each_phase_is_a_plain_line_as_it_begins() -> None:
 
 
 def test_on_a_terminal_each_phase_remains_with_its_time() -> None:
-    out = shown(PHASES, is_terminal=True)
+    out = printed_phases(PHASES, is_terminal=True)
     for phase in PHASES:
         assert f"   2.5 s  {phase}" in out
     assert "\x1b[?25h" in out, "the cursor is shown again"
@@ -440,13 +442,15 @@ def test_a_live_line_has_the_limit() -> None:
 
 
 def test_several_runs_are_numbered() -> None:
-    lines = shown((*PHASES, *PHASES[1:]), is_terminal=False, runs=2).splitlines()
+    lines = printed_phases((*PHASES, *PHASES[1:]), is_terminal=False, runs=2).splitlines()
     assert [line for line in lines if line.startswith("run")] == ["run 1 of 2", "run 2 of 2"]
     assert lines[1] == "run 1 of 2"
 
 
 def night_shown(*, is_terminal: bool) -> str:
-    run = made(PlannedRun, id="1", scenario="canary", kafka="4.4.0", seed=5, expect=RunVerdict.FAIL)
+    run = make_struct(
+        PlannedRun, id="1", scenario="canary", kafka="4.4.0", seed=5, expect=RunVerdict.FAIL
+    )
     out = io.StringIO()
     console = Console(file=out, force_terminal=is_terminal, width=160, no_color=True)
     with NightProgress(console, [run], []) as progress:

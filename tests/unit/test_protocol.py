@@ -19,7 +19,7 @@ from judging import judge
 
 from analysis.statements.registry import CHECKS
 from analysis.statements.trace import Trace
-from analysis.verdict.rules import rule_rows, unasked
+from analysis.verdict.rules import reasons_unasked, rule_rows
 from contract.events import WireAnswer
 from contract.protocol import OFFSETS_FOR_TIMES, RULES, Rule
 from contract.terms import Check
@@ -71,7 +71,7 @@ def no_throttle_time(response: Row) -> None:
     del response["throttleTimeMs"]
 
 
-def validated(rule: Rule, epoch: int, error: int, **asked: Any) -> list[Lie]:
+def validation_lies(rule: Rule, epoch: int, error: int, **asked: Any) -> list[Lie]:
     """The same lie about each API, at its first and last version with an epoch."""
     return [
         Lie(
@@ -90,13 +90,13 @@ CURRENT = 3
 AT_END = {"current_leader_epoch": CURRENT, "broker": 1}
 REMOVED = {"after": True, **AT_END}
 LIES = [
-    *validated(Rule.OLDER_EPOCH, 2, 0, broker=1),
-    *validated(Rule.OLDER_EPOCH, 2, UNKNOWN, broker=1),
-    *validated(Rule.NEWER_EPOCH, 4, 0, broker=1),
-    *validated(Rule.NEWER_EPOCH, 4, NOT_LEADER, broker=1),
-    *validated(Rule.LEADER_EPOCH, 3, FENCED, broker=1),
-    *validated(Rule.LEADER_EPOCH, 3, UNKNOWN, broker=1),
-    *validated(Rule.NO_EPOCH, -1, FENCED, broker=1),
+    *validation_lies(Rule.OLDER_EPOCH, 2, 0, broker=1),
+    *validation_lies(Rule.OLDER_EPOCH, 2, UNKNOWN, broker=1),
+    *validation_lies(Rule.NEWER_EPOCH, 4, 0, broker=1),
+    *validation_lies(Rule.NEWER_EPOCH, 4, NOT_LEADER, broker=1),
+    *validation_lies(Rule.LEADER_EPOCH, 3, FENCED, broker=1),
+    *validation_lies(Rule.LEADER_EPOCH, 3, UNKNOWN, broker=1),
+    *validation_lies(Rule.NO_EPOCH, -1, FENCED, broker=1),
     Lie(Rule.VERSION_WITHOUT_EPOCH, FETCH, 8, {}, partition(errorCode=FENCED)),
     Lie(Rule.VERSION_WITHOUT_EPOCH, LIST, 3, {}, partition(errorCode=UNKNOWN)),
     Lie(Rule.FOLLOWER, END, 4, {"broker": 2, "current_leader_epoch": 2},
@@ -155,7 +155,7 @@ LIES = [
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+def recorded_calls(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     folder = tmp_path_factory.mktemp("recorded")
     shutil.copy(RECORDED / "observer.jsonl", folder)
     rows = read_histories(folder)
@@ -175,7 +175,7 @@ def in_partition(rows: list[Row], number: int) -> list[Row]:
     return [{**row, "partition": number} if "partition" in row else row for row in rows]
 
 
-def changed(calls: list[Row], lie: Lie) -> list[Row]:
+def change_call(calls: list[Row], lie: Lie) -> list[Row]:
     """The first call that fits, with another response, and what shows the brokers' epochs."""
     asked = dict(lie.asked)
     removed_at = max(row["at_micros"] for row in calls) if asked.pop("after", False) else 0
@@ -190,7 +190,7 @@ def changed(calls: list[Row], lie: Lie) -> list[Row]:
     before = deepcopy(response)
     lie.change(response)
     assert response != before
-    names = {one["topicId"]: TOPIC for one in _topics(chosen) if "topicId" in one}
+    names = {topic["topicId"]: TOPIC for topic in _topics(chosen) if "topicId" in topic}
     (answer,) = answers(
         lie.api, lie.version, json.loads(chosen["request"]), response, topic_names=names
     ) or [WireAnswer(topic=TOPIC, partition=0)]
@@ -228,7 +228,7 @@ def found_in(
         row for number in numbers for row in in_partition(partitions[number], number)
     ]
     trace = make_trace(rows)
-    checks = {one.check for one in RULES.values()}
+    checks = {rule.check for rule in RULES.values()}
     return Counter(
         (row["partition"], str(check), row["kind"], row["verdict"])
         for check in sorted(checks)
@@ -237,16 +237,16 @@ def found_in(
 
 
 def test_the_recorded_responses_hold_every_rule(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
-    assert found_in(make_trace, cluster, [recorded]) == Counter()
+    assert found_in(make_trace, cluster, [recorded_calls]) == Counter()
 
 
 @pytest.mark.timeout(300)
 def test_one_changed_field_breaks_the_rule_that_it_is_about(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
-    found = found_in(make_trace, cluster, [changed(recorded, lie) for lie in LIES])
+    found = found_in(make_trace, cluster, [change_call(recorded_calls, lie) for lie in LIES])
     expected = Counter(
         (number, str(RULES[lie.rule].check), str(lie.rule), "violation")
         for number, lie in enumerate(LIES)
@@ -264,11 +264,11 @@ def as_trace(
 
 
 def test_the_verdict_has_the_responses_about_each_rule(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
     by_rule: dict[str, list[str]] = {}
-    rows = rule_rows(as_trace(make_trace, cluster, recorded))
-    for row in (one for one in rows if one.rule in set(Rule)):
+    rows = rule_rows(as_trace(make_trace, cluster, recorded_calls))
+    for row in (response for response in rows if response.rule in set(Rule)):
         by_rule.setdefault(row.rule, []).append(row.verdict)
     # Of the run's requests only some were recorded: those to followers are of one API. There is no
     # version of OffsetForLeaderEpoch without an epoch, and no client looked up times.
@@ -288,7 +288,7 @@ def looked_up(call: Row, seq: int, offset: int | None, epoch: int | None) -> Row
 
 
 def test_a_client_returns_the_epoch_of_the_record_that_it_finds_by_time(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
     """Replica 2 still has a record that was deleted; offset 150 is in none."""
     log = [(1, 60, 1), (1, 100, 3), (2, 10, 0), (2, 60, 1), (2, 100, 3)]
@@ -298,23 +298,25 @@ def test_a_client_returns_the_epoch_of_the_record_that_it_finds_by_time(
         for broker, offset, epoch in log
     ]
     found = [(10, 0), (60, 1), (100, 3), (None, None), (60, 3), (60, None), (150, 3)]
-    calls = [looked_up(recorded[0], seq, *one) for seq, one in enumerate(found)]
+    calls = [looked_up(recorded_calls[0], seq, *answer) for seq, answer in enumerate(found)]
     trace = as_trace(make_trace, cluster | {"replica_records": held}, calls)
     rows = CHECKS[Check.WRONG_REPORTED_EPOCH].judge(trace).findings.collect()
     reported = {json.loads(row["evidence"])["seq"]: row["verdict"] for row in rows}
     assert reported == {4: "violation", 5: "violation", 6: "undecided"}
     assert CHECKS[Check.MALFORMED_RESPONSE].judge(trace).findings.collect() == []
-    (row,) = [one for one in rule_rows(trace) if one.api == OFFSETS_FOR_TIMES]
+    (row,) = [other for other in rule_rows(trace) if other.api == OFFSETS_FOR_TIMES]
     assert (row.rule, row.verdict, row.responses) == (Rule.EPOCH_OF_OFFSET, "violated", 6)
 
 
 def test_a_check_of_whose_rules_none_has_a_response_leaves_the_run_undecided(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
-    fewer = [row for row in recorded if row["asked_epoch"] != CURRENT + 1 or row["api"] != END]
-    none = [row for row in recorded if row["api"] != END]
+    fewer = [
+        row for row in recorded_calls if row["asked_epoch"] != CURRENT + 1 or row["api"] != END
+    ]
+    none = [row for row in recorded_calls if row["api"] != END]
     for calls, doubts in (
-        (recorded, []),
+        (recorded_calls, []),
         (fewer, []),
         (none, ["no response is about a rule of wrong_epoch_end"]),
     ):
@@ -328,17 +330,19 @@ def test_a_run_without_requests_has_no_rules(make_trace: TraceMaker) -> None:
 
 
 def test_a_version_that_no_broker_supports_is_not_applicable(
-    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded: list[Row]
+    make_trace: TraceMaker, cluster: dict[str, list[Row]], recorded_calls: list[Row]
 ) -> None:
     keys = [{"apiKey": 23, "minVersion": 2, "maxVersion": 4}]
-    (call, *_) = recorded
+    (call, *_) = recorded_calls
     nothing = dict.fromkeys(WireAnswer.__struct_fields__)
     versions = {**call, **nothing, "api": "API_VERSIONS", "api_key": 18}
     versions |= {"response": json.dumps({"apiKeys": keys})}
-    rows = rule_rows(as_trace(make_trace, cluster, [*recorded, versions]))
-    (row,) = [one for one in rows if one.rule == Rule.VERSION_WITHOUT_EPOCH and one.api == END]
+    rows = rule_rows(as_trace(make_trace, cluster, [*recorded_calls, versions]))
+    (row,) = [
+        other for other in rows if other.rule == Rule.VERSION_WITHOUT_EPOCH and other.api == END
+    ]
     assert (row.verdict, row.responses, row.versions) == ("not applicable", 0, "")
-    assert unasked([row], [str(check) for check in Check]) == []
+    assert reasons_unasked([row], [str(check) for check in Check]) == []
 
 
 def test_every_rule_has_a_changed_field() -> None:

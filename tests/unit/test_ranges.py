@@ -29,9 +29,9 @@ OF_ONE_RECORD = ("offset", "value", "producer", "sequence", "position_in_poll")
 VALUES: dict[pa.DataType, tuple[Any, ...]] = {pa.string(): ("a", "b"), pa.bool_(): (True, False)}
 COLUMNS: dict[str, dict[str, tuple[Any, ...]]] = {
     table: {
-        one.name: (*((None,) if one.null else ()), *VALUES.get(one.type, (0, 1)))
-        for one in DECLARED[table].columns
-        if one.name in schema.names and one.name not in OF_ONE_RECORD
+        column.name: (*((None,) if column.null else ()), *VALUES.get(column.type, (0, 1)))
+        for column in DECLARED[table].columns
+        if column.name in schema.names and column.name not in OF_ONE_RECORD
     }
     for table, schema in RECORDS.items()
 }
@@ -52,7 +52,7 @@ def multiset(rows: list[Row]) -> Counter[str]:
     return Counter(json.dumps(row, sort_keys=True) for row in rows)
 
 
-def picked(table: str, index: int = 0) -> Row:
+def pick_row(table: str, index: int = 0) -> Row:
     """The columns that are equal in a whole range."""
     return {name: values[index % len(values)] for name, values in COLUMNS[table].items()}
 
@@ -60,7 +60,7 @@ def picked(table: str, index: int = 0) -> Row:
 def record(table: str, sequence: int | None, offset: int | None, **columns: Any) -> Row:
     """A record of producer p; the place in its poll is its sequence number."""
     value = None if sequence is None else make_value("p", sequence)
-    row = picked(table) | {"offset": offset, "value": value}
+    row = pick_row(table) | {"offset": offset, "value": value}
     if table == SENT:
         row |= {"producer": "p", "sequence": sequence}
     if table == "polls":

@@ -38,7 +38,7 @@ def hadoop(spark: SparkContext) -> Iterator[Callable[[str, str], None]]:  # noqa
 
 
 @pytest.fixture
-def mounted(tmp_path: Path, hadoop: Callable[[str, str], None]) -> tuple[Path, str]:
+def mounted_folder(tmp_path: Path, hadoop: Callable[[str, str], None]) -> tuple[Path, str]:
     """A folder, and the URI of another file system that it has too."""
     folder = tmp_path / "there"
     folder.mkdir()
@@ -48,9 +48,9 @@ def mounted(tmp_path: Path, hadoop: Callable[[str, str], None]) -> tuple[Path, s
 
 
 def test_two_that_write_a_file_at_a_uri_at_once_leave_one_whole(
-    mounted: tuple[Path, str], tmp_path: Path
+    mounted_folder: tuple[Path, str], tmp_path: Path
 ) -> None:
-    there, uri = mounted
+    there, uri = mounted_folder
     sources = [tmp_path / name for name in "ab"]
     for source in sources:
         source.write_bytes(source.name.encode() * 300_000)
@@ -61,12 +61,12 @@ def test_two_that_write_a_file_at_a_uri_at_once_leave_one_whole(
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(write, sources))
-    assert [one.name for one in there.iterdir() if one.suffix != ".crc"] == ["verdict.json"]
+    assert [path.name for path in there.iterdir() if path.suffix != ".crc"] == ["verdict.json"]
     assert (there / "verdict.json").read_bytes() in [source.read_bytes() for source in sources]
 
 
-def test_files_of_a_uri_are_read(mounted: tuple[Path, str]) -> None:
-    folder, uri = mounted
+def test_files_of_a_uri_are_read(mounted_folder: tuple[Path, str]) -> None:
+    folder, uri = mounted_folder
     (folder / "a b" / "c").mkdir(parents=True)
     content = bytes(range(256)) * 9000
     (folder / "a b" / "c" / "d#1").write_bytes(content)
@@ -80,8 +80,10 @@ def test_files_of_a_uri_are_read(mounted: tuple[Path, str]) -> None:
         there.read("f")
 
 
-def test_a_file_at_a_uri_is_replaced_and_removed(mounted: tuple[Path, str], tmp_path: Path) -> None:
-    folder, uri = mounted
+def test_a_file_at_a_uri_is_replaced_and_removed(
+    mounted_folder: tuple[Path, str], tmp_path: Path
+) -> None:
+    folder, uri = mounted_folder
     there, source = HadoopFolder(uri), tmp_path / "source"
     for content in (b"\x00\xff" * 9, b"other"):
         source.write_bytes(content)
@@ -94,9 +96,9 @@ def test_a_file_at_a_uri_is_replaced_and_removed(mounted: tuple[Path, str], tmp_
 
 
 def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
-    mounted: tuple[Path, str], tmp_path: Path, hadoop: Callable[[str, str], None]
+    mounted_folder: tuple[Path, str], tmp_path: Path, hadoop: Callable[[str, str], None]
 ) -> None:
-    hadoop("fs.defaultFS", mounted[1].removesuffix("/data"))
+    hadoop("fs.defaultFS", mounted_folder[1].removesuffix("/data"))
     (tmp_path / "text").write_text("a line")
     found = sql_session().read.text(in_full(tmp_path / "text"))
     assert [row.value for row in found.collect()] == ["a line"]
@@ -112,9 +114,9 @@ def test_local_files_are_read_whatever_the_file_system_of_the_cluster_is(
     ],
 )
 def test_a_uri_without_runs_is_reported(
-    mounted: tuple[Path, str], tmp_path: Path, uri: str, reason: str
+    mounted_folder: tuple[Path, str], tmp_path: Path, uri: str, reason: str
 ) -> None:
-    asked = uri if ":" in uri else f"{mounted[1]}{uri}"
+    asked = uri if ":" in uri else f"{mounted_folder[1]}{uri}"
     with pytest.raises(RunFolderError, match=reason):
         RemoteFolder(asked, tmp_path / "copy")
 

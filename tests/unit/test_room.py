@@ -25,7 +25,7 @@ from contract.verdicts import Verdict
 from harness.cli import program
 from harness.nightly import room
 from harness.nightly.room import Budget, remove_raw_data, size_of
-from tests.made import made
+from tests.made import make_struct
 
 MEGABYTE = 1 << 20
 PAGE = "<header><h1>asked</h1></header><p>findings</p>"
@@ -33,7 +33,7 @@ PAGE = "<header><h1>asked</h1></header><p>findings</p>"
 
 def run_in(path: Path) -> RunFolder:
     """A judged run with a megabyte of raw data."""
-    run = judged_run(path, made(Verdict))
+    run = judged_run(path, make_struct(Verdict))
     for folder in (run.history, run.tables, run.clients):
         folder.mkdir()
     (run.tables / "sends.parquet").write_bytes(b"x" * MEGABYTE)
@@ -52,26 +52,28 @@ def night_in(
     for at, outcome in enumerate(outcomes, start=1):
         run = run_in(path / "runs" / f"{at:03}" / "S" / "test" / "0")
         of_both: dict[str, Any] = {"id": f"{at:03}", "scenario": "s", "kafka": "4.4.0", "seed": 1}
-        planned.append(made(PlannedRun, **of_both, status=RunStatus.DONE, folder=f"runs/{at:03}"))
+        planned.append(
+            make_struct(PlannedRun, **of_both, status=RunStatus.DONE, folder=f"runs/{at:03}")
+        )
         page = (run.report / "index.html").relative_to(path)
-        rows.append(made(NightRow, **of_both, report=str(page), outcome=outcome))
+        rows.append(make_struct(NightRow, **of_both, report=str(page), outcome=outcome))
     given: dict[str, Any] = {
         "suite": "smoke",
         "cluster": "embedded",
         "started_micros": number,
         "ended_micros": number + 1,
     }
-    write_atomically(path / NIGHT_FILE, made(Night, **given | {"runs": planned, **fields}))
+    write_atomically(path / NIGHT_FILE, make_struct(Night, **given | {"runs": planned, **fields}))
     (path / "report").mkdir()
     write_atomically(path / "report" / "summary.json", summary_of(rows))
     return path
 
 
 def summary_of(rows: list[NightRow]) -> NightSummary:
-    return made(NightSummary, suite="smoke", cluster="embedded", runs=rows)
+    return make_struct(NightSummary, suite="smoke", cluster="embedded", runs=rows)
 
 
-def removed(night: Path) -> list[str]:
+def runs_without_data(night: Path) -> list[str]:
     """The runs without raw data."""
     return sorted(path.relative_to(night).parts[1] for path in night.rglob(REMOVED_FILE))
 
@@ -94,7 +96,7 @@ def test_what_was_found_stays_and_the_page_says_what_was_removed(tmp_path: Path)
     assert page.count("The raw data and tables of this run were removed on") == 1
     assert page.index("removed on") < page.index("</header>")
     assert remove_raw_data(run) == 0
-    assert kept_verdict(run).verdict == made(Verdict)
+    assert kept_verdict(run).verdict == make_struct(Verdict)
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -138,9 +140,9 @@ def test_room_is_made_by_expected_runs_the_oldest_first(tmp_path: Path) -> None:
     outcomes = [UNEXPECTED, EXPECTED, UNDECIDED, EXPECTED, EXPECTED]
     night = night_in(tmp_path, "n", outcomes)
     assert budget(night, 6, outcomes).make_room() is None
-    assert removed(night) == []
+    assert runs_without_data(night) == []
     assert budget(night, 5, outcomes).make_room() is None
-    assert removed(night) == ["002", "004"]
+    assert runs_without_data(night) == ["002", "004"]
     assert size_of(night) < 5 * MEGABYTE
 
 
@@ -149,7 +151,7 @@ def test_what_is_unexpected_or_undecided_stays_and_no_run_begins(tmp_path: Path)
     night = night_in(tmp_path, "n", outcomes)
     lack = budget(night, 1, outcomes).make_room()
     assert lack == "it takes 2 MB of the 1 MB of --disk"
-    assert removed(night) == ["003"]
+    assert runs_without_data(night) == ["003"]
 
 
 def test_no_run_begins_without_free_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +165,7 @@ def test_a_night_that_can_not_be_judged_loses_nothing(tmp_path: Path) -> None:
     night = night_in(tmp_path, "n", [EXPECTED])
     unjudged = replace(budget(night, 0.5, [EXPECTED]), judge=lambda: None)
     assert unjudged.make_room() is not None
-    assert removed(night) == []
+    assert runs_without_data(night) == []
 
 
 def prune(results: Path, *options: str) -> str:
@@ -185,14 +187,14 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pruned(results: Path) -> dict[str, list[str]]:
-    found = {path.name: removed(path) for path in (results / "nightly").iterdir()}
+def prune_all(results: Path) -> dict[str, list[str]]:
+    found = {path.name: runs_without_data(path) for path in (results / "nightly").iterdir()}
     return {name: runs for name, runs in found.items() if runs}
 
 
 def test_the_newest_nights_of_each_suite_stay_whole(results: Path) -> None:
     said = prune(results, "--keep", "3")
-    assert pruned(results) == {"smoke-1": ["001"], "other-1": ["001"]}
+    assert prune_all(results) == {"smoke-1": ["001"], "other-1": ["001"]}
     assert "smoke-1: 1 MB" in said
     assert "raw data of 2 runs were removed: 2 MB" in said
     assert (results / "judged" / "part").read_text() == "stored"
@@ -201,21 +203,21 @@ def test_the_newest_nights_of_each_suite_stay_whole(results: Path) -> None:
 
 def test_all_removes_those_of_unexpected_verdict_too(results: Path) -> None:
     prune(results, "--keep", "3", "--all")
-    assert pruned(results) == {"smoke-1": ["001", "002"], "other-1": ["001", "002"]}
+    assert prune_all(results) == {"smoke-1": ["001", "002"], "other-1": ["001", "002"]}
 
 
 def test_a_dry_run_says_the_same_and_removes_nothing(results: Path) -> None:
     said = prune(results, "--keep", "3", "--dry-run")
     assert "raw data of 2 runs would be removed" in said
-    assert pruned(results) == {}
+    assert prune_all(results) == {}
 
 
 def test_unfinished_nights_and_links_are_left(results: Path, tmp_path: Path) -> None:
     elsewhere = night_in(tmp_path / "elsewhere", "smoke-0", [EXPECTED], number=0)
     (results / "nightly" / "smoke-0").symlink_to(elsewhere)
     prune(results, "--keep", "0", "--all")
-    assert removed(elsewhere) == []
-    assert removed(results / "nightly" / "unfinished") == []
+    assert runs_without_data(elsewhere) == []
+    assert runs_without_data(results / "nightly" / "unfinished") == []
 
 
 def test_default_keeps_fourteen(results: Path) -> None:

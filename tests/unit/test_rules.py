@@ -8,11 +8,11 @@ from rich.console import Console
 
 from analysis.report.terminal import show
 from analysis.statements.files import sources
-from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, unasked
+from analysis.verdict.rules import NOT_APPLICABLE, NOT_ASKED, reasons_unasked
 from contract.protocol import RULES, Rule, Versions
 from contract.terms import Check
 from contract.verdicts import RuleRow, Verdict
-from tests.made import made
+from tests.made import make_struct
 
 OF_ERRORS = (str(Check.WRONG_EPOCH_ERROR),)
 
@@ -38,12 +38,12 @@ def row(verdict: str, *, rule: Rule = Rule.OLDER_EPOCH, api: str = "FETCH") -> R
 def test_a_check_needs_a_response_about_one_of_its_rules(
     rows: list[RuleRow], must_judge: tuple[str, ...], doubts: int
 ) -> None:
-    found = unasked(rows, must_judge)
+    found = reasons_unasked(rows, must_judge)
     assert found == ["no response is about a rule of wrong_epoch_error"] * doubts
 
 
 def test_the_terminal_counts_the_rules() -> None:
-    verdict = made(
+    verdict = make_struct(
         Verdict,
         scenario="s",
         seed=1,
@@ -65,10 +65,14 @@ def test_the_terminal_counts_the_rules() -> None:
 
 
 def test_versions_are_written_as_in_kafkas_schemas() -> None:
-    assert [str(one) for one in RULES[Rule.OLDER_EPOCH].versions.values()] == ["9+", "4+", "2+"]
+    assert [str(version) for version in RULES[Rule.OLDER_EPOCH].versions.values()] == [
+        "9+",
+        "4+",
+        "2+",
+    ]
     assert str(Versions(0, 8)) == "0-8"
 
 
 def test_a_statement_judges_each_rule() -> None:
-    texts = [one.text for folder in ("checks", "facts") for one in sources(folder).values()]
+    texts = [source.text for folder in ("checks", "facts") for source in sources(folder).values()]
     assert [rule for rule in RULES if not any(f"'{rule}'" in text for text in texts)] == []

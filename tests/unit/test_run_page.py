@@ -9,20 +9,20 @@ import pytest
 from pages_of import (
     ALL,
     PERMITTED,
-    changed,
+    change_verdict,
     everything,
-    expected,
     finding,
+    make_expectation,
+    make_resumption,
+    make_send,
+    make_unexpected,
     result,
-    resumed,
     run_folder,
-    sent,
-    unexpected,
     verdict_of,
     with_tables,
 )
 
-from analysis.report.commands import pasted
+from analysis.report.commands import command_to_paste
 from analysis.report.first_screen import reasons
 from analysis.report.page import Pictures, page, write_report
 from analysis.report.run_facts import RunFacts
@@ -48,20 +48,20 @@ BYTES_MAX, ELEMENTS_MAX = 2_000_000, 5_000
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000}
-    rows = {name: [] for name in TABLES} | {"sends": [sent(0, 9)], "faults": [fault]}
+    rows = {name: [] for name in TABLES} | {"sends": [make_send(0, 9)], "faults": [fault]}
     return with_tables(run_folder(tmp_path), **rows)
 
 
-def text_of_story(one: FindingView) -> str:
-    return "\n".join(line for passage in one.story for line, _ in passage.lines)
+def text_of_story(view: FindingView) -> str:
+    return "\n".join(line for passage in view.story for line, _ in passage.lines)
 
 
 def failing() -> Verdict:
-    one = finding()
+    first = finding()
     return verdict_of(
-        {"lost_record": result(one), "reset": result()},
+        {"lost_record": result(first), "reset": result()},
         verdict=RunVerdict.FAIL,
-        unexpected=[unexpected(one)],
+        unexpected=[make_unexpected(first)],
     )
 
 
@@ -76,18 +76,18 @@ def test_golden_run(folder: RunFolder) -> None:
 @pytest.mark.parametrize(
     ("one", "fields", "standing"),
     [
-        (finding(), {"unexpected": [unexpected(finding())]}, Standing.UNEXPECTED),
-        (finding(group="g"), {"unexpected": [unexpected(finding())]}, Standing.EXPECTED),
+        (finding(), {"unexpected": [make_unexpected(finding())]}, Standing.UNEXPECTED),
+        (finding(group="g"), {"unexpected": [make_unexpected(finding())]}, Standing.EXPECTED),
         (finding(verdict=FindingVerdict.UNDECIDED), {}, Standing.UNDECIDED),
         (finding(verdict=PERMITTED), {}, Standing.PERMITTED),
         (
             finding(verdict=PERMITTED, group="g"),
-            {"expectations": [expected("lost_record", verdict=PERMITTED, groups=["g"])]},
+            {"expectations": [make_expectation("lost_record", verdict=PERMITTED, groups=["g"])]},
             Standing.EXPECTED,
         ),
         (
             finding(verdict=PERMITTED, group="h"),
-            {"expectations": [expected("lost_record", verdict=PERMITTED, groups=["g"])]},
+            {"expectations": [make_expectation("lost_record", verdict=PERMITTED, groups=["g"])]},
             Standing.PERMITTED,
         ),
     ],
@@ -105,14 +105,14 @@ def test_a_check_counts_its_findings_by_what_they_mean(folder: RunFolder) -> Non
     )
     verdict = verdict_of(
         {"lost_record": mixed},
-        unexpected=[unexpected(finding(group="b"), number=4)],
+        unexpected=[make_unexpected(finding(group="b"), number=4)],
         expectations=[
-            expected("lost_record", groups=["a"]),
-            expected("lost_record", groups=["a"], is_optional=True),
+            make_expectation("lost_record", groups=["a"]),
+            make_expectation("lost_record", groups=["a"], is_optional=True),
         ],
     )
     found = findings_of(RunFacts(folder), verdict).checks
-    assert {standing: [one.shown for one in checks] for standing, checks in found.items()} == {
+    assert {standing: [check.shown for check in checks] for standing, checks in found.items()} == {
         Standing.UNEXPECTED: ["1 violation"],
         Standing.UNDECIDED: ["1 undecided"],
         Standing.EXPECTED: ["3 violations"],
@@ -131,10 +131,10 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
         },
         doubts=["the history has a gap", "history/a.jsonl was changed"],
         faults=[FaultResult(fault="kill", target="x", landed=False, evidence={})],
-        expectations=[expected("lost_record", is_met=False)],
+        expectations=[make_expectation("lost_record", is_met=False)],
         must_judge=["stale_read"],
     )
-    assert [one.text for one in reasons(verdict, run)] == [
+    assert [reason.text for reason in reasons(verdict, run)] == [
         "The scenario ended with an error.",
         "The history has a gap.",
         "history/a.jsonl was changed.",
@@ -145,7 +145,9 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
         "Nothing to judge: stale_read (no rows).",
     ]
     html = page(
-        RunFacts(RunFolder(tmp_path)), changed(verdict, verdict=RunVerdict.UNDECIDED), Pictures()
+        RunFacts(RunFolder(tmp_path)),
+        change_verdict(verdict, verdict=RunVerdict.UNDECIDED),
+        Pictures(),
     )
     for reason in reasons(verdict, run):
         assert not reason.anchor or f'id="{reason.anchor}"' in html, reason
@@ -178,13 +180,13 @@ def test_a_long_story_is_folded_around_the_decisive_event(folder: RunFolder) -> 
     ]
     with_tables(folder, broker_states=rows)
     (check,) = findings_of(RunFacts(folder), failing()).checks[Standing.UNEXPECTED]
-    (one,) = [passage for passage in check.findings[0].story if passage.summary]
-    assert one.summary.endswith("more events between")
-    assert len(one.lines) == FOLDED_MAX + 1
-    assert one.lines[-1][0].endswith("more events: see `explain --all`")
+    (passage,) = [passage for passage in check.findings[0].story if passage.summary]
+    assert passage.summary.endswith("more events between")
+    assert len(passage.lines) == FOLDED_MAX + 1
+    assert passage.lines[-1][0].endswith("more events: see `explain --all`")
     assert "receives the last response" in text_of_story(check.findings[0])
     html = page(RunFacts(folder), failing(), Pictures())
-    assert f"<details><summary>{one.summary}</summary><pre>" in html
+    assert f"<details><summary>{passage.summary}</summary><pre>" in html
     assert html.count('<strong class="decisive">&gt; ') == 1
 
 
@@ -193,10 +195,10 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
         name: result(*[finding(name, cause="x" * 200)] * 10, findings=22_610)
         for name in (f"check_{number}" for number in range(70))
     }
-    shown = [unexpected(finding(name), findings=22_610) for name in checks]
-    groups = [resumed(f"g{number}") for number in range(1_000)]
+    shown = [make_unexpected(finding(name), findings=22_610) for name in checks]
+    groups = [make_resumption(f"g{number}") for number in range(1_000)]
     faults = [FaultResult(fault="kill", target="x", landed=True, evidence={})] * 1_000
-    verdict = changed(
+    verdict = change_verdict(
         verdict_of(checks, faults=faults, resumption=groups, must_judge=["resumption"]),
         unexpected=shown,
         verdict=RunVerdict.FAIL,
@@ -213,16 +215,19 @@ def test_the_page_stays_small_and_names_where_the_rest_is(folder: RunFolder) -> 
 
 def test_all_that_a_run_says_is_escaped(tmp_path: Path) -> None:
     folder = run_folder(tmp_path, error=EVIL, command=EVIL, versions={EVIL: EVIL})
-    one = finding(EVIL, kind=EVIL, cause=EVIL, group=EVIL, topic=EVIL, evidence={EVIL: EVIL})
+    first = finding(EVIL, kind=EVIL, cause=EVIL, group=EVIL, topic=EVIL, evidence={EVIL: EVIL})
     verdict = verdict_of(
-        {EVIL: result(one, summary=EVIL), "x": result(verdict=CheckVerdict.UNDECIDED, reason=EVIL)},
+        {
+            EVIL: result(first, summary=EVIL),
+            "x": result(verdict=CheckVerdict.UNDECIDED, reason=EVIL),
+        },
         answer=EVIL,
         scenario=EVIL,
         parameters={EVIL: EVIL},
         doubts=[EVIL],
         rerun=EVIL,
-        unexpected=[unexpected(one)],
-        expectations=[expected(EVIL, groups=[EVIL])],
+        unexpected=[make_unexpected(first)],
+        expectations=[make_expectation(EVIL, groups=[EVIL])],
         notes=[Note(text=EVIL, at_micros=1)],
         follows=Consequence(sentence=EVIL, document=EVIL),
     )
@@ -239,10 +244,10 @@ def test_a_command_works_when_it_is_pasted(monkeypatch: pytest.MonkeyPatch, tmp_
     (programs / "fencepost").chmod(0o755)
     monkeypatch.setattr("sys.executable", str(programs / "python"))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert pasted("fencepost run 'a b'") == f"'{programs}/fencepost' run 'a b'"
-    assert pasted("make demo") == "make demo"
+    assert command_to_paste("fencepost run 'a b'") == f"'{programs}/fencepost' run 'a b'"
+    assert command_to_paste("make demo") == "make demo"
     monkeypatch.setenv("PATH", str(programs))
-    assert pasted("fencepost run x") == "fencepost run x"
+    assert command_to_paste("fencepost run x") == "fencepost run x"
 
 
 ORDERS = "a\u202eb\u2028c\x1b[31md\u200fe"
@@ -252,13 +257,13 @@ NO_ORDERS = r"a\u202eb\u2028c\x1b[31md\u200fe"
 def test_no_character_of_a_run_is_an_order_on_its_page(tmp_path: Path) -> None:
     fault = FAULT | {"injected_micros": 500_000, "proved_micros": 700_000, "topic": ORDERS}
     folder = with_tables(
-        run_folder(tmp_path, command=ORDERS, rerun=ORDERS), sends=[sent(0, 9)], faults=[fault]
+        run_folder(tmp_path, command=ORDERS, rerun=ORDERS), sends=[make_send(0, 9)], faults=[fault]
     )
-    one = finding(cause=ORDERS, group=ORDERS, evidence={"exception": ORDERS})
+    first = finding(cause=ORDERS, group=ORDERS, evidence={"exception": ORDERS})
     verdict = verdict_of(
-        {"lost_record": result(one)},
+        {"lost_record": result(first)},
         verdict=RunVerdict.FAIL,
-        unexpected=[unexpected(one)],
+        unexpected=[make_unexpected(first)],
         answer=ORDERS,
         rerun=ORDERS,
     )

@@ -23,7 +23,7 @@ from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import DucktapeSession, run_ducktape
 from harness.session.node_root import node_root
 from harness.session.runner import LocalReceiver, LocalRunner, SealedMessages, WholeLoader
-from tests.made import made
+from tests.made import make_struct
 
 EVENT = {"event_type": "READY", "test_id": "t"}
 STORY = '''"""A question?"""
@@ -103,7 +103,7 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalReceiver]:
     made.close()
 
 
-def sent(receiver: LocalReceiver, content: bytes) -> Any:
+def send_to(receiver: LocalReceiver, content: bytes) -> Any:
     """A stranger's socket that has sent this."""
     stranger = zmq.Context.instance().socket(zmq.REQ)
     stranger.setsockopt(zmq.LINGER, 0)
@@ -126,7 +126,7 @@ def test_what_a_stranger_sends_is_never_unpickled(
         "short": planted[:20],
         "empty": b"",
     }[kind]
-    stranger = sent(receiver, content)
+    stranger = send_to(receiver, content)
     with pytest.raises(UnresponsiveError):
         receiver.recv(timeout=200)
     assert stranger.recv() == b""
@@ -138,11 +138,11 @@ def test_what_a_stranger_sends_is_never_unpickled(
 
 
 def test_a_stranger_does_not_keep_the_runner_from_its_own(receiver: LocalReceiver) -> None:
-    strangers = [sent(receiver, b"x" * 100) for _ in range(20)]
-    mine = sent(receiver, SealedMessages().serialize(EVENT))
+    strangers = [send_to(receiver, b"x" * 100) for _ in range(20)]
+    mine = send_to(receiver, SealedMessages().serialize(EVENT))
     assert receiver.recv() == EVENT
-    for one in (*strangers, mine):
-        one.close()
+    for sender in (*strangers, mine):
+        sender.close()
 
 
 def ran(
@@ -152,7 +152,7 @@ def ran(
     for name, text in files.items():
         (tmp_path / f"{name}_test.py").write_text(text)
     chosen = [read_scenario(tmp_path / f"{name}_test.py") for name in files]
-    session = made(Session, seed=1, kafka="4.4.0", cluster="loopback", is_endless=is_endless)
+    session = make_struct(Session, seed=1, kafka="4.4.0", cluster="loopback", is_endless=is_endless)
     results = tmp_path / "results"
     with node_root(results) as root:
         return run_ducktape(chosen, session, results=results, root=root, on_phase=print)
@@ -163,7 +163,7 @@ def with_ways(*ways: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> DucktapeSession:
+def mixed_session(tmp_path_factory: pytest.TempPathFactory) -> DucktapeSession:
     """A session of scenarios that fail in ways that leave the others theirs."""
     ways = with_ways("whole", "early", "late", "refused", "half", "full")
     with pytest.MonkeyPatch.context() as patch:
@@ -175,8 +175,8 @@ def errors_of(session: DucktapeSession) -> dict[str, str]:
     return {run.plan().parameters["way"]: run.run().error or "" for run in runs}
 
 
-def test_a_session_listens_on_no_other_address(mixed: DucktapeSession) -> None:
-    (listening,) = mixed.folder.rglob("listening")
+def test_a_session_listens_on_no_other_address(mixed_session: DucktapeSession) -> None:
+    (listening,) = mixed_session.folder.rglob("listening")
     assert listening.read_text() == '["127.0.0.1"]'
 
 
@@ -189,9 +189,9 @@ def test_a_session_without_an_end_is_not_taken_for_hung(
     assert (ended.exit_code, ended.dropped) == (0, ())
 
 
-def test_what_came_to_nothing_is_named(mixed: DucktapeSession) -> None:
-    assert errors_of(mixed).keys() == {"whole", "late", "half", "full"}
-    assert [one.partition("way=")[2] for one in mixed.dropped] == [
+def test_what_came_to_nothing_is_named(mixed_session: DucktapeSession) -> None:
+    assert errors_of(mixed_session).keys() == {"whole", "late", "half", "full"}
+    assert [sentence.partition("way=")[2] for sentence in mixed_session.dropped] == [
         "early has no run: ValueError('before its run')",
         "late failed after its run: ValueError('after its run')",
         "refused has no run: own_test.py:7: there is no topic 'x'",
@@ -202,7 +202,7 @@ def test_a_killed_scenario_takes_no_other_along_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = ran(tmp_path, monkeypatch, own=with_ways("killed", "whole", "late"))
-    reported = [one.partition("way=")[2] for one in ended.dropped]
+    reported = [sentence.partition("way=")[2] for sentence in ended.dropped]
     assert reported[0].startswith("killed can't be judged: ")
     reason = "has no run: ducktape ended with 70 before it was its turn"
     assert reported[1:] == [f"late {reason}", f"whole {reason}"]
@@ -226,15 +226,15 @@ def test_a_process_that_ended_says_how(
     assert (run.run().error or "").startswith(reported)
 
 
-def test_a_process_that_can_not_write_its_end_says_so(mixed: DucktapeSession) -> None:
+def test_a_process_that_can_not_write_its_end_says_so(mixed_session: DucktapeSession) -> None:
     reported = "the scenario's process could not write its end: OSError(28, 'No space left on"
-    assert errors_of(mixed)["full"].startswith(reported)
+    assert errors_of(mixed_session)["full"].startswith(reported)
 
 
-def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(mixed: DucktapeSession) -> None:
-    errors = errors_of(mixed)
+def test_an_error_whose_text_has_no_code_in_utf8_is_escaped(mixed_session: DucktapeSession) -> None:
+    errors = errors_of(mixed_session)
     assert (errors["half"], errors["whole"]) == (r"\udcff", "")
-    said = (mixed.folder / SESSION_FILE).read_text()
+    said = (mixed_session.folder / SESSION_FILE).read_text()
     assert r"half \udcff of a \ud800 pair" in said
 
 
@@ -279,7 +279,9 @@ def test_a_process_that_is_started_anew_has_the_key_and_the_classes(
     ):
         monkeypatch.setattr(module, name, None)
     # pytest's own finder has no code of modules for runpy.
-    finders = [one for one in sys.meta_path if type(one).__name__ != "AssertionRewritingHook"]
+    finders = [
+        finder for finder in sys.meta_path if type(finder).__name__ != "AssertionRewritingHook"
+    ]
     monkeypatch.setattr(sys, "meta_path", finders)
     runpy.run_module("harness.session.ducktape_program", run_name="__mp_main__")
     assert runner.Receiver is LocalReceiver

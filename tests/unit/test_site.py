@@ -58,7 +58,7 @@ def test_every_page_has_its_place_in_the_navigation() -> None:
     named = re.findall(r"'([^']+\.md)'", str(config["project"]["nav"]))
     pages = {str(page.place) for page in site().values()}
     assert len(named) == len(set(named))
-    assert {one for one in pages if not re.match(r"decisions/\d", one)} == set(named)
+    assert {page for page in pages if not re.match(r"decisions/\d", page)} == set(named)
     assert text_of("decisions/index.md").count("\n- ") == len(pages) - len(named)
 
 

@@ -59,13 +59,13 @@ PLAN = plan_of(
 )
 
 
-def written(folder: Path, text: str) -> Path:
+def write_module(folder: Path, text: str) -> Path:
     file = folder / "own_test.py"
     file.write_text(text)
     return file
 
 
-def checked(plan: Plan, file: Path, **settings: str) -> None:
+def check_plan(plan: Plan, file: Path, **settings: str) -> None:
     topology = Topology(brokers=3, settings=settings)
     require_sound(plan, load(file, file.stem), topology=topology, build=released("4.4.0"))
 
@@ -79,7 +79,7 @@ def test_a_mistake_of_the_command_line_is_named_as_such(tmp_path: Path) -> None:
     plan = msgspec.structs.replace(PLAN, groups=[other(settings={"max.pol.records": "50"})])
     build = released("4.4.0")
     build = replace(build, choice=replace(build.choice, changes=[change]))
-    module = load(written(tmp_path, STORY), "own_test")
+    module = load(write_module(tmp_path, STORY), "own_test")
     with pytest.raises(UsageError, match=rf"^--set {re.escape(change)}: .*max\.poll\.records"):
         require_sound(plan, module, topology=Topology(brokers=3), build=build)
 
@@ -97,7 +97,7 @@ def test_a_name_that_the_story_misspells_is_refused(
     tmp_path: Path, old: str, new: str, reported: str
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:{reported}"):
-        checked(PLAN, written(tmp_path, STORY.replace(old, new)))
+        check_plan(PLAN, write_module(tmp_path, STORY.replace(old, new)))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_plan_that_names_what_there_is_not_is_refused(
     tmp_path: Path, changed: dict[str, Any], reported: str
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:.*{reported}"):
-        checked(msgspec.structs.replace(PLAN, **changed), written(tmp_path, STORY))
+        check_plan(msgspec.structs.replace(PLAN, **changed), write_module(tmp_path, STORY))
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_a_setting_that_a_client_does_not_take_is_refused(
     groups = [other(client=client, settings={setting: value})]
     named = rf"own_test.py:.*group readers: .*{reported}"
     with pytest.raises(UsageError, match=f"(?s){named}") as refused:
-        checked(msgspec.structs.replace(PLAN, groups=groups), written(tmp_path, STORY))
+        check_plan(msgspec.structs.replace(PLAN, groups=groups), write_module(tmp_path, STORY))
     assert setting in str(refused.value)
 
 
@@ -239,10 +239,10 @@ def test_settings_of_librdkafka_are_tried_together(tmp_path: Path, session_ms: i
     groups = [other(client="librdkafka", settings=settings)]
     plan = msgspec.structs.replace(PLAN, groups=groups)
     if session_ms == 6000:
-        checked(plan, written(tmp_path, STORY))
+        check_plan(plan, write_module(tmp_path, STORY))
     else:
         with pytest.raises(UsageError, match="must be >= `session"):
-            checked(plan, written(tmp_path, STORY))
+            check_plan(plan, write_module(tmp_path, STORY))
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_a_setting_of_servers_that_there_is_not_is_refused(
     tmp_path: Path, settings: dict[str, str], reported: str
 ) -> None:
     with pytest.raises(UsageError, match=f"own_test.py:.*{reported}"):
-        checked(PLAN, written(tmp_path, STORY), **settings)
+        check_plan(PLAN, write_module(tmp_path, STORY), **settings)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_a_setting_of_servers_that_there_is_not_is_refused(
 def test_what_a_client_takes_and_may_do_is_sound(tmp_path: Path, changed: dict[str, Any]) -> None:
     answer = "{{ polls.rows(end='above', client='java') }}" if "labels" in changed else ""
     plan = msgspec.structs.replace(PLAN, groups=[other(**changed)], answer=answer)
-    checked(plan, written(tmp_path, STORY), **{"listener.name.secured.x": "y"})
+    check_plan(plan, write_module(tmp_path, STORY), **{"listener.name.secured.x": "y"})
 
 
 def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
     build = msgspec.structs.replace(released("4.4.0"), server_jars=jars, client_jars=jars)
     plan = msgspec.structs.replace(PLAN, groups=[other(settings={"new.setting": "1"})])
     topology = Topology(brokers=3, settings={"another.setting": "1"})
-    module = load(written(tmp_path, STORY), "own_test")
+    module = load(write_module(tmp_path, STORY), "own_test")
     require_sound(plan, module, topology=topology, build=build)
 
 
@@ -316,16 +316,16 @@ def test_settings_of_topics_are_checked_before_anything_starts(
     tmp_path: Path, settings: str, reported: str
 ) -> None:
     story = STORY.replace("ORDERS =", 'COMPACTED = {"cleanup.policy": "compact,delete"}\nORDERS =')
-    file = written(tmp_path, f"{story}    run.create([1], settings={settings})\n")
+    file = write_module(tmp_path, f"{story}    run.create([1], settings={settings})\n")
     declared = {"answer": "", "groups": (), "producers": (), "topology": Topology(brokers=1)}
     with pytest.raises(UsageError, match=f"own_test.py:.*{reported[2:]}"):
         require_declared(load(file, file.stem), build=released("4.4.0"), **declared)
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=lambda one: one.name)
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 def test_the_stories_of_all_scenarios_are_sound(scenario: Any) -> None:
     nothing = {"topics": [], "groups": [], "expects": []}
-    checked(msgspec.structs.replace(PLAN, **nothing), scenario.path)
+    check_plan(msgspec.structs.replace(PLAN, **nothing), scenario.path)
 
 
 # The sizes of clusters and topics that can't be are refused before a start.
@@ -398,13 +398,13 @@ class T:
 '''
 
 
-def declared(folder: Path, text: str) -> list[dict[str, object]] | None:
-    parameters = read_scenario(written(folder, text)).parameters
-    return None if parameters is None else [dict(one) for one in parameters]
+def declared_parameters(folder: Path, text: str) -> list[dict[str, object]] | None:
+    parameters = read_scenario(write_module(folder, text)).parameters
+    return None if parameters is None else [dict(values) for values in parameters]
 
 
 def test_parameters_are_read_from_marks_and_from_the_names_that_they_list(tmp_path: Path) -> None:
-    found = declared(tmp_path, SCENARIO)
+    found = declared_parameters(tmp_path, SCENARIO)
     assert found is not None
     assert len(found) == 5
     assert {"recipe": "stop", "size": 2} in found
@@ -412,7 +412,7 @@ def test_parameters_are_read_from_marks_and_from_the_names_that_they_list(tmp_pa
 
 
 def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Path) -> None:
-    declared(tmp_path, SCENARIO)
+    declared_parameters(tmp_path, SCENARIO)
     scenario = read_scenario(tmp_path / "own_test.py")
     scenario.require({})
     scenario.require({"recipe": "pause", "size": 1})
@@ -422,7 +422,7 @@ def test_a_set_that_is_not_declared_is_refused_with_those_that_are(tmp_path: Pat
 
 
 def test_a_parameter_with_a_default_may_be_given_to_any_declared_set(tmp_path: Path) -> None:
-    declared(tmp_path, SCENARIO.replace("recipe, size)", "recipe, size, ways=())"))
+    declared_parameters(tmp_path, SCENARIO.replace("recipe, size)", "recipe, size, ways=())"))
     scenario = read_scenario(tmp_path / "own_test.py")
     scenario.require({"recipe": "pause", "size": 1, "ways": [3]})
     for wrong in ({"ways": [3]}, {"recipe": "pause", "size": 1, "nonsense": 1}):
@@ -432,14 +432,14 @@ def test_a_parameter_with_a_default_may_be_given_to_any_declared_set(tmp_path: P
 
 def test_what_is_no_literal_is_not_checked(tmp_path: Path) -> None:
     text = SCENARIO.replace("list(RECIPES)", "all_of_them()")
-    assert declared(tmp_path, text) is None
+    assert declared_parameters(tmp_path, text) is None
     read_scenario(tmp_path / "own_test.py").require({"recipe": "anything"})
 
 
 def test_a_scenario_names_the_version_that_its_brokers_start_on(tmp_path: Path) -> None:
-    declared(tmp_path, SCENARIO + 'STARTS_ON = {"9.9.9": "9.8.7"}\n')
+    declared_parameters(tmp_path, SCENARIO + 'STARTS_ON = {"9.9.9": "9.8.7"}\n')
     assert read_scenario(tmp_path / "own_test.py").starts_on == {"9.9.9": "9.8.7"}
-    declared(tmp_path, SCENARIO)
+    declared_parameters(tmp_path, SCENARIO)
     assert read_scenario(tmp_path / "own_test.py").starts_on == {}
 
 
@@ -468,7 +468,7 @@ class T:
 def test_a_scenario_that_cuts_connections_needs_a_network(
     tmp_path: Path, story: str, parameters: dict[str, str], reported: str | None
 ) -> None:
-    declared(tmp_path, story)
+    declared_parameters(tmp_path, story)
     scenario = read_scenario(tmp_path / "own_test.py")
     if reported is None:
         scenario.require_uncut(parameters)
@@ -497,7 +497,7 @@ def test_a_broken_file_is_reported_with_its_line_and_breaks_no_other(
     (tmp_path / "own_test.py").write_bytes(as_bytes)
     (tmp_path / "sound_test.py").write_text('"""Why?"""\n')
     monkeypatch.setattr(catalog, "scenario_folders", lambda: [tmp_path])
-    assert [one.name for one in scenarios()] == ["own", "sound"]
+    assert [scenario.name for scenario in scenarios()] == ["own", "sound"]
     (sound,) = find_scenarios(["sound"])
     sound.require({})
     with pytest.raises(UsageError, match=reported):
@@ -511,13 +511,13 @@ def test_what_is_no_readable_file_breaks_no_other(
     (tmp_path / "link_test.py").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe_test.py")
     monkeypatch.setattr(catalog, "scenario_folders", lambda: [tmp_path])
-    for one in scenarios():
-        with pytest.raises(UsageError, match=f"{one.name}_test.py can't be read"):
-            one.require({})
+    for scenario in scenarios():
+        with pytest.raises(UsageError, match=f"{scenario.name}_test.py can't be read"):
+            scenario.require({})
 
 
 def test_every_fault_that_needs_a_network_is_found_in_its_file() -> None:
-    needing = {one.__name__ for one in FAULTS if one.needs is Capability.CUT}
+    needing = {fault.__name__ for fault in FAULTS if fault.needs is Capability.CUT}
     assert needing == catalog.cutting() != set()
 
 
@@ -552,14 +552,14 @@ class Large(Scenario):
 '''
 
 
-def sized(folder: Path, text: str) -> Path:
+def write_sized(folder: Path, text: str) -> Path:
     (folder / "shapes.py").write_text("CONTROLLERS = 1\n")
-    return written(folder, text)
+    return write_module(folder, text)
 
 
 def test_servers_workers_and_the_observer_are_counted(tmp_path: Path) -> None:
     """Of the larger scenario: four servers, two Java workers, one of kafka-python, the observer."""
-    file = sized(tmp_path, SIZED)
+    file = write_sized(tmp_path, SIZED)
     assert pool_size([file, file], released("4.4.0")) == 4 + 2 + 1 + 1
 
 
@@ -585,7 +585,7 @@ def test_a_file_that_can_not_be_counted_is_refused(
     tmp_path: Path, text: str, reported: str
 ) -> None:
     with pytest.raises(UsageError, match=reported):
-        pool_size([sized(tmp_path, text)], released("4.4.0"))
+        pool_size([write_sized(tmp_path, text)], released("4.4.0"))
 
 
 # Topics of a plan, as they are created.

@@ -2,7 +2,7 @@
 
 import pytest
 from conftest import Rows, TraceMaker
-from micro import asked, epoch_started, epochs, led, log_bounds, log_started, polled, sampled
+from micro import epoch_started, epochs, led, log_bounds, log_started, polled, query_rows, sampled
 
 MS = 1000
 MOMENT_MICROS = 500 * MS
@@ -67,7 +67,7 @@ ANEW = {**led(0, at=700 * MS), "metadata_offset": 900, "topic_id": "second"}
 def test_the_log_start_at_a_time_has_two_bounds(
     make_trace: TraceMaker, rows: Rows, bounds: tuple[int, int]
 ) -> None:
-    (row,) = asked(
+    (row,) = query_rows(
         make_trace({**ENDED_AT_400, **rows}),
         f"""
         with moments as (
@@ -146,7 +146,7 @@ def test_a_position_is_overwritten_where_a_newer_epoch_starts_below_it(
     make_trace: TraceMaker, rows: Rows, epoch: int, offset: int, overwritten: tuple[bool, bool]
 ) -> None:
     position = f"({epoch}, {offset}, {MOMENT_MICROS})"
-    (row,) = asked(
+    (row,) = query_rows(
         make_trace(rows),
         f"""
         select {{{{ is_overwritten{position} }}}} as surely,
@@ -178,5 +178,5 @@ def test_only_rows_of_the_present_topic_are_kept(
     trace = make_trace(
         {"leaderships": leaderships, "samples": [sampled(1, at=400), sampled(1, at=600)]}
     )
-    present = asked(trace, 'select * from {{ of_present_topic("samples", "at_micros") }}')
+    present = query_rows(trace, 'select * from {{ of_present_topic("samples", "at_micros") }}')
     assert len(present) == rows

@@ -28,7 +28,7 @@ evaluated: select 1 as evaluated
 HEADER = "/*\nabout: rows\nsubject: faults\ncolumns:\n  fault: of it\n*/\n"
 
 
-def written(path: Path, text: str) -> Source:
+def write_source(path: Path, text: str) -> Source:
     file = path / "one.sql"
     file.write_text(text)
     return read(file)
@@ -66,20 +66,22 @@ def test_a_description_is_of_a_column_that_the_fact_returns() -> None:
 
 def test_every_column_of_a_header_is_one_of_its_statement() -> None:
     wrong = []
-    for one in CHECKS.values():
-        texts = {one.findings: FINDING_COLUMNS, one.evaluated: ("evaluated",)}
-        for text, columns in (texts | {one.summary: ("summary",)}).items():
+    for definition in CHECKS.values():
+        texts = {definition.findings: FINDING_COLUMNS, definition.evaluated: ("evaluated",)}
+        for text, columns in (texts | {definition.summary: ("summary",)}).items():
             try:
-                assert not text or output_of(one, text) == columns, one.source.path
+                assert not text or output_of(definition, text) == columns, definition.source.path
             except StatementError as error:
                 wrong.append(str(error))
     assert wrong == []
 
 
-def output_of(one: CheckDefinition, text: str) -> tuple[str, ...]:
-    if one.header.is_by_rules:
-        text = text.replace(f"select * from {one.name}", f"select * from ({one.rows.text})")
-    return tuple(returned_by(text, one.source.path).names)
+def output_of(definition: CheckDefinition, text: str) -> tuple[str, ...]:
+    if definition.header.is_by_rules:
+        text = text.replace(
+            f"select * from {definition.name}", f"select * from ({definition.rows.text})"
+        )
+    return tuple(returned_by(text, definition.source.path).names)
 
 
 def test_a_fact_and_its_columns_have_names_of_their_own() -> None:
@@ -102,22 +104,25 @@ def test_a_check_needs_tables_that_it_reads() -> None:
 
 def test_what_may_be_missing_is_read() -> None:
     each: list[Fact | CheckDefinition] = [*facts().values(), *CHECKS.values()]
-    for one in each:
-        reported, tables = one if isinstance(one, Fact) else one.header, {*tables_of(one)}
-        assert {*reported.optional} <= tables & {*TABLES, *facts()}, one.name
-        assert {*reported.regardless} <= tables & TABLES.keys(), one.name
+    for definition in each:
+        reported, tables = (
+            definition if isinstance(definition, Fact) else definition.header,
+            {*tables_of(definition)},
+        )
+        assert {*reported.optional} <= tables & {*TABLES, *facts()}, definition.name
+        assert {*reported.regardless} <= tables & TABLES.keys(), definition.name
 
 
 def test_every_fact_is_read() -> None:
     """By a check, by Python, or by another fact that is read."""
-    named = {one.header.exercised for one in CHECKS.values()} - {""}
+    named = {definition.header.exercised for definition in CHECKS.values()} - {""}
     named |= {name for check in CHECKS.values() for name in tables_of(check)}
     named |= {name for path in ROOT.rglob("*.py") for name in facts_named_in(path)}
     assert facts().keys() - made_of(named) == set()
 
 
 def test_what_exercises_a_check_is_a_table_or_fact() -> None:
-    named = {one.header.exercised for one in CHECKS.values()} - {""}
+    named = {definition.header.exercised for definition in CHECKS.values()} - {""}
     assert named
     assert named <= {*TABLES, *facts()}
 
@@ -132,7 +137,7 @@ def test_what_exercises_a_check_is_a_table_or_fact() -> None:
 )
 def test_a_file_that_is_no_statement_is_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
-        written(tmp_path, text)
+        write_source(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -148,14 +153,14 @@ def test_a_file_that_is_no_statement_is_named(tmp_path: Path, text: str, message
 def test_a_name_that_does_not_resolve_is_an_error(
     tmp_path: Path, statement: str, message: str
 ) -> None:
-    source = written(tmp_path, HEADER + statement)
+    source = write_source(tmp_path, HEADER + statement)
     with pytest.raises(StatementError, match=message) as error:
         returned_by(source.text, source.path)
     assert "one.sql" in str(error.value)
 
 
 def test_a_header_with_an_unknown_or_missing_key_is_refused(tmp_path: Path) -> None:
-    source = written(tmp_path, HEADER.replace("about", "abuot") + "select fault from faults")
+    source = write_source(tmp_path, HEADER.replace("about", "abuot") + "select fault from faults")
     with pytest.raises(StatementError, match=r"one\.sql: header"):
         source.header_as(FactHeader)
 
@@ -163,12 +168,12 @@ def test_a_header_with_an_unknown_or_missing_key_is_refused(tmp_path: Path) -> N
 def test_the_last_select_is_what_follows_the_steps(tmp_path: Path) -> None:
     steps = "with a as (\n  select fault from (select * from faults)\n)\n"
     final = "select fault from a\nunion all\nselect fault from a"
-    assert parts_of(written(tmp_path, HEADER + steps + final)) == (steps, final)
+    assert parts_of(write_source(tmp_path, HEADER + steps + final)) == (steps, final)
 
 
 def test_a_fact_describes_its_columns_like_a_table_or_another_fact() -> None:
     kept, stored, present = (
-        {one.name: one.about for one in columns}
+        {column.name: column.about for column in columns}
         for columns in (
             DECLARED["committed_offsets"].columns,
             columns_of(facts()["client_offsets"]),
@@ -182,15 +187,15 @@ def test_a_fact_describes_its_columns_like_a_table_or_another_fact() -> None:
 @pytest.mark.parametrize("values", ["", "violation: a\n  permitted: b"])
 def test_a_case_of_no_or_of_two_verdicts_is_refused(tmp_path: Path, values: str) -> None:
     header = f"{CHECK_HEADER}cases:\n- cause: why\n  {values}\n*/\n"
-    source = written(tmp_path, header + "select fault from faults")
-    one = CheckDefinition(source, source.header_as(CheckHeader))
+    source = write_source(tmp_path, header + "select fault from faults")
+    definition = CheckDefinition(source, source.header_as(CheckHeader))
     with pytest.raises(StatementError, match=r"one\.sql: a case has one verdict: why"):
-        assert one.cases
+        assert definition.cases
 
 
 @pytest.mark.parametrize("key", ["definition", "evaluates", "source", "id", "needs", "evaluated"])
 def test_a_check_without_a_part_of_its_header_is_refused(tmp_path: Path, key: str) -> None:
     header = f"{CHECK_HEADER}cases: []\n*/\n".replace(f"{key}: ", f"{key}_of_it: ")
-    source = written(tmp_path, header + "select fault from faults")
+    source = write_source(tmp_path, header + "select fault from faults")
     with pytest.raises(StatementError, match=r"one\.sql: header"):
         source.header_as(CheckHeader)

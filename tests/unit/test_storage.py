@@ -42,7 +42,7 @@ EVENTS = (
 pytestmark = pytest.mark.usefixtures("by_one_check")
 
 
-def judged(folder: RunFolder) -> Judged:
+def judge_here_alone(folder: RunFolder) -> Judged:
     return judge_here(Share(at_once=4), folder)
 
 
@@ -54,18 +54,18 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = traces.generated(tmp_path_factory.mktemp("once") / "run")
-    assert judged(folder).verdict is not None
+    assert judge_here_alone(folder).verdict is not None
     return folder.path
 
 
 @pytest.fixture
-def generated(once_judged: Path, tmp_path: Path) -> RunFolder:
+def generated_run(once_judged: Path, tmp_path: Path) -> RunFolder:
     """A generated run that was judged."""
     return RunFolder(Path(shutil.copytree(once_judged, tmp_path / "it's")))
 
 
 @pytest.fixture
-def collected(tmp_path: Path) -> RunFolder:
+def collected_run(tmp_path: Path) -> RunFolder:
     """A run of one worker, decoded."""
     folder = RunFolder(tmp_path / "run")
     folder.write_plan(plan_of())
@@ -99,7 +99,7 @@ def before(call: Callable[..., None], usual: Callable[..., object]) -> Callable[
 
 
 def require_kept(folder: RunFolder, there: dict[str, bytes], number: int) -> None:
-    found = judged(folder)
+    found = judge_here_alone(folder)
     assert found.verdict is None
     assert found.exit_code == StorageError.exit_code
     assert str(found.error).startswith(
@@ -119,122 +119,122 @@ def require_kept(folder: RunFolder, there: dict[str, bytes], number: int) -> Non
     ],
 )
 def test_a_folder_that_can_not_be_written_keeps_its_report(
-    generated: RunFolder,
+    generated_run: RunFolder,
     monkeypatch: pytest.MonkeyPatch,
     where: object,
     name: str,
     number: int,
     after: int,
 ) -> None:
-    there = content(generated.path)
+    there = content(generated_run.path)
     monkeypatch.setattr(where, name, failing(number, after=after))
-    require_kept(generated, there, number)
+    require_kept(generated_run, there, number)
 
 
 def test_a_disk_that_is_full_for_an_engine_decides_no_check(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+    generated_run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = content(generated.path)
+    there = content(generated_run.path)
 
     def spill(*_: object) -> None:
         raise duckdb.IOException('Could not write file "x": No space left on device')
 
     monkeypatch.setattr(DuckDBEngine, "keep", spill)
-    require_kept(generated, there, FULL)
+    require_kept(generated_run, there, FULL)
 
 
-def test_a_failure_leaves_no_earlier_verdict(generated: RunFolder) -> None:
-    (generated.path / "plan.json").write_text("{")
-    found = judged(generated)
+def test_a_failure_leaves_no_earlier_verdict(generated_run: RunFolder) -> None:
+    (generated_run.path / "plan.json").write_text("{")
+    found = judge_here_alone(generated_run)
     assert found.exit_code == 64
     assert "is not a valid Plan" in str(found.error)
-    assert not list(generated.report.glob("[!p]*"))
+    assert not list(generated_run.report.glob("[!p]*"))
 
 
 def test_an_unexpected_error_leaves_its_traceback_and_no_earlier_verdict(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+    generated_run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(judging, "answer", crash)
-    found = judged(generated)
+    found = judge_here_alone(generated_run)
     assert found.exit_code == 70
     assert "the analysis failed: unexpected ZeroDivisionError" in str(found.error)
-    assert "Traceback" in (generated.report / "traceback.txt").read_text()
-    left = {path.name for path in generated.report.iterdir() if "plotly" not in path.name}
+    assert "Traceback" in (generated_run.report / "traceback.txt").read_text()
+    left = {path.name for path in generated_run.report.iterdir() if "plotly" not in path.name}
     assert left == {"traceback.txt"}
 
 
 @pytest.mark.parametrize("after", [0, 1, 17])
 def test_a_disk_that_becomes_full_loses_no_table(
-    collected: RunFolder, monkeypatch: pytest.MonkeyPatch, after: int
+    collected_run: RunFolder, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    there = content(collected.path)
+    there = content(collected_run.path)
     write = before(failing(FULL, after=after), pq.write_table)
     monkeypatch.setattr(tables.pq, "write_table", write)
     with pytest.raises(StorageError, match=r"run can't be written: No space left on device\."):
-        decode_again(collected)
-    assert content(collected.path) == there
-    assert not list(collected.path.glob(".*"))
+        decode_again(collected_run)
+    assert content(collected_run.path) == there
+    assert not list(collected_run.path.glob(".*"))
 
 
 def test_a_read_only_run_is_reported_in_one_sentence(
-    collected: RunFolder, monkeypatch: pytest.MonkeyPatch
+    collected_run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "mkdir", failing(READ_ONLY))
     with pytest.raises(StorageError, match="copy it to a folder that this user can write"):
-        decode_again(collected)
+        decode_again(collected_run)
 
 
-def test_a_run_of_an_earlier_release_is_not_decoded_again(collected: RunFolder) -> None:
-    pq.write_table(pa.table({"target": ["leader:t-0"]}), collected.tables / "faults.parquet")
-    there = content(collected.path)
-    assert decode_again(collected)
-    assert content(collected.path) == there
+def test_a_run_of_an_earlier_release_is_not_decoded_again(collected_run: RunFolder) -> None:
+    pq.write_table(pa.table({"target": ["leader:t-0"]}), collected_run.tables / "faults.parquet")
+    there = content(collected_run.path)
+    assert decode_again(collected_run)
+    assert content(collected_run.path) == there
 
 
-def test_four_analyses_at_once_come_to_one_verdict(collected: RunFolder) -> None:
+def test_four_analyses_at_once_come_to_one_verdict(collected_run: RunFolder) -> None:
     with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(decode_again, [collected] * 4))
-        found = list(pool.map(judged, [collected] * 4))
-    assert {one.error for one in found} == {None}
-    assert len({str(one.verdict.doubts) for one in found if one.verdict is not None}) == 1
-    assert len(list(collected.tables.iterdir())) == len(DECODED_AGAIN)
-    assert not list(collected.path.glob(".*"))
+        assert all(pool.map(decode_again, [collected_run] * 4))
+        found = list(pool.map(judge_here_alone, [collected_run] * 4))
+    assert {run.error for run in found} == {None}
+    assert len({str(run.verdict.doubts) for run in found if run.verdict is not None}) == 1
+    assert len(list(collected_run.tables.iterdir())) == len(DECODED_AGAIN)
+    assert not list(collected_run.path.glob(".*"))
 
 
-def test_who_writes_waits_for_who_writes(collected: RunFolder) -> None:
+def test_who_writes_waits_for_who_writes(collected_run: RunFolder) -> None:
     is_done = threading.Event()
 
     def decode() -> None:
-        decode_again(collected)
+        decode_again(collected_run)
         is_done.set()
 
-    with alone_in(collected.path):
+    with alone_in(collected_run.path):
         waiting = threading.Thread(target=decode)
         waiting.start()
         assert not is_done.is_set()
-        (collected.history / "w.jsonl").write_text(EVENTS * 2)
+        (collected_run.history / "w.jsonl").write_text(EVENTS * 2)
     waiting.join()
-    rows = pq.read_table(collected.tables / "histories.parquet").to_pylist()
+    rows = pq.read_table(collected_run.tables / "histories.parquet").to_pylist()
     assert rows[0]["duplicate_lines"] == 2
 
 
 def test_a_wait_for_another_process_ends_with_its_name(
-    generated: RunFolder, monkeypatch: pytest.MonkeyPatch
+    generated_run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there = content(generated.path)
+    there = content(generated_run.path)
     monkeypatch.setattr(locks, "_WRITER_SECONDS", 0)
-    with alone_in(generated.path):
-        found = judged(generated)
+    with alone_in(generated_run.path):
+        found = judge_here_alone(generated_run)
     assert found.exit_code == WaitTimeoutError.exit_code
-    assert f"the end of what another process writes into {generated.path}" in str(found.error)
-    assert content(generated.path) == there
+    assert f"the end of what another process writes into {generated_run.path}" in str(found.error)
+    assert content(generated_run.path) == there
 
 
-def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
-    there = content(generated.path)
+def test_a_killed_analysis_loses_no_report(generated_run: RunFolder) -> None:
+    there = content(generated_run.path)
     program = (
         "import sys; from functools import partial; from pathlib import Path\n"
         "from analysis import judging\n"
@@ -243,12 +243,12 @@ def test_a_killed_analysis_loses_no_report(generated: RunFolder) -> None:
         "judging.judge = partial(judging.judge, only=[])\n"
         "judge_here(Share(at_once=1), RunFolder(Path(sys.argv[1])))\n"
     )
-    with waiting_python("-c", program, generated.path) as (_, line):
+    with waiting_python("-c", program, generated_run.path) as (_, line):
         assert line == "writing\n"
-    left = {name: one for name, one in content(generated.path).items() if name[0] != "."}
+    left = {name: data for name, data in content(generated_run.path).items() if name[0] != "."}
     assert left == there
-    assert judged(generated).verdict is not None
-    assert not list(generated.path.glob(".*"))
+    assert judge_here_alone(generated_run).verdict is not None
+    assert not list(generated_run.path.glob(".*"))
 
 
 @pytest.mark.parametrize("number", [FULL, READ_ONLY, REFUSED])

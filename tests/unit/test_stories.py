@@ -36,7 +36,7 @@ OFFSETS = {"topic": "__consumer_offsets", "partition": 0}
 def tell(make_trace: TraceMaker, tmp_path: Path) -> Tell:
     """The story of a finding in a history, of which some tables are missing."""
 
-    def reported(
+    def report_story(
         rows: dict[str, list[Row]], check: str, *, missing: Collection[str] = (), **fields: Any
     ) -> Story:
         left = {table: some for table, some in rows.items() if table not in missing}
@@ -44,11 +44,11 @@ def tell(make_trace: TraceMaker, tmp_path: Path) -> Tell:
         asked = finding(check, **{"group": "g", "at": None, "evidence": {}} | fields)
         return story(RunFacts(RunFolder(tmp_path), trace), asked)
 
-    return reported
+    return report_story
 
 
 def whats(reported: Story, who: str) -> list[str]:
-    return [one.what for one in reported.moments if one.who == who]
+    return [moment.what for moment in reported.moments if moment.who == who]
 
 
 ASSIGNED = [
@@ -87,7 +87,7 @@ ASSIGNED = [
 )
 def test_a_member_begins_at_a_delivery(tell: Tell, events: list[Row], begins: list[str]) -> None:
     rows = {"polls": [*polled(0, 1), *polled(2, 3, at=205)], "group_events": events}
-    found = [one for one in whats(tell(rows, "reset"), "g#1") if "receives" not in one]
+    found = [what for what in whats(tell(rows, "reset"), "g#1") if "receives" not in what]
     assert found == begins
 
 
@@ -107,11 +107,11 @@ def test_a_history_stays_in_its_order_where_its_clock_steps_back(tell: Tell) -> 
         "leaderships": [led(0, at=250), led(1, at=1_100)],
     }
     reported = tell(rows, "reset")
-    assert [one.at_micros for one in reported.moments] == [250, 1_000, 200, 300, 310, 1_100]
+    assert [moment.at_micros for moment in reported.moments] == [250, 1_000, 200, 300, 310, 1_100]
 
 
 def responses(reported: Story, who: str) -> list[str]:
-    return [one for one in whats(reported, who) if "response" in one]
+    return [what for what in whats(reported, who) if "response" in what]
 
 
 def test_the_broker_that_acknowledged_is_named_by_the_records_epoch(tell: Tell) -> None:
@@ -133,8 +133,8 @@ def test_values_that_two_leaders_acknowledged_are_told_apart(tell: Tell) -> None
     first, last = of_two
     assert "the first response to 2 values" in first
     assert "the last response to 2 values" in last
-    for one in of_two:
-        assert one.endswith("from broker 2, leader of epoch 1: ok, offsets 3 to 4")
+    for response in of_two:
+        assert response.endswith("from broker 2, leader of epoch 1: ok, offsets 3 to 4")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,9 @@ def test_no_broker_is_named_where_an_epoch_is_not_known(tell: Tell, records: lis
 
 def test_a_broker_is_named_for_those_records_whose_epoch_is_known(tell: Tell) -> None:
     rows = {"sends": sent(2, 3), "replica_records": survived(2), "leaderships": [led(0, at=10)]}
-    assert [one.partition("acks=all")[2] for one in responses(tell(rows, "lost_record"), "p")] == [
+    assert [
+        response.partition("acks=all")[2] for response in responses(tell(rows, "lost_record"), "p")
+    ] == [
         " from broker 1, leader of epoch 0: ok, offset 2",
         ": ok, offset 3",
     ]
@@ -212,13 +214,15 @@ OF_CLIENTS = {"sends", "polls", "commits", "resets", "group_events", "transactio
         ({"resets"}, {Kind.RESET}),
         ({"group_events"}, {Kind.MEMBER, Kind.POSITION}),
     ],
-    ids=lambda one: "of the servers" if len(one) > 2 else " and ".join(sorted(one)) or "none",
+    ids=lambda tables: (
+        "of the servers" if len(tables) > 2 else " and ".join(sorted(tables)) or "none"
+    ),
 )
 def test_a_missing_table(tell: Tell, missing: Collection[str], kinds: set[Kind]) -> None:
     whole = tell(WENT_BACK, "reset").moments
     reported = tell(WENT_BACK, "reset", missing=missing).moments
-    assert {one.kind for one in whole} - {one.kind for one in reported} == kinds
-    assert len(reported) == sum(one.kind not in kinds for one in whole)
+    assert {moment.kind for moment in whole} - {run.kind for run in reported} == kinds
+    assert len(reported) == sum(moment.kind not in kinds for moment in whole)
 
 
 # The decisive event, by what the finding is about: its time and its words.
@@ -280,7 +284,7 @@ def test_the_decisive_event_is_the_last_cause(
     reported = tell(rows, check, **fields)
     assert reported.decisive is not None
     assert reported.decisive.at_micros == at
-    shown = [one for part in reported.folded() if not part.summary for one in part.moments]
+    shown = [moment for part in reported.fold() if not part.summary for moment in part.moments]
     assert reported.decisive in shown
 
 
@@ -307,8 +311,8 @@ def test_what_repeats_and_what_is_far_is_folded(tell: Tell) -> None:
         "resets": [reset_reported("truncation", 4, 0, 2, at=305)] * 20,
     }
     reported = tell(rows, "unclean_election_unconfigured", group=None, at=300)
-    passages = reported.folded()
-    assert [one for part in passages for one in part.moments] == reported.moments
+    passages = reported.fold()
+    assert [moment for part in passages for moment in part.moments] == reported.moments
     assert len(passages) < 15
     assert sum(len(part.moments) for part in passages if not part.summary) < 15
     words = [part.summary for part in passages if part.summary]
@@ -323,7 +327,7 @@ def test_many_events_of_one_kind_leave_room_for_the_others(tell: Tell) -> None:
         "log_start_changes": [log_started(start, at=480 + start) for start in range(40)],
     }
     reported = tell(rows, "reset", at=500)
-    kinds = {one.kind for part in reported.folded() if not part.summary for one in part.moments}
+    kinds = {moment.kind for part in reported.fold() if not part.summary for moment in part.moments}
     assert {"deletion", "reset", "epoch", "commit", "delivery"} <= kinds
 
 
@@ -355,7 +359,7 @@ def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: 
         "stores offset 3 with epoch 0 of g, at offset 6, on brokers 1, 3",
         "stores offset 4 with epoch 0 of g, at offset 7, on broker 3",
     ]
-    assert [one for one in whats(reported, "g#1") if "commits" in one] == [
+    assert [what for what in whats(reported, "g#1") if "commits" in what] == [
         "commits offset 3 with epoch 0: ok, the first of 2 commits",
         "commits offset 4 with epoch 0: ok, the last of 2 commits",
         "commits offset 4 with epoch 0: failed (CommitFailedException)",
@@ -372,7 +376,9 @@ def test_a_finding_about_commits_shows_where_they_are_stored(tell: Tell, check: 
 )
 def test_other_findings_have_no_log_of_commits(tell: Tell, check: str, group: str | None) -> None:
     reported = tell(LOG_OF_COMMITS, check, group=group)
-    assert not any("__consumer_offsets" in f"{one.who} {one.what}" for one in reported.moments)
+    assert not any(
+        "__consumer_offsets" in f"{moment.who} {moment.what}" for moment in reported.moments
+    )
     assert "commits offset 4 with epoch 0, the last of 2 commits" in whats(reported, "g")
 
 
@@ -384,7 +390,7 @@ def test_a_wait_for_the_coordinator_shows_the_commits_on_every_partition(tell: T
         == "commits offset 4 with epoch 0 on t-0: failed (CommitFailedException)"
     )
     assert whats(reported, "controller").count("epoch 1: broker 1 leads, ISR [1]") == 1
-    assert not any("__consumer_offsets" in one for one in whats(reported, "controller"))
+    assert not any("__consumer_offsets" in what for what in whats(reported, "controller"))
 
 
 def test_offsets_of_a_transaction_are_shown_with_its_steps_and_partitions(tell: Tell) -> None:

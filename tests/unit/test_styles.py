@@ -11,7 +11,7 @@ from analysis.verdict.resumption import IN_WORDS, said_epochs, style_rows
 from contract.run_folder import GroupPlan
 from contract.terms import CommitEpoch
 from contract.verdicts import Resumption, StyleRow, Verdict
-from tests.made import made
+from tests.made import make_struct
 
 
 def went_on(style: str, reset: str = "earliest", **reported: Any) -> Resumption:
@@ -35,7 +35,7 @@ def went_on(style: str, reset: str = "earliest", **reported: Any) -> Resumption:
     )
 
 
-def skipped(style: str, reset: str = "earliest") -> Resumption:
+def skipping_resumption(style: str, reset: str = "earliest") -> Resumption:
     """A group that committed the new leader's epoch."""
     return went_on(
         style, reset, committed_epoch=2, resumed_at=200, never_delivered=100, metadata_epoch=2
@@ -45,9 +45,9 @@ def skipped(style: str, reset: str = "earliest") -> Resumption:
 RESUMED = [
     went_on("record"),
     went_on("metadata", "earliest"),
-    skipped("metadata", "latest"),
-    skipped("metadata", "none"),
-    skipped("forced"),
+    skipping_resumption("metadata", "latest"),
+    skipping_resumption("metadata", "none"),
+    skipping_resumption("forced"),
 ]
 GROUPS = [
     GroupPlan(
@@ -109,7 +109,7 @@ def test_each_style_is_put_in_words() -> None:
 
 
 def test_the_terminal_ends_with_the_styles() -> None:
-    verdict = made(
+    verdict = make_struct(
         Verdict,
         scenario="s",
         seed=1,

@@ -14,14 +14,14 @@ from contract.verdicts import CheckVerdict
 from simulator.history import description, write_history
 from simulator.plain import plain_universe
 from tests.exam.tamperings.files import change_file
-from tests.exam.tamperings.genuine import Genuine, copied, read_genuine
+from tests.exam.tamperings.genuine import Genuine, copy_run, read_genuine
 from tests.exam.tamperings.judged import judge_alone, judge_together
 from tests.exam.tamperings.rows import NoPlaceError
 from tests.exam.tamperings.tampering import (
     GenuineRun,
     Step,
     Tampering,
-    hidden,
+    hidden_tamperings,
     of_file,
     runs,
     tamperings,
@@ -74,11 +74,15 @@ def genuine(tmp_path: Path) -> Genuine:
 def test_each_of_a_sample_is_noticed_by_the_check_that_it_names(
     read_run: TraceReader, tmp_path: Path, genuine: Genuine
 ) -> None:
-    checks = {one.check for one in SAMPLE if one.check}
+    checks = {tampering.check for tampering in SAMPLE if tampering.check}
     place = tmp_path / "tampered"
     outcomes = list(judge_together(read_run, SAMPLE, {GENERATED: genuine}, place, checks=checks))
-    assert [one.tampering.name for one in outcomes if one.error or not one.is_noticed] == []
-    others = {check for one in outcomes for check, _ in one.new} - {str(check) for check in checks}
+    assert [
+        outcome.tampering.name for outcome in outcomes if outcome.error or not outcome.is_noticed
+    ] == []
+    others = {check for outcome in outcomes for check, _ in outcome.new} - {
+        str(check) for check in checks
+    }
     assert others == set()
 
 
@@ -91,21 +95,21 @@ def test_a_renamed_column_and_a_plan_without_checks_are_noticed(
         {"change": "plan.json", "set": {"must_judge": []}, "name": "plan", "verdict": "unclear"},
     )
     outcomes = list(judge_alone(read_run, sample, genuine, tmp_path / "alone", accusers=()))
-    seen = [(one.is_noticed, one.accusers, one.error) for one in outcomes]
+    seen = [(outcome.is_noticed, outcome.accusers, outcome.error) for outcome in outcomes]
     assert seen == [(True, (), "")] * 2
     assert outcomes[0].seen == CheckVerdict.NOT_EVALUABLE
 
 
 def test_each_has_a_name_of_its_own_and_a_run() -> None:
-    names = Counter(one.name for one in tamperings())
+    names = Counter(tampering.name for tampering in tamperings())
     assert [name for name, count in names.items() if count > 1 or "<" in name] == []
-    assert {one.first.of for one in tamperings() if not one.alone} <= set(TABLES)
-    assert {one.run for one in tamperings()} <= set(runs())
-    assert all(one["reason"] for one in hidden())
+    assert {tampering.first.of for tampering in tamperings() if not tampering.alone} <= set(TABLES)
+    assert {tampering.run for tampering in tamperings()} <= set(runs())
+    assert all(row["reason"] for row in hidden_tamperings())
 
 
 def test_steps_name_the_row_that_the_first_one_chose(genuine: Genuine) -> None:
-    (one,) = of(
+    (tampering,) = of(
         {
             "name": "without a gap",
             "drop": "polls",
@@ -121,12 +125,12 @@ def test_steps_name_the_row_that_the_first_one_chose(genuine: Genuine) -> None:
         }
     )
     before = genuine.tables["polls"]
-    with genuine.rows.changed(one.steps, Random(1)) as changed:
+    with genuine.rows.change_rows(tampering.steps, Random(1)) as changed:
         after = changed["polls"]
     assert len(after) == len(before) - 1
-    with genuine.rows.changed([Step(verb="pick", of="polls")], Random(1)) as unchanged:
+    with genuine.rows.change_rows([Step(verb="pick", of="polls")], Random(1)) as unchanged:
         assert unchanged == {}
-    with genuine.rows.changed([Step(verb="repeat", of="polls", times=3)], Random(1)) as changed:
+    with genuine.rows.change_rows([Step(verb="repeat", of="polls", times=3)], Random(1)) as changed:
         assert len(changed["polls"]) == len(before) + 3
 
 
@@ -139,7 +143,7 @@ def test_a_place_has_names_servers_and_times_of_its_own() -> None:
         "at_micros": 5,
         "log_line": "orders-0",
     }
-    (laid,) = Place("u3", 3).laid({"truncations": [row]}, 0)["truncations"]
+    (laid,) = Place("u3", 3).lay({"truncations": [row]}, 0)["truncations"]
     assert laid == row | {
         "broker": 2 + 3 * NUMBERS,
         "topic": "u3.orders",
@@ -147,7 +151,7 @@ def test_a_place_has_names_servers_and_times_of_its_own() -> None:
     }
     fault = {"target_kind": "leader", "brokers": [1], "topic": "orders", "partition": 0}
     fault |= {"transactional_ids": ["x"]}
-    (laid,) = Place("u2", 2).laid({"faults": [fault]}, 0)["faults"]
+    (laid,) = Place("u2", 2).lay({"faults": [fault]}, 0)["faults"]
     named = {"brokers": [1 + 2 * NUMBERS], "topic": "u2.orders", "transactional_ids": ["u2.x"]}
     assert laid == fault | named
 
@@ -160,7 +164,7 @@ def test_a_place_has_a_quorum_of_its_own() -> None:
     call |= {"current_leader_epoch": 2, "asked_epoch": -1, "asked_offset": 0, "epoch": 0}
     entry = {"resource_type": "TOPIC", "resource_name": "orders", "principal": "User:reader"}
     tables = {"quorum_samples": [sample], "wire_calls": [call], "acls": [entry]}
-    laid = Place("u3", 3).laid(tables, 0)
+    laid = Place("u3", 3).lay(tables, 0)
     server, offset, epoch = 3 * NUMBERS, 3_000_000, 3000
     assert laid["quorum_samples"] == [
         sample
@@ -175,7 +179,7 @@ def test_a_place_has_a_quorum_of_its_own() -> None:
     ]
     assert laid["acls"] == [entry | {"resource_name": "u3.orders", "principal": "u3.User:reader"}]
     whole = {"resource_type": "CLUSTER", "resource_name": "kafka-cluster", "principal": "User:a"}
-    (other,) = Place("u3", 3).laid({"acls": [whole]}, 0)["acls"]
+    (other,) = Place("u3", 3).lay({"acls": [whole]}, 0)["acls"]
     assert other["resource_name"] == "kafka-cluster"
 
 
@@ -189,7 +193,7 @@ def test_a_finding_belongs_to_the_place_that_it_names() -> None:
 
     assert index_of(group="u4.g") == 4
     assert index_of(evidence={"worker": "u5.clients"}) == 5
-    assert index_of(evidence={"servers": [one + 6 * NUMBERS for one in (1, 101)]}) == 6
+    assert index_of(evidence={"servers": [number + 6 * NUMBERS for number in (1, 101)]}) == 6
     assert index_of(at=BEGINNING_MICROS + 7 * STRIDE_MICROS + 1) == 7
     assert index_of() is None
 
@@ -198,7 +202,7 @@ def test_what_finds_no_place_says_so(genuine: Genuine, tmp_path: Path) -> None:
     step = Step(verb="drop", of="polls", where="group = 'g'")
     with (
         pytest.raises(NoPlaceError, match="no fitting row in polls"),
-        genuine.rows.changed([step], Random(1)),
+        genuine.rows.change_rows([step], Random(1)),
     ):
         pass
     (tmp_path / "x.jsonl").write_text("{}\n")
@@ -207,7 +211,7 @@ def test_what_finds_no_place_says_so(genuine: Genuine, tmp_path: Path) -> None:
 
 
 def test_a_copy_of_a_run_leaves_the_run_as_it_was(tmp_path: Path, genuine: Genuine) -> None:
-    copy = copied(genuine.folder, tmp_path / "copy")
+    copy = copy_run(genuine.folder, tmp_path / "copy")
     change_file(copy, Step(verb="rename", of="sends", column="value"), Random(1))
     again = read_genuine(genuine.folder, GenuineRun(scenario=GENERATED))
     assert again.tables == genuine.tables

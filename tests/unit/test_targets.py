@@ -54,7 +54,7 @@ def test_a_target_that_is_no_file_is_refused_and_stays(kind: str, tmp_path: Path
     with pytest.raises(UsageError, match="no regular file"):
         page_as_file.standalone(page, target)
     assert target.lstat() == before
-    assert sorted(one.name for one in tmp_path.iterdir() if ".part" in one.name) == []
+    assert sorted(path.name for path in tmp_path.iterdir() if ".part" in path.name) == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_nothing_new_is_made_in_a_run(where: str, run: Path, fencepost: Fencepos
         ended = fencepost(*arguments)
         assert ended.returncode == 64
         assert "is in the folder of the run" in ended.stderr
-    assert sorted(one.name for one in run.iterdir()) == [PLAN_FILE, "report", "tables"]
+    assert sorted(path.name for path in run.iterdir()) == [PLAN_FILE, "report", "tables"]
 
 
 def test_a_store_that_can_not_be_written_is_refused_before_all_else(

@@ -17,7 +17,7 @@ from harness.faults.fault import Field
 from harness.faults.language import parse_fault
 from harness.playground.serve import Injected
 from harness.playground.status import Status
-from tests.made import made
+from tests.made import make_struct
 
 LEADERLESS = 1
 
@@ -25,7 +25,7 @@ LEADERLESS = 1
 def state(partition: int) -> PartitionState:
     leader = -1 if partition == LEADERLESS else 1
     isr = [1] if partition == LEADERLESS else [1, 2]
-    return made(
+    return make_struct(
         PartitionState,
         topic="orders",
         partition=partition,
@@ -48,7 +48,7 @@ class FakeObserver:
         return ["orders"]
 
     def partitions(self, topic: str) -> dict[int, PartitionState]:
-        return {one: state(one) for one in range(3)} if topic == "orders" else {}
+        return {partition: state(partition) for partition in range(3)} if topic == "orders" else {}
 
     def await_that(self, probe: Callable[[], Any], *, what: str, timeout_seconds: float) -> Any:
         return wait_until(probe, what=what, timeout_seconds=timeout_seconds)
@@ -121,7 +121,7 @@ def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> N
         ordered.append(order.what)
         if order.what == "heal":
             return ["fault 0"]
-        return answer if order.what == "fault" else made(Status, faults=[], partitions=[])
+        return answer if order.what == "fault" else make_struct(Status, faults=[], partitions=[])
 
     monkeypatch.setattr(playground, "find", lambda _: None)
     monkeypatch.setattr(playground, "tell", tell)

@@ -42,20 +42,20 @@ def test_runs_come_back_in_their_order_and_one_that_is_damaged_stops_no_other(
     folders = [generated(tmp_path / f"it's {number}", seed=number) for number in range(3)]
     (folders[1].path / "plan.json").write_text("{")
     judged = judge_in_tasks(spark, in_tasks(*folders))
-    assert [one.folder for one in judged] == folders
-    assert [one.exit_code for one in judged] == [0, 64, 0]
+    assert [run.folder for run in judged] == folders
+    assert [run.exit_code for run in judged] == [0, 64, 0]
     assert f"{folders[1].path / 'plan.json'} is not a valid Plan" in str(judged[1].error)
-    for one in (judged[0], judged[2]):
-        assert one.verdict is not None
-        assert one.verdict.verdict is RunVerdict.PASS
-        assert one.verdict.judging is not None
-        assert one.verdict.judging.engine == "DuckDB"
-        assert one.verdict.judging.why.endswith(" rows of tables, in a task of Spark")
-        kept = msgspec.json.decode((one.folder.report / "verdict.json").read_bytes())
-        page = (one.folder.report / "index.html").read_text()
+    for run in (judged[0], judged[2]):
+        assert run.verdict is not None
+        assert run.verdict.verdict is RunVerdict.PASS
+        assert run.verdict.judging is not None
+        assert run.verdict.judging.engine == "DuckDB"
+        assert run.verdict.judging.why.endswith(" rows of tables, in a task of Spark")
+        kept = msgspec.json.decode((run.folder.report / "verdict.json").read_bytes())
+        page = (run.folder.report / "index.html").read_text()
         assert kept["judging"]["engine"] == "DuckDB"
-        assert f"DuckDB: {one.verdict.judging.why}" in page
-        assert not list(one.folder.path.glob(".judging-*"))
+        assert f"DuckDB: {run.verdict.judging.why}" in page
+        assert not list(run.folder.path.glob(".judging-*"))
 
 
 def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
@@ -63,14 +63,14 @@ def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
 ) -> None:
     judge = tasks.judged_pieces
 
-    def killed(share: Share, places: Sequence[str], rows: Iterator[File]) -> Iterator[Piece]:
+    def kill_worker(share: Share, places: Sequence[str], rows: Iterator[File]) -> Iterator[Piece]:
         file = next(rows)
         task = TaskContext.get()
         if file.run == 1 and task is not None and task.attemptNumber() < 2:
             os.kill(os.getpid(), signal.SIGKILL)
         return judge(share, places, iter([file]))
 
-    monkeypatch.setattr(tasks, "judged_pieces", killed)
+    monkeypatch.setattr(tasks, "judged_pieces", kill_worker)
     folders = [generated(tmp_path / str(number), seed=number) for number in range(3)]
     first, second, third = judge_in_tasks(spark, in_tasks(*folders))
     assert first.verdict is not None
@@ -150,7 +150,7 @@ def test_the_store_has_a_row_of_each_run_and_finding_and_replaces_them(
     kept.with_name("part-0-a.parquet").unlink()
     rows = ds.dataset(tmp_path / STORE_FOLDER, partitioning="hive").to_table().to_pylist()
     verdict = msgspec.json.decode((folder.report / "verdict.json").read_bytes())
-    findings = sum(one["findings"] for one in verdict["checks"].values())
+    findings = sum(result["findings"] for result in verdict["checks"].values())
     (of_run,) = [row for row in rows if row["check"] is None]
     assert len(rows) == 1 + findings
     assert (of_run["night"], of_run["scenario"]) == ("night 1", verdict["scenario"])

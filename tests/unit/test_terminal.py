@@ -6,7 +6,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from pages_of import everything, expected, finding, result, run_folder, unexpected, verdict_of
+from pages_of import (
+    everything,
+    finding,
+    make_expectation,
+    make_unexpected,
+    result,
+    run_folder,
+    verdict_of,
+)
 from rich.console import Console
 
 from analysis.report.first_screen import reasons
@@ -24,7 +32,7 @@ from contract.verdicts import (
     Verdict,
 )
 from tests import golden
-from tests.made import made
+from tests.made import make_struct
 
 LOST = finding(cause="2 records [red]were truncated")
 HOLDS = result()
@@ -32,14 +40,14 @@ FAILED = verdict_of(
     {"lost_record": result(LOST, findings=12), "reset": HOLDS},
     verdict=RunVerdict.FAIL,
     parameters={"recipe": "pause"},
-    unexpected=[unexpected(LOST, findings=12, number=3)],
-    expectations=[expected("reset", is_met=False), expected("lost_record")],
+    unexpected=[make_unexpected(LOST, findings=12, number=3)],
+    expectations=[make_expectation("reset", is_met=False), make_expectation("lost_record")],
     timing=Timing(starting=9.4, story=7.1, collecting=3.4, forced=0.0, forced_by=[], phases=[]),
     judging=Judging(why="few rows", seconds=2.5),
 )
 
 
-def printed(
+def printed_verdict(
     verdict: Verdict,
     run: RunDescription | None = None,
     *,
@@ -55,7 +63,7 @@ def printed(
 @pytest.mark.parametrize("verdict", [everything(), FAILED, verdict_of({"reset": HOLDS})])
 def test_golden_terminal(tmp_path: Path, verdict: Verdict) -> None:
     run = run_folder(tmp_path).run()
-    brief, whole = printed(verdict, run), printed(verdict, run, is_verbose=True)
+    brief, whole = printed_verdict(verdict, run), printed_verdict(verdict, run, is_verbose=True)
     assert whole.endswith(brief)
     name = f"terminal-{verdict.verdict}-{len(verdict.checks)}.txt"
     assert golden.is_golden(name, golden.plain(whole, tmp_path))
@@ -71,7 +79,7 @@ def test_golden_terminal(tmp_path: Path, verdict: Verdict) -> None:
 def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckResult) -> None:
     run = run_folder(tmp_path, error="NodeError: node [b]1\nmore").run()
     verdict = verdict_of({"reset": result}, verdict=RunVerdict.UNDECIDED)
-    lines = printed(verdict, run).splitlines()
+    lines = printed_verdict(verdict, run).splitlines()
     reported = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
     assert [line for line in lines if line.startswith("undecided: ")] == reported
     assert any(result.reason in line for line in reported)
@@ -79,9 +87,9 @@ def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckRe
 
 
 def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
-    found = [unexpected(LOST, number=number) for number in range(1, 15)]
+    found = [make_unexpected(LOST, number=number) for number in range(1, 15)]
     verdict = msgspec.structs.replace(FAILED, unexpected=found, doubts=["a gap"] * 30)
-    lines = printed(verdict, run_folder(tmp_path).run()).splitlines()
+    lines = printed_verdict(verdict, run_folder(tmp_path).run()).splitlines()
     assert sum(line.startswith("unexpected: ") for line in lines) == 10
     assert "and 4 more on the page" in lines
     assert sum(line.startswith("undecided: ") for line in lines) == 10
@@ -89,14 +97,14 @@ def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
 
 
 def test_there_are_no_escape_sequences_without_a_terminal() -> None:
-    assert "\x1b" not in printed(FAILED, is_verbose=True)
-    assert "\x1b[" in printed(FAILED, force_terminal=True)
+    assert "\x1b" not in printed_verdict(FAILED, is_verbose=True)
+    assert "\x1b[" in printed_verdict(FAILED, force_terminal=True)
 
 
 def test_no_color_leaves_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     coloured = [f"\x1b[{style}{number}m" for style in ("", "1;") for number in range(30, 38)]
-    out = printed(FAILED, is_verbose=True, force_terminal=True)
+    out = printed_verdict(FAILED, is_verbose=True, force_terminal=True)
     assert not any(code in out for code in coloured)
 
 
@@ -104,23 +112,23 @@ def test_a_verdict_of_an_earlier_release_is_read() -> None:
     fields = msgspec.to_builtins(verdict_of({"reset": HOLDS}))
     for name in ("answer", "expectations", "unexpected"):
         fields.pop(name)
-    assert printed(msgspec.convert(fields, Verdict)).startswith("pass micro, seed 1")
+    assert printed_verdict(msgspec.convert(fields, Verdict)).startswith("pass micro, seed 1")
 
 
 def night_row(verdict: RunVerdict, outcome: Outcome, name: str) -> NightRow:
     page = f"{name}/report/index.html"
-    return made(NightRow, scenario="micro", verdict=verdict, outcome=outcome, report=page)
+    return make_struct(NightRow, scenario="micro", verdict=verdict, outcome=outcome, report=page)
 
 
 @pytest.mark.parametrize(("is_verbose", "shown"), [(False, ["fail"]), (True, ["pass", "fail"])])
 def test_a_night_shows_its_failures(tmp_path: Path, *, is_verbose: bool, shown: list[str]) -> None:
     verdicts = {"0": verdict_of({"reset": HOLDS}), "1": FAILED}
-    judged = [Judged(run_folder(tmp_path / name), one) for name, one in verdicts.items()]
+    judged = [Judged(run_folder(tmp_path / name), verdict) for name, verdict in verdicts.items()]
     rows = [
         night_row(RunVerdict.PASS, Outcome.EXPECTED, "0"),
         night_row(RunVerdict.FAIL, Outcome.UNEXPECTED, "1"),
     ]
-    summary = made(NightSummary, verdict=RunVerdict.FAIL, runs=rows)
+    summary = make_struct(NightSummary, verdict=RunVerdict.FAIL, runs=rows)
     out = io.StringIO()
     show_runs_of(tmp_path, summary, judged, Console(file=out, width=100), is_verbose=is_verbose)
     lines = [line.split()[0] for line in out.getvalue().splitlines() if " micro" in line]

@@ -24,7 +24,7 @@ from contract.errors import UsageError
 from contract.events import as_json as encoded
 from contract.events import encodable
 from contract.files import as_word
-from contract.program import Terminal, say, shown
+from contract.program import Terminal, escape_orders, say
 from contract.run_folder import RunFolder
 from contract.terms import Stage
 from harness.clients.history import HistoryWriter
@@ -118,16 +118,16 @@ def test_a_session_of_an_odd_name_has_all_outputs(tmp_path: Path, kind: str) -> 
     report = session / "report"
     page = (report / "index.html").read_text()
     link = page.partition('href="../')[2].partition('"')[0]
-    assert (report / "..").joinpath(os.fsdecode(unquoted(link))).parent.is_dir()
+    assert (report / "..").joinpath(os.fsdecode(unquote_bytes(link))).parent.is_dir()
     rows = msgspec.json.decode((report / "summary.json").read_bytes())["runs"]
     assert rows[1]["error"] == f"the tables of {reported} are gone"
-    summary, metrics = ((report / one).read_text() for one in ("summary.md", "metrics.txt"))
+    summary, metrics = ((report / output).read_text() for output in ("summary.md", "metrics.txt"))
     assert not ORDERS & set(summary + metrics)
     assert ET.fromstring((report / "junit.xml").read_bytes()) is not None  # noqa: S314
     assert as_json(runs, [])
 
 
-def unquoted(link: str) -> bytes:
+def unquote_bytes(link: str) -> bytes:
     from urllib.parse import unquote_to_bytes  # noqa: PLC0415 - as bytes, not as text
 
     return unquote_to_bytes(link)
@@ -229,6 +229,6 @@ def test_an_error_is_reported_on_one_line(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_bytes_that_are_no_text_are_shown_as_bytes() -> None:
-    assert shown(os.fsdecode(b"a\xff\xe9")) == r"a\xff\xe9"
-    assert shown("\ud800") == r"\ud800"
-    assert shown("tab\tand\nlines, é and 漢字") == "tab\tand\nlines, é and 漢字"
+    assert escape_orders(os.fsdecode(b"a\xff\xe9")) == r"a\xff\xe9"
+    assert escape_orders("\ud800") == r"\ud800"
+    assert escape_orders("tab\tand\nlines, é and 漢字") == "tab\tand\nlines, é and 漢字"

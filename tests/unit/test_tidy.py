@@ -85,7 +85,7 @@ OUR_LISTS = re.compile(r"\bissues? \d|\btaxonom(?:y|ies)\b", re.IGNORECASE)
 MACHINE_PATHS = re.compile("/" + r"(?:home/[a-z]|root/|work/)")
 
 
-def tracked() -> list[Path]:
+def tracked_files() -> list[Path]:
     words = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
     return [
         ROOT / name
@@ -95,7 +95,7 @@ def tracked() -> list[Path]:
 
 
 def modules() -> list[Path]:
-    return [path for path in tracked() if path.suffix == ".py"]
+    return [path for path in tracked_files() if path.suffix == ".py"]
 
 
 def module_name(path: Path) -> str:
@@ -188,7 +188,7 @@ def test_checks_stand_on_few_floors() -> None:
     below = {name: imported_modules(path) & names.keys() - {name} for name, path in names.items()}
     floors: dict[str, int] = {}
     for name in TopologicalSorter(below).static_order():
-        floors[name] = 1 + max((floors[one] for one in below[name]), default=0)
+        floors[name] = 1 + max((floors[other] for other in below[name]), default=0)
     of_statements = {name: floor for name, floor in floors.items() if ".statements." in name}
     high = {name: floor for name, floor in of_statements.items() if floor > FLOORS_OF_CHECKS}
     assert high == {}
@@ -221,8 +221,8 @@ NAKED_EXCEPTION = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
 def test_nobody_sleeps_waits_without_a_limit_or_raises_what_has_no_place_in_the_tree(
     pattern: re.Pattern[str], rooms: str | tuple[str, ...], allowed: list[str]
 ) -> None:
-    ours = [one for one in modules() if module_name(one).startswith(rooms)]
-    found = [str(one.relative_to(ROOT)) for one in ours if pattern.search(one.read_text())]
+    ours = [module for module in modules() if module_name(module).startswith(rooms)]
+    found = [str(our.relative_to(ROOT)) for our in ours if pattern.search(our.read_text())]
     assert found == allowed
 
 
@@ -232,8 +232,8 @@ def test_nobody_sleeps_waits_without_a_limit_or_raises_what_has_no_place_in_the_
 def test_no_file_names_a_registry_a_path_of_a_machine_or_an_issue_of_ours(
     pattern: re.Pattern[str], but: str
 ) -> None:
-    named = [one for one in tracked() if pattern.search(one.read_text(errors="ignore"))]
-    assert [one for one in named if one.name != but] == []
+    named = [one for one in tracked_files() if pattern.search(one.read_text(errors="ignore"))]
+    assert [scenario for scenario in named if scenario.name != but] == []
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_every_scenario_asks_a_question() -> None:
 
 
 def test_scenarios_that_are_no_story_of_a_suite_name_what_exists() -> None:
-    others = ("tests.", "scenarios.", *(module_name(one) for one in scenario_folders()))
+    others = ("tests.", "scenarios.", *(module_name(folder) for folder in scenario_folders()))
     every = [path for path in modules() if path.name.endswith("_test.py")]
     files = [path for path in every if not module_name(path).startswith(others)]
     assert files
@@ -284,8 +284,8 @@ def test_ducktape_collects_the_scenarios_on_disk_and_the_pool_has_their_nodes(
     files = {Path(context.file).stem for context in contexts}
     assert files == {scenario.path.stem for scenario in scenarios()}
     # Nodes do not depend on what clients say of settings, and to ask Java takes its start.
-    monkeypatch.setattr(settings, "_asked", lambda *_: {})
-    needed = {one.file: 0 for one in contexts}
+    monkeypatch.setattr(settings, "_ask_client", lambda *_: {})
+    needed = {context.file: 0 for context in contexts}
     needed |= {file: pool_size([Path(file)], released("4.4.0")) for file in needed}
     for context in contexts:
         assert context.expected_num_nodes == needed[context.file], context.test_id

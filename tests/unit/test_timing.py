@@ -20,7 +20,7 @@ def phase(stage: str, *, began: int, ended: int) -> Row:
     }
 
 
-def awaited(began: float, ended: float) -> Row:
+def wait_row(began: float, ended: float) -> Row:
     return {
         "what": "this",
         "began_micros": int(began * SECOND),
@@ -46,7 +46,7 @@ def test_wall_time_is_reported_by_stage_and_by_what_the_cluster_took(
         phase("collecting", began=26, ended=27),
     ]
     # One before the story, two that overlap, one that only begins in it: 5 s + 0.5 s.
-    waits = [awaited(2, 9), awaited(11, 14), awaited(12, 16), awaited(25.5, 40)]
+    waits = [wait_row(2, 9), wait_row(11, 14), wait_row(12, 16), wait_row(25.5, 40)]
     trace = make_trace(
         {**HEALTHY, "phases": phases, "faults": [killed], "waits": waits},
         checks=(Check.PHASE_OVERRUN,),

@@ -144,7 +144,7 @@ def test_a_rise_is_the_share_of_orders_that_look_as_risen(seen: list[bool]) -> N
 @given(RUNS)
 def test_an_end_is_the_share_of_orders_with_as_long_an_absence(after: list[bool]) -> None:
     def absence(order: Sequence[bool]) -> int:
-        return next((at for at, one in enumerate(reversed(order)) if one), len(order))
+        return next((at for at, is_seen in enumerate(reversed(order)) if is_seen), len(order))
 
     orders, here = _orders(after), absence(after)
     expected = sum(absence(order) >= here for order in orders) / len(orders)
@@ -159,15 +159,16 @@ def test_what_was_seen_once_has_not_ended_however_long_ago() -> None:
 def test_a_trend_is_the_share_of_choices_with_as_high_or_low_ranks(values: list[int]) -> None:
     def rank_sum(chosen: Sequence[int]) -> float:
         ranks = {
-            one: sum(other < one for other in values) + values.count(one) / 2 for one in values
+            value: sum(other < value for other in values) + values.count(value) / 2
+            for value in values
         }
         return sum(ranks[values[at]] for at in chosen)
 
     last = rules.LASTS[0]
     sums = [rank_sum(chosen) for chosen in itertools.combinations(range(len(values)), last)]
     here = rank_sum(range(len(values) - last, len(values)))
-    lower = sum(one <= here for one in sums) / len(sums)
-    upper = sum(one >= here for one in sums) / len(sums)
+    lower = sum(total <= here for total in sums) / len(sums)
+    upper = sum(total >= here for total in sums) / len(sums)
     assert rules.moved(values).test.p == pytest.approx(min(1, 2 * min(lower, upper)))
 
 
@@ -196,7 +197,7 @@ NOTHING = Known(None)
 ALWAYS = Lane("s")
 
 
-def told(
+def morning_of(
     *planted: Planted, nights: int = NIGHTS, known: Known = NOTHING, lane: Lane = ALWAYS
 ) -> Morning:
     """What the morning after some nights says; the other scenario never fails."""
@@ -206,13 +207,13 @@ def told(
 
 
 def state_of(*planted: Planted, **given: object) -> TrackedFinding:
-    (found,) = told(*planted, **given).findings  # type: ignore[arg-type]
+    (found,) = morning_of(*planted, **given).findings  # type: ignore[arg-type]
     return found
 
 
 def scenario_of(found: Morning, name: str = "s") -> ScenarioHistory:
-    (one,) = [one for one in found.scenarios if one.scenario == name]
-    return one
+    (scenario,) = [each for each in found.scenarios if each.scenario == name]
+    return scenario
 
 
 def in_nights(*nights: int) -> Planted:
@@ -232,7 +233,7 @@ def test_a_run_that_names_a_file_of_its_night_is_the_same_one_in_each_night() ->
     rows = list(of_earlier_releases(rows_of(drawn, 7), until=name_of(8)))
     assert len({row["parameters"] for row in rows}) == 9
     history = Asked(rows).until(name_of(NIGHTS - 1))
-    assert morning(history, NOTHING, today=day_of(NIGHTS - 1)) == told(in_nights(3, 6, 11))
+    assert morning(history, NOTHING, today=day_of(NIGHTS - 1)) == morning_of(in_nights(3, 6, 11))
 
 
 def test_the_subject_of_a_row_is_what_was_done() -> None:
@@ -245,7 +246,7 @@ def test_what_the_last_night_has_first_is_new() -> None:
     found = state_of(in_nights(11))
     assert (found.state, found.before) == (FindingState.NEW, None)
     assert found.why == "1 of 1 run of this night"
-    assert [one.run for one in found.sightings] == ["runs/s-4.4.0-0/S/test/0"]
+    assert [sighting.run for sighting in found.sightings] == ["runs/s-4.4.0-0/S/test/0"]
     assert found.cause == "the member stopped at #; the log ends at #"
 
 
@@ -294,22 +295,22 @@ def test_later_nights_do_not_count() -> None:
     asked = Asked(rows_of(Nights([Lane("s")], [in_nights(4, 9)], count=NIGHTS), 7))
     found = morning(asked.until(name_of(4)), NOTHING, today=day_of(4))
     assert found.nights[-1] == name_of(4)
-    assert [one.state for one in found.findings] == [FindingState.NEW]
+    assert [finding.state for finding in found.findings] == [FindingState.NEW]
 
 
 def test_a_scenario_that_fails_at_the_end_regressed_once_that_is_no_chance() -> None:
-    assert scenario_of(told(in_nights(11), nights=12)).verdict == "undecided"
-    assert scenario_of(told(in_nights(10, 11), nights=12)).verdict == "regressed"
-    assert scenario_of(told(in_nights(2, 6, 10))).verdict == "flaky"
-    assert scenario_of(told(in_nights(*range(12)))).verdict == "steady"
-    ended = scenario_of(told(in_nights(2, 3, 4, 5, 6)))
+    assert scenario_of(morning_of(in_nights(11), nights=12)).verdict == "undecided"
+    assert scenario_of(morning_of(in_nights(10, 11), nights=12)).verdict == "regressed"
+    assert scenario_of(morning_of(in_nights(2, 6, 10))).verdict == "flaky"
+    assert scenario_of(morning_of(in_nights(*range(12)))).verdict == "steady"
+    ended = scenario_of(morning_of(in_nights(2, 3, 4, 5, 6)))
     assert (ended.verdict, ended.why) == ("steady", "5 of 12 runs failed; none of the last 5 runs")
-    assert scenario_of(told(in_nights(11)), "quiet").verdict == "steady"
-    assert scenario_of(told(in_nights(), nights=2)).verdict == "undecided"
+    assert scenario_of(morning_of(in_nights(11)), "quiet").verdict == "steady"
+    assert scenario_of(morning_of(in_nights(), nights=2)).verdict == "undecided"
 
 
 def test_an_undecided_scenario_says_how_many_runs_would_decide() -> None:
-    found = scenario_of(told(in_nights(11), nights=12))
+    found = scenario_of(morning_of(in_nights(11), nights=12))
     assert found.more_runs == 1
     assert found.why == (
         "1 of 12 runs failed: too few to decide; 1 more that fails would show a regression"
@@ -317,7 +318,7 @@ def test_an_undecided_scenario_says_how_many_runs_would_decide() -> None:
 
 
 def test_cells_say_what_each_night_came_to() -> None:
-    cells = scenario_of(told(in_nights(4, 5))).cells
+    cells = scenario_of(morning_of(in_nights(4, 5))).cells
     assert [cells[name_of(night)] for night in (3, 4, 5, 6)] == [
         "expected",
         "new",
@@ -331,13 +332,13 @@ def test_a_trend_that_is_larger_than_noise_is_marked() -> None:
     drawn = Nights([slower, Lane("quiet")], count=25)
     history = Asked(rows_of(drawn, 7)).until(name_of(24))
     found = morning(history, NOTHING, today=day_of(24))
-    marked = [one for one in found.trends if one.change == "larger"]
-    assert [(one.measure, one.scenario, one.client) for one in marked] == [
+    marked = [trend for trend in found.trends if trend.change == "larger"]
+    assert [(trend.measure, trend.scenario, trend.client) for trend in marked] == [
         ("longest wait of fetches, s", "s", "java")
     ]
     assert marked[0].before < 4 < marked[0].last
     few = morning(Asked(rows_of(drawn, 7)).until(name_of(4)), NOTHING, today=day_of(4))
-    assert {one.change for one in few.trends} == {"undecided"}
+    assert {trend.change for trend in few.trends} == {"undecided"}
 
 
 @pytest.mark.spark
@@ -369,7 +370,7 @@ def test_a_history_without_a_change_has_no_mark() -> None:
 # known.yml.
 
 
-def known(**fields: object) -> KnownFinding:
+def known_finding(**fields: object) -> KnownFinding:
     values: dict[str, object] = {
         "check": "stuck_consumer",
         "reason": "it is slow",
@@ -384,9 +385,9 @@ def entries(*given: KnownFinding) -> Known:
 
 
 def test_a_known_finding_has_its_reason_and_may_be_worse() -> None:
-    steady = state_of(in_nights(2, 5, 8, 11), known=entries(known()))
+    steady = state_of(in_nights(2, 5, 8, 11), known=entries(known_finding()))
     assert (steady.state, steady.reason, steady.is_worse) == ("known", "it is slow", False)
-    worse = state_of(in_nights(2, *range(8, 12)), known=entries(known(client="librdkafka")))
+    worse = state_of(in_nights(2, *range(8, 12)), known=entries(known_finding(client="librdkafka")))
     assert (worse.state, worse.is_worse) == ("known", True)
 
 
@@ -401,23 +402,23 @@ def test_a_known_finding_has_its_reason_and_may_be_worse() -> None:
     ],
 )
 def test_an_entry_about_something_else_has_no_effect_and_is_told(fields: dict[str, str]) -> None:
-    found = told(in_nights(11), known=entries(known(**fields)))
-    assert [one.state for one in found.findings] == [FindingState.NEW]
+    found = morning_of(in_nights(11), known=entries(known_finding(**fields)))
+    assert [finding.state for finding in found.findings] == [FindingState.NEW]
     (note,) = found.notes
     assert note.endswith("no night has such a finding")
 
 
 def test_an_expired_entry_has_no_effect_and_is_told() -> None:
-    found = told(in_nights(11), known=entries(known(expires=day_of(NIGHTS - 2))))
-    assert [one.state for one in found.findings] == [FindingState.NEW]
+    found = morning_of(in_nights(11), known=entries(known_finding(expires=day_of(NIGHTS - 2))))
+    assert [finding.state for finding in found.findings] == [FindingState.NEW]
     assert found.notes == ["stuck_consumer: expired on 2026-01-11: its findings count again"]
-    last_day = told(in_nights(11), known=entries(known(expires=day_of(NIGHTS - 1))))
-    assert [one.state for one in last_day.findings] == [FindingState.KNOWN]
+    last_day = morning_of(in_nights(11), known=entries(known_finding(expires=day_of(NIGHTS - 1))))
+    assert [finding.state for finding in last_day.findings] == [FindingState.KNOWN]
 
 
 def test_an_entry_of_what_is_fixed_can_be_removed() -> None:
-    found = told(in_nights(2, 3, 4, 5, 6), known=entries(known()))
-    assert [one.state for one in found.findings] == [FindingState.FIXED]
+    found = morning_of(in_nights(2, 3, 4, 5, 6), known=entries(known_finding()))
+    assert [finding.state for finding in found.findings] == [FindingState.FIXED]
     assert found.notes == ["stuck_consumer: fixed: the entry can be removed"]
 
 

@@ -78,7 +78,7 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return generated(tmp_path_factory.mktemp("genuine") / "run", seed=2)
 
 
-def changed(genuine: RunFolder, path: Path, name: str) -> RunFolder:
+def break_table(genuine: RunFolder, path: Path, name: str) -> RunFolder:
     table, change, _ = BREAKS[name]
     folder = RunFolder(Path(shutil.copytree(genuine.path, path / "run")))
     file = folder.tables / f"{table}.parquet"
@@ -97,7 +97,7 @@ def test_what_breaks_its_contract_is_named(
     genuine: RunFolder, read_run: TraceReader, tmp_path: Path, name: str
 ) -> None:
     table, _, words = BREAKS[name]
-    trace = read_run(changed(genuine, tmp_path, name))
+    trace = read_run(break_table(genuine, tmp_path, name))
     assert list(trace.unreadable) == [table]
     assert trace.unreadable[table].startswith(f"table {table} breaks its contract: {words}")
     assert trace.rows[table] == 0
@@ -107,7 +107,7 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
     genuine: RunFolder, tmp_path: Path
 ) -> None:
     table, _, words = BREAKS["unknown outcome"]
-    folder = changed(genuine, tmp_path, "unknown outcome")
+    folder = break_table(genuine, tmp_path, "unknown outcome")
     found = judge_here(Share(at_once=1), folder)
     verdict = found.verdict
     assert verdict is not None, found.error
@@ -115,16 +115,18 @@ def test_a_run_with_such_a_table_is_undecided_and_has_a_page(
     assert verdict.judging is not None
     assert verdict.judging.why.endswith(" rows of tables, in a process of its own")
     assert verdict.unusable == [table]
-    (doubt,) = [one for one in verdict.doubts if "breaks its contract" in one]
+    (doubt,) = [text for text in verdict.doubts if "breaks its contract" in text]
     assert words in doubt
-    assert not [one for one in verdict.checks.values() if one.verdict is CheckVerdict.VIOLATED]
+    assert not [
+        result for result in verdict.checks.values() if result.verdict is CheckVerdict.VIOLATED
+    ]
     assert words in (folder.report / "index.html").read_text()
 
 
 def test_a_table_with_a_damaged_page_is_named_alone(
     genuine: RunFolder, read_run: TraceReader, tmp_path: Path
 ) -> None:
-    folder = changed(genuine, tmp_path, "null broker")
+    folder = break_table(genuine, tmp_path, "null broker")
     file = folder.tables / "polls.parquet"
     content = bytearray(file.read_bytes())
     content[4:200] = bytes(196)
@@ -137,7 +139,7 @@ def test_a_table_with_a_damaged_page_is_named_alone(
 def test_keys_of_large_tables_are_not_compared(
     genuine: RunFolder, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = changed(genuine, tmp_path, "doubled key")
+    folder = break_table(genuine, tmp_path, "doubled key")
     content = pq.read_table(folder.tables / "commits.parquet")
     engine, rows = database.engine(), {"commits": content.num_rows}
     engine.add("commits", content)
@@ -202,7 +204,7 @@ def test_a_check_that_touches_an_unusable_table_is_not_evaluated(make_trace: Tra
     checks = (Check.LOST_RECORD, Check.SKIPPED_RECORD, Check.POLL_SKIP, Check.CORRUPTED_RECORD)
     trace = make_trace(WHOLE_HANDED_ON, checks=checks)
     found = judge(replace(trace, unreadable={"replica_records": problem})).checks
-    assert {name: (one.verdict, one.reason) for name, one in found.items()} == {
+    assert {name: (result.verdict, result.reason) for name, result in found.items()} == {
         **{str(check): ("not_evaluable", problem) for check in checks[:3]},
         "corrupted_record": ("holds", ""),
     }

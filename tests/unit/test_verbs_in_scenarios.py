@@ -16,14 +16,14 @@ OF_A_SCENARIO = {"elect-unclean": "unclean_election measures what it does"}
 EVERY = [form for forms in FORMS.values() for form in forms]
 
 
-def made() -> Iterator[tuple[str, list[object]]]:
+def faults_made() -> Iterator[tuple[str, list[object]]]:
     """The faults that scenarios make: their class, and the values that they are given."""
     for scenario in scenarios():
         for node in ast.walk(ast.parse(scenario.path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                given = [*node.args, *(one.value for one in node.keywords)]
-                constants = [one.value for one in given if isinstance(one, ast.Constant)]
-                enums = [one.attr.lower() for one in given if isinstance(one, ast.Attribute)]
+                given = [*node.args, *(keyword.value for keyword in node.keywords)]
+                constants = [value.value for value in given if isinstance(value, ast.Constant)]
+                enums = [value.attr.lower() for value in given if isinstance(value, ast.Attribute)]
                 yield node.func.id, [*constants, *enums]
 
 
@@ -31,8 +31,8 @@ def made() -> Iterator[tuple[str, list[object]]]:
 def test_a_verb_is_used_by_a_scenario(form: Form) -> None:
     wanted = list(form.by_hand.arguments.values())
     assert any(
-        name == form.fault.__name__ and all(one in given for one in wanted)
-        for name, given in made()
+        name == form.fault.__name__ and all(verb in given for verb in wanted)
+        for name, given in faults_made()
     )
 
 

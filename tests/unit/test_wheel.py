@@ -54,7 +54,7 @@ def test_a_wheel_has_one_package_and_every_file(built: Path) -> None:
     listed = ran("git", "ls-files", TOP, *PACKAGES, cwd=ROOT)
     names = [name.removeprefix(f"{TOP}/") for name in (*listed.stdout.split(), *FILES)]
     names = [name for name in names if not name.startswith("extras/conform/released/")]
-    assert [one.name for one in built.iterdir()] == [TOP]
+    assert [path.name for path in built.iterdir()] == [TOP]
     assert [name for name in names if not (built / TOP / name).is_file()] == []
 
 

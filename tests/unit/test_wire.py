@@ -39,7 +39,7 @@ def read(api: str, version: int, request: Any, response: dict[str, Any] | None) 
     return {name: value for name, value in found.items() if value is not None}
 
 
-def fetched(**fields: Any) -> dict[str, Any]:
+def fetch_response(**fields: Any) -> dict[str, Any]:
     partition = {"partitionIndex": 0, "errorCode": 0, "recordsSizeInBytes": 7, **fields}
     return {"errorCode": 0, "responses": [{"topicId": ID, "partitions": [partition]}]}
 
@@ -60,12 +60,12 @@ END_ASKED = {**WHERE, "asked_replica": -1, "current_leader_epoch": -1, "asked_ep
 @pytest.mark.parametrize(
     ("api", "version", "asked", "response", "found"),
     [
-        ("FETCH", 13, FETCH, fetched(), ASKED | NONE | {"error_code": 0, "record_bytes": 7}),
+        ("FETCH", 13, FETCH, fetch_response(), ASKED | NONE | {"error_code": 0, "record_bytes": 7}),
         (
             "FETCH",
             13,
             FETCH,
-            fetched(divergingEpoch={"epoch": 1, "endOffset": 4}),
+            fetch_response(divergingEpoch={"epoch": 1, "endOffset": 4}),
             ASKED
             | {"error_code": 0, "record_bytes": 7}
             | {"diverging_epoch": 1, "diverging_offset": 4},
@@ -158,17 +158,17 @@ DYNAMIC = Topology(brokers=1, controllers=3, spares=1)
 def test_servers_find_a_static_quorum_by_its_voters_and_a_dynamic_one_by_addresses(
     server: int,
 ) -> None:
-    def said(topology: Topology) -> str:
+    def properties_of(topology: Topology) -> str:
         return server_properties(
             topology, server_id=server, addresses=ADDRESSES, data=Path("/data")
         )
 
     voters = "101@10.0.0.2:9093,102@10.0.0.3:9093,103@10.0.0.4:9093"
-    assert f"controller.quorum.voters={voters}\n" in said(STATIC)
-    assert "bootstrap" not in said(STATIC)
+    assert f"controller.quorum.voters={voters}\n" in properties_of(STATIC)
+    assert "bootstrap" not in properties_of(STATIC)
     addresses = "10.0.0.2:9093,10.0.0.3:9093,10.0.0.4:9093"
-    assert f"controller.quorum.bootstrap.servers={addresses}\n" in said(DYNAMIC)
-    assert "controller.quorum.voters" not in said(DYNAMIC)
+    assert f"controller.quorum.bootstrap.servers={addresses}\n" in properties_of(DYNAMIC)
+    assert "controller.quorum.voters" not in properties_of(DYNAMIC)
 
 
 def test_the_voters_of_a_dynamic_quorum_are_formatted_with_each_other() -> None:
@@ -185,8 +185,8 @@ def test_the_voters_of_a_dynamic_quorum_are_formatted_with_each_other() -> None:
 def test_a_directory_id_is_one_that_kafka_can_parse() -> None:
     ids = {directory_id(voter) for voter in range(101, 106)}
     assert len(ids) == 5
-    assert {len(one) for one in ids} == {22}
-    assert not any(one.startswith("-") for one in ids)
+    assert {len(text) for text in ids} == {22}
+    assert not any(text.startswith("-") for text in ids)
 
 
 @pytest.mark.parametrize("names", ["candidateEpoch", "replicaEpoch"])
@@ -260,7 +260,7 @@ def test_a_request_is_repeated_until_its_end() -> None:
     wait_until(lambda: len(sent) > 2, what="three requests", timeout_seconds=10)
     asking.end()
     assert asking.last is sent[-1]
-    assert [one.began_micros for one in sent] == list(range(len(sent)))
+    assert [answer.began_micros for answer in sent] == list(range(len(sent)))
 
 
 @pytest.mark.parametrize(
@@ -272,12 +272,12 @@ def test_an_update_of_feature_levels_has_one_error(
 ) -> None:
     response = {
         "errorCode": whole,
-        "results": of_features and [{"errorCode": one} for one in of_features],
+        "results": of_features and [{"errorCode": number} for number in of_features],
     }
     request = update_features({"metadata.version": 21}, how=HowFar.SAFE_DOWNGRADE)
     assert request.fields["featureUpdates"] == [
         {"feature": "metadata.version", "maxVersionLevel": 21, "upgradeType": 2}
     ]
     found = answers(request.api, 1, request.fields, response, topic_names={})
-    assert [one.error_code for one in found] == [code]
+    assert [answer.error_code for answer in found] == [code]
     assert answers(request.api, 1, request.fields, None, topic_names={}) == []

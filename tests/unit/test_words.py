@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_tidy import ROOT, tracked
+from tests.unit.test_tidy import ROOT, tracked_files
 
 WORDS = {
     r"str(?:uck|ikes?|iking)": "inject, injected (a fault)",
@@ -96,7 +96,7 @@ def is_checked(name: str) -> bool:
 
 
 def test_no_word_is_out_of_place() -> None:
-    names = {path.relative_to(ROOT).as_posix(): path for path in tracked()}
+    names = {path.relative_to(ROOT).as_posix(): path for path in tracked_files()}
     found = [line for name, path in names.items() if is_checked(name) for line in found_in(path)]
     assert not found, "\n" + "\n".join(found)
 

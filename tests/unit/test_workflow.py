@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ODD = "it's; an odd `name` & more"
 
 
-def printed(target: str, *variables: str) -> str:
+def print_commands(target: str, *variables: str) -> str:
     command = ["make", "--dry-run", "--old-file", ".venv/.ready", target, *variables]
     return ran(*command, cwd=ROOT).stdout
 
@@ -33,7 +33,7 @@ def printed(target: str, *variables: str) -> str:
     ("target", "variable"), [("demo", "RESULTS"), ("clean", "RESULTS"), ("check", "BASE")]
 )
 def test_a_path_is_one_word(target: str, variable: str) -> None:
-    said = printed(target, f"{variable}={ODD}")
+    said = print_commands(target, f"{variable}={ODD}")
     (first, *_) = [line for line in said.splitlines() if "odd" in line]
     words = shlex.split(first, comments=False)
     assert {ODD, f"{ODD};"} & set(words)
@@ -49,15 +49,17 @@ def with_marks(files: set[Path]) -> Tests:
     return {(file, False) for file in files} | {(file, True) for file in marked}
 
 
-def collected(target: str) -> Tests:
+def collected_tests(target: str) -> Tests:
     """What a target runs."""
-    return {one for line in printed(target).splitlines() for one in of_line(line)}
+    return {file for line in print_commands(target).splitlines() for file in of_line(line)}
 
 
 def of_line(line: str) -> Tests:
     words, ignored = shlex.split(line), shlex.split(line.partition("--ignore")[2])[:1]
     named = {ROOT / word for word in words if word.startswith("tests/") and word not in ignored}
-    files = {file for one in named for file in (one.rglob("test_*.py") if one.is_dir() else [one])}
+    files = {
+        file for path in named for file in (path.rglob("test_*.py") if path.is_dir() else [path])
+    }
     found = with_marks(files - {ROOT / word for word in ignored})
     if "-m" not in words:
         return found
@@ -70,7 +72,7 @@ def is_asked(expression: str, is_extended: bool) -> bool:  # noqa: FBT001 - of a
 
 
 def test_each_test_is_run_by_one_target() -> None:
-    quick, live = collected("test"), collected("test-live")
+    quick, live = collected_tests("test"), collected_tests("test-live")
     assert quick & live == set()
     assert quick | live == with_marks(set((ROOT / "tests").rglob("test_*.py")))
 
@@ -100,7 +102,7 @@ def test_actions_are_pinned_by_a_commit_and_no_secret_is_used(name: str) -> None
     used = re.findall(r"uses: (.*)", text)
     assert used
     pinned = re.compile(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
-    assert [one for one in used if not pinned.fullmatch(one)] == []
+    assert [action for action in used if not pinned.fullmatch(action)] == []
     assert "secrets" not in text
 
 
@@ -120,7 +122,7 @@ def test_a_script_of_the_action_gets_what_it_reads() -> None:
         read = set(re.findall(r"\$\{?([A-Z_]+)", script.read_text()))
         assert read <= {*step["env"], *OF_GITHUB}
         outputs = re.findall(rf"steps\.{name}\.outputs\.([a-z-]+)", TEXT)
-        assert {f"{one}=" in script.read_text() for one in outputs} == {True}
+        assert {f"{output}=" in script.read_text() for output in outputs} == {True}
 
 
 OF_GITHUB = ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY", "RUNNER_TEMP")
@@ -235,7 +237,7 @@ def test_the_service_and_the_crontab_have_options_that_there_are(fencepost: Fenc
     for command in commands:
         named, *options = re.split(r" (?=--)", command)
         shown = fencepost(*named.split(), "--help").stdout
-        assert [one for one in options if one.split()[0] not in shown] == []
+        assert [option for option in options if option.split()[0] not in shown] == []
 
 
 def test_the_site_is_published_by_a_job_of_its_own() -> None:

@@ -12,7 +12,7 @@ from harness.clients.command import Call
 from harness.clients.process import Pending, WorkerService
 from harness.story.topics import durable_topic
 from harness.story.workload import Workload, writer
-from tests.made import made
+from tests.made import make_struct
 
 GROUPS = {"g": ["g#1", "g#2"], "h": ["h#1"]}
 
@@ -63,7 +63,7 @@ class StuckWorker(WorkerService):
         asked = self._calls[request - 1]
         error = "values are left" if asked.arguments == {"producer": "p2"} else None
         outcomes: dict[str, Any] | None = {} if asked.command.name == "stop_producer" else None
-        return made(Answered, request=request, error=error, result=outcomes)
+        return make_struct(Answered, request=request, error=error, result=outcomes)
 
     def _output(self) -> str:
         return ""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages_of import finding, result, unexpected, verdict_of
+from pages_of import finding, make_unexpected, result, verdict_of
 
 from contract.errors import NodeError, NotLandedError, UsageError
 from contract.verdicts import CheckVerdict
@@ -16,14 +16,14 @@ from fencepost.testing import Cluster, Judged, cluster
 from harness.clients.command import Call
 from harness.playground.serve import Injected
 from harness.playground.state import Playground, Server
-from tests.made import made
+from tests.made import make_struct
 
 pytest_plugins = ["pytester"]
-SERVERS = [made(Server, id=number, roles="broker", shell=[]) for number in (1, 2)]
+SERVERS = [make_struct(Server, id=number, roles="broker", shell=[]) for number in (1, 2)]
 
 
 def of_pool(pool: str, folder: Path) -> Cluster:
-    found = made(
+    found = make_struct(
         Playground,
         cluster=pool,
         bootstrap="127.0.0.1:9092",
@@ -87,7 +87,7 @@ def test_a_program_runs_on_a_server_that_there_is(here: Cluster) -> None:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def told_orders(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a cluster was told; a fault lands unless it is a pause."""
     orders: list[Any] = []
 
@@ -95,28 +95,32 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         orders.append((order.command.name, order.arguments))
         if order.command.name != "fault":
             return None
-        return made(Injected, landed=order.arguments["verb"] != "pause", evidence={}, number=7)
+        return make_struct(
+            Injected, landed=order.arguments["verb"] != "pause", evidence={}, number=7
+        )
 
     monkeypatch.setattr(testing, "tell", tell)
     return orders
 
 
-def test_a_fault_holds_for_a_block(here: Cluster, told: list[Any]) -> None:
+def test_a_fault_holds_for_a_block(here: Cluster, told_orders: list[Any]) -> None:
     with pytest.raises(RuntimeError), here.fault("kill leader:orders-0"):
         raise RuntimeError
-    assert told == [
+    assert told_orders == [
         ("fault", {"verb": "kill", "target": "leader:orders-0"}),
         ("heal", {"name": "7"}),
     ]
 
 
-def test_a_fault_without_an_effect_is_healed_and_reported(here: Cluster, told: list[Any]) -> None:
+def test_a_fault_without_an_effect_is_healed_and_reported(
+    here: Cluster, told_orders: list[Any]
+) -> None:
     with (
         pytest.raises(NotLandedError, match="pause broker:1 did not land"),
         here.fault("pause broker:1"),
     ):
         pass
-    assert told[-1] == ("heal", {"name": "7"})
+    assert told_orders[-1] == ("heal", {"name": "7"})
 
 
 @pytest.mark.parametrize(
@@ -128,11 +132,11 @@ def test_a_fault_without_an_effect_is_healed_and_reported(here: Cluster, told: l
     ],
 )
 def test_a_fault_that_can_not_be_is_refused_at_once(
-    here: Cluster, told: list[Any], fault: str, reported: str
+    here: Cluster, told_orders: list[Any], fault: str, reported: str
 ) -> None:
     with pytest.raises(UsageError, match=reported), here.fault(fault):
         pass
-    assert told == []
+    assert told_orders == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +165,7 @@ def test_a_verdict_is_asserted(tmp_path: Path) -> None:
             "poll_skip": result(),
             "reset": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no resets"),
         },
-        unexpected=[unexpected(lost)],
+        unexpected=[make_unexpected(lost)],
     )
     judged = Judged(verdict, tmp_path / "index.html")
     judged.assert_holds("poll_skip")
@@ -194,7 +198,7 @@ def test_second(fencepost_cluster):
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def started_clusters(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The options of each cluster that was started."""
     found: list[dict[str, Any]] = []
 
@@ -209,19 +213,19 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def test_the_fixture_takes_the_options_of_a_marker(
-    pytester: pytest.Pytester, started: list[dict[str, Any]]
+    pytester: pytest.Pytester, started_clusters: list[dict[str, Any]]
 ) -> None:
     pytester.makepyfile(MARKED)
     ended = pytester.runpytest_inprocess("-p", "fencepost.pytest_plugin", "--strict-markers")
     ended.assert_outcomes(passed=2)
-    assert [one["brokers"] for one in started] == [5, 1]
+    assert [options["brokers"] for options in started_clusters] == [5, 1]
 
 
 def test_as_many_tests_share_a_cluster_as_the_user_says(
-    pytester: pytest.Pytester, started: list[dict[str, Any]]
+    pytester: pytest.Pytester, started_clusters: list[dict[str, Any]]
 ) -> None:
     pytester.makeini("[pytest]\nfencepost_cluster_scope = session\n")
     pytester.makepyfile("def test_a(fencepost_cluster): ...\ndef test_b(fencepost_cluster): ...\n")
     ended = pytester.runpytest_inprocess("-p", "fencepost.pytest_plugin")
     ended.assert_outcomes(passed=2)
-    assert len(started) == 1
+    assert len(started_clusters) == 1

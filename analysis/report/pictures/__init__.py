@@ -8,25 +8,25 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from contract.program import shown
+from contract.program import escape_orders
 
 
 def as_data(content: Any) -> Markup:
     """Data for the script of a page."""
-    text = msgspec.json.encode(_shown(content)).decode()
+    text = msgspec.json.encode(_printable(content)).decode()
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     # A script's content is no HTML: only what would end it is escaped.
     return Markup(text)  # noqa: S704
 
 
-def _shown(content: Any) -> Any:
+def _printable(content: Any) -> Any:
     """Data with all texts as a page may show them."""
     match content:
         case str():
-            return shown(content)
+            return escape_orders(content)
         case dict():
-            return {key: _shown(value) for key, value in content.items()}
+            return {key: _printable(value) for key, value in content.items()}
         case list() | tuple():
-            return [_shown(value) for value in content]
+            return [_printable(value) for value in content]
     return content

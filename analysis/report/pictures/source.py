@@ -110,8 +110,8 @@ class Source:
             for check, result in self.verdict.checks.items()
             for number, finding in enumerate(result.examples, start=1)
         }
-        for one in self.verdict.unexpected:
-            found.setdefault((one.check, one.number), Numbered(one.number, one.first))
+        for entry in self.verdict.unexpected:
+            found.setdefault((entry.check, entry.number), Numbered(entry.number, entry.first))
         return list(found.values())
 
     def found_of(self, check: str) -> list[Row]:
@@ -121,14 +121,16 @@ class Source:
             with open_regular(self.facts.folder.report / FINDINGS_FILE) as content:
                 found = pq.read_table(content, columns=columns, filters=[("check", "=", check)])
         except (pa.ArrowException, OSError, ValueError):
-            examples = [one.finding for one in self.findings if one.finding.check == check]
-            return [msgspec.structs.asdict(one) for one in examples]
+            examples = [
+                numbered.finding for numbered in self.findings if numbered.finding.check == check
+            ]
+            return [msgspec.structs.asdict(example) for example in examples]
         rows: list[Row] = found.to_pylist()
         return rows
 
     @cached_property
     def _unexpected(self) -> set[tuple[str, str | None]]:
-        return {(one.check, one.group) for one in self.verdict.unexpected}
+        return {(entry.check, entry.group) for entry in self.verdict.unexpected}
 
     def weight(self, finding: Finding) -> int:
         """How much a finding draws its partition and group to the front."""
@@ -139,7 +141,9 @@ class Source:
     def partitions(self) -> list[Partition]:
         """Those of the plan's topics and of findings; those of grave findings first."""
         known = (
-            Partition(one.topic, at) for one in self.plan.topics for at in range(one.partitions)
+            Partition(topic.topic, at)
+            for topic in self.plan.topics
+            for at in range(topic.partitions)
         )
         return _by_weight(known, self._partitions_found)
 
@@ -155,7 +159,7 @@ class Source:
     @cached_property
     def _topics(self) -> str:
         groups = set(self.groups[:SUBJECTS_MAX])
-        topics = {one.topic for one in self.partitions[:SUBJECTS_MAX]}
+        topics = {partition.topic for partition in self.partitions[:SUBJECTS_MAX]}
         topics |= {row["topic"] for row in self.rows(_READ) if row["group"] in groups}
         return ", ".join(map(literal, ["", *sorted(topics)]))
 
@@ -180,19 +184,19 @@ class Source:
     @cached_property
     def _partitions_found(self) -> Counter[Partition]:
         weights: Counter[Partition] = Counter()
-        for one in self.findings:
-            if (where := Partition.of(one.finding)) is not None:
-                weights[where] += self.weight(one.finding)
+        for numbered in self.findings:
+            if (where := Partition.of(numbered.finding)) is not None:
+                weights[where] += self.weight(numbered.finding)
         return weights
 
     @cached_property
     def _groups_found(self) -> Counter[str]:
         weights: Counter[str] = Counter()
-        for one in self.findings:
-            if one.finding.group is not None:
-                weights[one.finding.group] += self.weight(one.finding)
+        for numbered in self.findings:
+            if numbered.finding.group is not None:
+                weights[numbered.finding.group] += self.weight(numbered.finding)
         return weights
 
 
 def _by_weight(known: Iterable[Any], weights: Counter[Any]) -> list[Any]:
-    return sorted({*known, *weights}, key=lambda one: (-weights[one], one))
+    return sorted({*known, *weights}, key=lambda subject: (-weights[subject], subject))

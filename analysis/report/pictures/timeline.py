@@ -105,7 +105,7 @@ def timeline(facts: RunFacts, verdict: Verdict) -> str:
             zero=_time_of_day(facts.zero_micros),
             notes=chosen.notes,
             choices=chosen.choices,
-            reported=_reported(chosen),
+            reported=_for_screen_readers(chosen),
             data=as_data(_data(source, chosen)),
         )
     )
@@ -146,12 +146,12 @@ def _bands(source: Source) -> Iterator[tuple[float, float]]:
         yield last
 
 
-def _reported(chosen: Selection) -> str:
+def _for_screen_readers(chosen: Selection) -> str:
     """What a screen reader says."""
     shown = {
         subject for names in chosen.choices.values() for _, subject, is_shown in names if is_shown
     }
-    titles = [one.title for one in chosen.lanes if not one.subject or one.subject in shown]
+    titles = [lane.title for lane in chosen.lanes if not lane.subject or lane.subject in shown]
     return f"Timeline with {len(titles)} lanes: {'; '.join(titles)}"
 
 
@@ -229,7 +229,11 @@ def _of_partition(source: Source, where: Partition, marks: int) -> Iterator[Lane
 
 def _of_group(source: Source, group: str, marks: int) -> Iterator[Lane]:
     """Its positions are those on the partitions of its findings, or on the first ones."""
-    found = {Partition.of(one.finding) for one in source.findings if one.finding.group == group}
+    found = {
+        Partition.of(numbered.finding)
+        for numbered in source.findings
+        if numbered.finding.group == group
+    }
     partitions = sorted(source.read_by(group), key=lambda where: (where not in found, where))
     rows = [row for text in _OF_GROUPS for row in source.of(source.marks(text), group=group)]
     ends = source.marks(_OF_PARTITIONS)
@@ -332,44 +336,47 @@ def _short(number: float | None) -> float | int:
 
 def _found(source: Source) -> Iterator[Lane]:
     """A row for each check with a violation or an undecided case, and one for what is permitted."""
-    grave = sorted(source.findings, key=lambda one: -source.weight(one.finding))[:_FINDINGS_MAX]
-    delivered = _delivered(source, grave)
+    grave = sorted(source.findings, key=lambda numbered: -source.weight(numbered.finding))[
+        :_FINDINGS_MAX
+    ]
+    delivered = _delivery_times(source, grave)
     timed = [
-        (at, one)
-        for place, one in enumerate(grave)
-        if (at := delivered.get(place) if one.finding.at is None else one.finding.at) is not None
+        (at, numbered)
+        for place, numbered in enumerate(grave)
+        if (at := delivered.get(place) if numbered.finding.at is None else numbered.finding.at)
+        is not None
     ]
     weights: dict[str, int] = {}
-    for _, one in timed:
-        row = _row(one)
-        weights[row] = max(weights.get(row, 0), source.weight(one.finding))
+    for _, numbered in timed:
+        row = _row(numbered)
+        weights[row] = max(weights.get(row, 0), source.weight(numbered.finding))
     begin, end = source.span
     verdicts = list(_FOUND)
     rows = [
         {
             "lane": "findings",
             "kind": "triangle-down",
-            "name": _FOUND[one.finding.verdict][1],
-            "color": _FOUND[one.finding.verdict][0],
-            "row": _row(one),
-            "nth": (-weights[_row(one)], _row(one)),
+            "name": _FOUND[numbered.finding.verdict][1],
+            "color": _FOUND[numbered.finding.verdict][0],
+            "row": _row(numbered),
+            "nth": (-weights[_row(numbered)], _row(numbered)),
             "seconds": min(max(source.seconds(at), begin), end),
-            "text": _in_words(one),
-            "link": one.anchor,
+            "text": _in_words(numbered),
+            "link": numbered.anchor,
         }
-        for at, one in sorted(timed, key=lambda pair: verdicts.index(pair[1].finding.verdict))
+        for at, numbered in sorted(timed, key=lambda pair: verdicts.index(pair[1].finding.verdict))
     ]
     left = len(source.findings) - len(rows)
     yield from _lanes(source, rows, marks_max=_FINDINGS_MAX, left=left)
 
 
-def _row(one: Numbered) -> str:
-    found = one.finding
+def _row(numbered: Numbered) -> str:
+    found = numbered.finding
     return found.check if found.verdict != FindingVerdict.PERMITTED else str(found.verdict)
 
 
-def _in_words(one: Numbered) -> str:
-    found = one.finding
+def _in_words(numbered: Numbered) -> str:
+    found = numbered.finding
     where = "" if found.topic is None else f" {found.topic}-{found.partition}"
     group = "" if found.group is None else f", group {found.group}"
     return f"{found.check}{where}{group}\n{found.cause}"
@@ -398,7 +405,7 @@ times as (
 select place, if(first_micros < last_micros, last_micros, beyond_micros) as at_micros from times"""
 
 
-def _delivered(source: Source, found: list[Numbered]) -> dict[int, int | None]:
+def _delivery_times(source: Source, found: list[Numbered]) -> dict[int, int | None]:
     """The times of findings that have no time of their own, by their places in the list.
 
     A time is that of the delivery to the finding's group that ended it: the last one of its offsets
@@ -407,14 +414,16 @@ def _delivered(source: Source, found: list[Numbered]) -> dict[int, int | None]:
     untimed = [
         {
             "place": place,
-            "of_group": one.group,
-            "topic": one.topic,
-            "partition": one.partition,
-            "asked_first": one.offset_first,
-            "asked_last": one.offset_first if one.offset_last is None else one.offset_last,
+            "of_group": finding.group,
+            "topic": finding.topic,
+            "partition": finding.partition,
+            "asked_first": finding.offset_first,
+            "asked_last": finding.offset_first
+            if finding.offset_last is None
+            else finding.offset_last,
         }
-        for place, one in enumerate(numbered.finding for numbered in found)
-        if one.at is None and one.group is not None and one.offset_first is not None
+        for place, finding in enumerate(numbered.finding for numbered in found)
+        if finding.at is None and finding.group is not None and finding.offset_first is not None
     ]
     if not untimed:
         return {}

@@ -106,12 +106,12 @@ class Tree:
 
     def with_branches(self, branches_max: int) -> "Tree":
         """The tree with its largest branches only."""
-        largest = sorted(self.branches, key=lambda one: -one.length)[:branches_max]
-        return replace(self, branches=[one for one in self.branches if one in largest])
+        largest = sorted(self.branches, key=lambda branch: -branch.length)[:branches_max]
+        return replace(self, branches=[branch for branch in self.branches if branch in largest])
 
     def end_of(self, epoch: int) -> int:
         """Where an epoch ends in the surviving log: the start of the next larger one."""
-        later = [one.begin for one in self.main if one.epoch > epoch]
+        later = [segment.begin for segment in self.main if segment.epoch > epoch]
         return min(later, default=self.log_end)
 
 
@@ -149,7 +149,7 @@ def _branches(source: Source, where: Partition) -> list[Branch]:
         brokers = sorted({row["broker"] for row in held})
         times = [source.seconds(row["at_micros"]) for row in held if row["at_micros"] is not None]
         branches.append(Branch(segments, brokers, is_truncated, min(times, default=None)))
-    return sorted(branches, key=lambda one: (one.fork, not one.is_truncated))
+    return sorted(branches, key=lambda branch: (branch.fork, not branch.is_truncated))
 
 
 # Commits of groups on a partition, and where the groups continued; equal ones are one row.
@@ -196,10 +196,10 @@ class Commit:
 
 def commits_of(source: Source, tree: Tree) -> list[Commit]:
     """Those of the partition; those with records that were never delivered first."""
-    rows = [*_resumed(source, tree)]
+    rows = [*_resumptions(source, tree)]
     known = {row.group for row in rows}
-    rows += [row for row in _stored(source, tree) if row.group not in known]
-    skipped = _skipped(source, tree)
+    rows += [row for row in _last_commits(source, tree) if row.group not in known]
+    skipped = _skipped_offsets(source, tree)
     equal: dict[tuple[object, ...], list[Resumption]] = {}
     for row in rows:
         key = (
@@ -215,22 +215,22 @@ def commits_of(source: Source, tree: Tree) -> list[Commit]:
     found = [_commit(some, skipped) for some in equal.values()]
     return sorted(
         found,
-        key=lambda one: (
-            -(one.first.never_delivered or 0),
-            -len(one.groups),
-            one.offset,
-            one.groups,
+        key=lambda commit: (
+            -(commit.first.never_delivered or 0),
+            -len(commit.groups),
+            commit.offset,
+            commit.groups,
         ),
     )
 
 
-def _resumed(source: Source, tree: Tree) -> Iterator[Resumption]:
+def _resumptions(source: Source, tree: Tree) -> Iterator[Resumption]:
     for row in source.verdict.resumption:
         if (row.topic, row.partition) == tree.where and row.committed_offset is not None:
             yield row
 
 
-def _stored(source: Source, tree: Tree) -> Iterator[Resumption]:
+def _last_commits(source: Source, tree: Tree) -> Iterator[Resumption]:
     """The last stored commit of each group, which may not have continued since."""
     styles = {group.group: group for group in source.plan.groups}
     for row in source.of_partition(_STORED, tree.where):
@@ -250,7 +250,7 @@ def _stored(source: Source, tree: Tree) -> Iterator[Resumption]:
             )
 
 
-def _skipped(source: Source, tree: Tree) -> dict[str, tuple[int, int]]:
+def _skipped_offsets(source: Source, tree: Tree) -> dict[str, tuple[int, int]]:
     """The offsets that a group was never delivered, by group: those of its first finding."""
     first: dict[str, Row] = {}
     for row in source.found_of(Check.SKIPPED_RECORD):
@@ -282,7 +282,7 @@ def branch_in_words(branch: Branch) -> str:
     A branch is known from a copy before the truncation: the broker may have appended since.
     """
     last = branch.segments[-1]
-    names = ", ".join(f"epoch {one.epoch}" for one in branch.segments)
+    names = ", ".join(f"epoch {segment.epoch}" for segment in branch.segments)
     *others, broker = map(str, branch.brokers)
     who = f"brokers {', '.join(others)} and {broker}" if others else f"broker {broker}"
     if last.end is None:
@@ -354,16 +354,19 @@ def leaders_in_words(tree: Tree) -> str:
     return "Leaders by epoch: " + (f"({left} earlier ones) " if left else "") + ", ".join(reported)
 
 
-def described(tree: Tree, commits: list[Commit]) -> list[str]:
+def describe_tree(tree: Tree, commits: list[Commit]) -> list[str]:
     """The whole picture in sentences, for those who do not see it, or not all of it."""
-    main = ", ".join(f"epoch {one.epoch} from offset {one.begin}" for one in tree.main)
+    main = ", ".join(f"epoch {segment.epoch} from offset {segment.begin}" for segment in tree.main)
     return [
         (
             f"The surviving log, on broker {tree.broker}, has offsets {tree.log_start} to "
             f"{tree.log_end} (exclusive): {main}."
         ),
-        *(f"A branch at offset {one.fork}: {branch_in_words(one)}." for one in tree.branches),
-        *(f"{commit_in_words(one)}. {why(one, tree)}" for one in commits),
+        *(
+            f"A branch at offset {branch.fork}: {branch_in_words(branch)}."
+            for branch in tree.branches
+        ),
+        *(f"{commit_in_words(commit)}. {why(commit, tree)}" for commit in commits),
         f"{leaders_in_words(tree)}.",
     ]
 
@@ -391,14 +394,16 @@ def log_trees(facts: RunFacts, verdict: Verdict) -> tuple[list[LogTree], int]:
     At most `TREES_MAX` of them, those with branches first.
     """
     source = Source(facts, verdict)
-    trees = sorted(_concerned(source), key=lambda tree: not tree.branches)
-    return [_picture(source, one) for one in trees[:TREES_MAX]], max(0, len(trees) - TREES_MAX)
+    trees = sorted(_trees_to_draw(source), key=lambda tree: not tree.branches)
+    return [_picture(source, tree) for tree in trees[:TREES_MAX]], max(0, len(trees) - TREES_MAX)
 
 
-def _concerned(source: Source) -> Iterator[Tree]:
+def _trees_to_draw(source: Source) -> Iterator[Tree]:
     """Those with a branch, or a finding of `EPOCH_CHECKS` and several epochs or a moved start."""
     found = {
-        Partition.of(one.finding) for one in source.findings if one.finding.check in EPOCH_CHECKS
+        Partition.of(numbered.finding)
+        for numbered in source.findings
+        if numbered.finding.check in EPOCH_CHECKS
     }
     changed = {Partition(row["topic"], row["partition"]) for row in source.rows(_CHANGED)}
     for where in source.partitions:
@@ -420,7 +425,7 @@ def _picture(source: Source, tree: Tree) -> LogTree:
         if left > 0
     ]
     commits, drawn = commits[:COMMITS_MAX], tree.with_branches(BRANCHES_MAX)
-    sentences = [*described(drawn, commits), *notes]
+    sentences = [*describe_tree(drawn, commits), *notes]
     content: dict[str, Any] = {
         "where": str(tree.where),
         "broker": tree.broker,
@@ -429,10 +434,14 @@ def _picture(source: Source, tree: Tree) -> LogTree:
         "main": drawn.main,
         "led": {row["epoch"]: row["leader"] for row in tree.leaders},
         "branches": [
-            {"segments": one.segments, "gone": one.is_truncated, "words": branch_in_words(one)}
-            for one in drawn.branches
+            {
+                "segments": branch.segments,
+                "gone": branch.is_truncated,
+                "words": branch_in_words(branch),
+            }
+            for branch in drawn.branches
         ],
-        "commits": [_drawn(one, tree) for one in commits],
+        "commits": [_drawn(commit, tree) for commit in commits],
         "notes": [leaders_in_words(tree), *notes],
         "said": " ".join(sentences),
     }

@@ -94,7 +94,7 @@ class Reader:
     @property
     def ends(self) -> Offsets:
         """The offsets after the last records."""
-        return {one.partition: one.offset + 1 for one in self.records}
+        return {record.partition: record.offset + 1 for record in self.records}
 
     @property
     def has_all(self) -> bool:
@@ -197,7 +197,7 @@ class Plays:
             self._trial.judges("nothing", why)
         self._close(first)
         if self._commit_way == "automatic":
-            stored = self._stored(first.group)
+            stored = self._stored_offsets(first.group)
         self._written.write(_MORE)
         second = self._open(f"{self._prefix}reading#2")
         begins = stored or dict.fromkeys(PARTITIONS, 0)
@@ -206,7 +206,7 @@ class Plays:
             self._trial.judges("resumes", self._begun_apart(second, stored))
         self._judge_records(second, begins if stored is not None else self._begins(second))
         self._close(second)
-        found = self._stored(second.group)
+        found = self._stored_offsets(second.group)
         why = f"was not asked to commit, and the coordinator has {found}, before {stored or {}}"
         if self._commit_way == "explicit":
             self._trial.judges("explicit", "" if found == (stored or {}) else why)
@@ -222,12 +222,12 @@ class Plays:
         both = [first, second]
 
         def is_shared() -> bool:
-            have = [set(one.assigned or ()) for one in both]
+            have = [set(reader.assigned or ()) for reader in both]
             return all(have) and not have[0] & have[1] and have[0] | have[1] == set(PARTITIONS)
 
         why = ""
         if not self._poll_until(both, is_shared):
-            shown = " and ".join(str(one.assigned) for one in both)
+            shown = " and ".join(str(reader.assigned) for reader in both)
             why = f"two members of a group showed {shown} as assigned, {_READ_SECONDS} s after both"
         elif not set(second.assigned or ()) <= second.rebalanced:
             why = f"a second member got {second.assigned}, and rebalanced was {second.rebalanced}"
@@ -275,16 +275,16 @@ class Plays:
         self._read([reader], sum(self._written.ends.values()))
         self._close(reader)
         ends = self._written.ends
-        if self._stored(reader.group) != ends:
+        if self._stored_offsets(reader.group) != ends:
             # Its client commits at its interval only, or not what the last poll returned.
             again = self._open(f"{self._prefix}automatic#2", commit="automatic")
             self._poll_until(
                 [again],
-                lambda: self._stored(reader.group) == ends,
+                lambda: self._stored_offsets(reader.group) == ends,
                 seconds=_INTERVAL_SECONDS,
             )
             self._close(again)
-        stored = self._stored(reader.group)
+        stored = self._stored_offsets(reader.group)
         self._commits |= bool(stored)
         why = f"was closed at {ends}, and the coordinator has {stored}"
         self._trial.judges("automatic", "" if stored == ends else why)
@@ -322,7 +322,7 @@ class Plays:
         reader = self._open(f"{self._prefix}killed#2")
         is_served = self._poll_until(
             [reader],
-            lambda: {one.partition for one in reader.records} == set(PARTITIONS),
+            lambda: {record.partition for record in reader.records} == set(PARTITIONS),
             seconds=self._killed_seconds,
         )
         why = (
@@ -397,9 +397,9 @@ class Plays:
         asked = self._worker.call(
             GuestRole.ask_guests(list(names), do, fields), timeout_seconds=_ASK_SECONDS
         )
-        for one in asked.values():
-            if one.rule:
-                self._trial.breaks(broken_by(one.rule, rule), one.problem)
+        for answer in asked.values():
+            if answer.rule:
+                self._trial.breaks(broken_by(answer.rule, rule), answer.problem)
                 raise PlayEndedError
         for kept in _OF_LINES:
             self._trial.keeps(kept)
@@ -407,7 +407,7 @@ class Plays:
 
     def _poll(self, readers: Sequence[Reader]) -> dict[str, Asked]:
         """Let guests poll at the same time."""
-        asked = self._ask([one.name for one in readers], "poll", timeout_ms=_POLL_MS)
+        asked = self._ask([reader.name for reader in readers], "poll", timeout_ms=_POLL_MS)
         for reader in readers:
             response = asked[reader.name].response
             if response is not None:
@@ -433,7 +433,7 @@ class Plays:
         return True
 
     def _read(self, readers: Sequence[Reader], count: int) -> None:
-        self._poll_until(readers, lambda: sum(len(one.records) for one in readers) >= count)
+        self._poll_until(readers, lambda: sum(len(reader.records) for reader in readers) >= count)
 
     def _commit(self, reader: Reader) -> Offsets | None:
         """Let a guest commit; returns what is stored, None if it can't commit."""
@@ -445,13 +445,13 @@ class Plays:
             self._trial.breaks("commit", f"responded with the error {response.error.name}")
             raise PlayEndedError
         self._commits = True
-        stored = self._stored(reader.group)
+        stored = self._stored_offsets(reader.group)
         why = f"returned records up to {reader.ends}, and the coordinator has {stored}"
         self._trial.judges("commit", "" if stored == reader.ends else why)
         if response.committed is None:
             self._trial.lacks["committed"] = "left out"
         else:
-            shown = {one.partition: one.offset for one in response.committed}
+            shown = {position.partition: position.offset for position in response.committed}
             why = f"showed {shown} as committed, and the coordinator has {stored}"
             self._trial.judges("committed", "" if shown == stored else why)
         return stored
@@ -473,20 +473,23 @@ class Plays:
         """Compare what a member was returned with what was written."""
         whys = []
         for partition, values in self._written.values.items():
-            found = [one for one in reader.records if one.partition == partition]
+            found = [record for record in reader.records if record.partition == partition]
             wanted = list(range(begins.get(partition, 0), len(values)))
-            if [one.offset for one in found] != wanted:
-                whys.append(_apart(partition, [one.offset for one in found], wanted, reader.error))
+            if [record.offset for record in found] != wanted:
+                whys.append(
+                    _apart(partition, [record.offset for record in found], wanted, reader.error)
+                )
             whys += [
-                f"returned {one.value!r} at offset {one.offset} of partition {partition}, where "
-                f"{values[one.offset]!r} was written"
-                for one in found
-                if one.offset < len(values) and one.value != values[one.offset]
+                f"returned {record.value!r} at offset {record.offset} of partition {partition}, "
+                "where "
+                f"{values[record.offset]!r} was written"
+                for record in found
+                if record.offset < len(values) and record.value != values[record.offset]
             ]
-        others = {one.partition for one in reader.records} - set(PARTITIONS)
-        whys += [f"returned records of partition {one}, which there is not" for one in others]
+        others = {record.partition for record in reader.records} - set(PARTITIONS)
+        whys += [f"returned records of partition {other}, which there is not" for other in others]
         self._trial.judges("records", whys[0] if whys else "")
-        epochs = {one.epoch for one in reader.records}
+        epochs = {record.epoch for record in reader.records}
         if epochs == {NO_EPOCH}:
             self._trial.lacks["epochs of records"] = "left out"
         elif epochs:
@@ -503,7 +506,7 @@ class Plays:
         if reader.positions is None:
             self._trial.lacks["positions"] = "left out"
         else:
-            shown = {one.partition: one.offset for one in reader.positions}
+            shown = {position.partition: position.offset for position in reader.positions}
             why = f"returned records up to {reader.ends}, and showed the positions {shown}"
             self._trial.judges("positions", "" if shown == reader.ends else why)
 
@@ -511,7 +514,7 @@ class Plays:
         """Compare the positions of a member that was opened at the log end."""
         if reader.positions is None or reader.records:
             return
-        shown = {one.partition: one.offset for one in reader.positions}
+        shown = {position.partition: position.offset for position in reader.positions}
         if missing := [partition for partition in PARTITIONS if partition not in shown]:
             self._trial.lacks["positions at the log end"] = (
                 f"left out of partitions {missing} until a record comes"
@@ -527,9 +530,9 @@ class Plays:
 
     @staticmethod
     def _begins(reader: Reader) -> Offsets:
-        return {one.partition: one.offset for one in reversed(reader.records)}
+        return {record.partition: record.offset for record in reversed(reader.records)}
 
-    def _stored(self, group: str) -> Offsets:
+    def _stored_offsets(self, group: str) -> Offsets:
         """Return what the coordinator has of a group."""
         found = self._run.groups.committed(group)
         return {int(name.rpartition("-")[2]): offset for name, offset in sorted(found.items())}
@@ -545,10 +548,12 @@ class Plays:
 
 def _apart(partition: int, found: list[int], wanted: list[int], error: str) -> str:
     """Say where a list of offsets is not as it should be."""
-    for at, (one, other) in enumerate(zip(found, wanted, strict=False)):
-        if one != other:
+    for at, (offset, other) in enumerate(zip(found, wanted, strict=False)):
+        if offset != other:
             before = f", after {found[at - 1]}" if at else ""
-            return f"returned offset {one} of partition {partition}{before}, where {other} was next"
+            return (
+                f"returned offset {offset} of partition {partition}{before}, where {other} was next"
+            )
     if len(found) > len(wanted):
         return f"returned offset {found[len(wanted)]} of partition {partition} once more"
     have = f"returned {len(found)} of {len(wanted)} records of partition {partition}"

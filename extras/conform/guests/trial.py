@@ -124,9 +124,9 @@ class Trial(msgspec.Struct, kw_only=True):
     @property
     def rules(self) -> list[Tried]:
         """Return all rules, in their order."""
-        return [self._tried(rule, sentence) for rule, sentence in RULES.items()]
+        return [self._result_of_rule(rule, sentence) for rule, sentence in RULES.items()]
 
-    def _tried(self, rule: str, sentence: str) -> Tried:
+    def _result_of_rule(self, rule: str, sentence: str) -> Tried:
         if rule in self.broken:
             outcome, why = Kept.BROKEN, self.broken[rule]
         elif rule in self.kept:

@@ -40,7 +40,7 @@ def main() -> None:
             if options.keep_only
             else carry_out(
                 Wanted(
-                    chosen(options.rows),
+                    choose_rows(options.rows),
                     hazards_of(options.hazards),
                     options.stories,
                     options.kafka,
@@ -48,12 +48,12 @@ def main() -> None:
                 options.results,
             )
         )
-        print(f"wrote {figures.keep(page.NAME, page.shown(told, rows.every()))}")
+        print(f"wrote {figures.keep(page.NAME, page.cells_of_stories(told, rows.every()))}")
     except FencepostError as error:
         sys.exit(f"error: {error}")
 
 
-def chosen(names: str) -> list[Row]:
+def choose_rows(names: str) -> list[Row]:
     """Return the rows of names that are joined by commas; without one the newest of each client.
 
     `frameworks` are those of the second table.

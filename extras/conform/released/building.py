@@ -30,7 +30,7 @@ from packaging.version import Version
 
 from cluster.kafka.download import download_all, repository_root
 from cluster.kafka.lock import artifacts_of
-from cluster.kafka.resolve import Module, resolved
+from cluster.kafka.resolve import Module, resolve_jars
 from cluster.made import made_once
 from cluster.toolchains import (
     GCC,
@@ -201,7 +201,7 @@ def releases() -> list[Release]:
 
 def clients() -> list[str]:
     """Return the names of all clients that have a guest."""
-    files = [path for one in _LOCKS for path in (GUESTS / one).glob("*/features*.yml")]
+    files = [path for language in _LOCKS for path in (GUESTS / language).glob("*/features*.yml")]
     return sorted(path.parent.name + path.stem.removeprefix("features") for path in files)
 
 
@@ -303,11 +303,11 @@ def make_locks(release: Release) -> None:
             modules = [(group, name, ""), *_BESIDE.get(release.client, ())]
             modules = [(*module[:2], module[2] or release.version) for module in modules]
             with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as work:
-                artifacts = resolved(modules, Path(work) / "guest")
-            first.write_text("".join(f"{one}\n" for one in sorted(artifacts)))
+                artifacts = resolve_jars(modules, Path(work) / "guest")
+            first.write_text("".join(f"{artifact}\n" for artifact in sorted(artifacts)))
         case "javascript":
             first.write_text(_package(release, module))
-            _said(
+            _output_of(
                 ["npm", "install", "--package-lock-only", "--omit-lockfile-registry-resolved"],
                 release,
                 cwd=first.parent,
@@ -317,7 +317,7 @@ def make_locks(release: Release) -> None:
             command += ["--python-version=3.11", "--generate-hashes", "--no-annotate"]
             command += ["--no-emit-index-url", "--no-header"]
             given = f"{module}=={release.version}\n"
-            first.write_text(_said(command, release, given=given))
+            first.write_text(_output_of(command, release, given=given))
 
 
 def _package(release: Release, module: str) -> str:
@@ -364,20 +364,20 @@ def _build(release: Release, made: Path) -> None:
                 advance=lambda _: None,
             )
             command = [javac_command(), "--release", "17", "-cp", f"{made}/*", "-d", str(made)]
-            _said([*command, *map(str, release.sources)], release)
+            _output_of([*command, *map(str, release.sources)], release)
         case "javascript":
             for path in [*release.sources, *release.locks]:
                 shutil.copy(path, made)
             command = ["npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
             command += ["--loglevel=error"]
-            _said(command, release, cwd=made)
+            _output_of(command, release, cwd=made)
             if GXX in release.tools:
                 _compile(release, made)
         case "python":
             command = python("pip", "install", "--quiet", "--disable-pip-version-check")
             command += ["--no-deps", "--require-hashes", "--only-binary=:all:"]
             command += ["--no-warn-conflicts", f"--target={made}", f"-r{release.locks[0]}"]
-            _said(command, release)
+            _output_of(command, release)
             for path in release.sources:
                 shutil.copy(path, made)
     (made / _MADE).write_text(json.dumps(dict(_hashes(made))))
@@ -396,7 +396,7 @@ def _compile(release: Release, made: Path) -> None:
         "npm_config_build_from_source": "true",
         "npm_config_nodedir": str(node.parents[1]),
     }
-    _said(["npm", "rebuild", release.module], release, cwd=made, extra=extra)
+    _output_of(["npm", "rebuild", release.module], release, cwd=made, extra=extra)
     package = made / "node_modules" / release.module
     shutil.rmtree(package / "deps")
     shutil.rmtree(package / "build" / "Release" / "obj.target")
@@ -404,7 +404,7 @@ def _compile(release: Release, made: Path) -> None:
 
 def _go(release: Release, command: str, *arguments: str) -> None:
     package = [] if command == "get" else [f"./{release.source.name}"]
-    _said(
+    _output_of(
         ["go", command, f"-modfile={release.locks[0]}", *arguments, *package],
         release,
         cwd=GUESTS / release.language,
@@ -440,7 +440,7 @@ def _hashes(folder: Path) -> Iterator[tuple[str, str]]:
             yield str(path.relative_to(folder)), digest
 
 
-def _said(
+def _output_of(
     command: list[str],
     release: Release,
     *,
@@ -488,7 +488,7 @@ def main() -> None:
         try:
             if options.lock:
                 client, _, version = named.partition("@")
-                language = next(one for one in _LOCKS if (GUESTS / one / client).is_dir())
+                language = next(each for each in _LOCKS if (GUESTS / each / client).is_dir())
                 make_locks(Release(language, client, version))
             else:
                 print(f"{release_of(named).named}: {' '.join(ensure(release_of(named)))}")

@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import yaml
 
-from extras.conform.expected import Merged, is_kept, merged
+from extras.conform.expected import Merged, is_kept, merge_cells
 from extras.conform.released.rows import Row
 from extras.conform.stories import Told
 from extras.conform.vocabulary import CONTROL, MEETS, QUICK, Cell, Hazard, Kind
 from website import figures
-from website.figures import rendered
+from website.figures import render
 
 NAME = "conformance"
 _TEMPLATE = Path(__file__).with_name("conformance.md.j2")
@@ -66,7 +66,7 @@ def predictions() -> list[Prediction]:
     return msgspec.convert(yaml.safe_load(_PREDICTIONS.read_text()), list[Prediction])
 
 
-def shown(told: Iterable[Told], rows: Sequence[Row]) -> list[Shown]:
+def cells_of_stories(told: Iterable[Told], rows: Sequence[Row]) -> list[Shown]:
     """The cells of stories, by row, version of Kafka and place."""
     by_client = {row.client: row for row in rows}
     found: dict[tuple[str, str, str], list[tuple[Told, Cell]]] = {}
@@ -76,15 +76,17 @@ def shown(told: Iterable[Told], rows: Sequence[Row]) -> list[Shown]:
                 key = (by_client[cell.client].name, story.kafka, cell.place)
                 found.setdefault(key, []).append((story, cell))
     predicted = predictions()
-    made = [_shown(by_client[of[0][1].client], of, predicted) for of in found.values()]
+    made = [_cell_of_stories(by_client[of[0][1].client], of, predicted) for of in found.values()]
     order = [row.name for row in rows]
-    return sorted(made, key=lambda one: (one.kafka, order.index(one.row), _place(one.cell)))
+    return sorted(made, key=lambda entry: (entry.kafka, order.index(entry.row), _place(entry.cell)))
 
 
-def _shown(row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Prediction]) -> Shown:
-    one = merged([cell for _, cell in of])
+def _cell_of_stories(
+    row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Prediction]
+) -> Shown:
+    cell = merge_cells([cell for _, cell in of])
     counted = [story for story, cell in of if cell.kind is not Kind.NOT_EVALUABLE] or [of[0][0]]
-    place = f"{one.hazard}.{one.meets}"
+    place = f"{cell.hazard}.{cell.meets}"
     fitting = [each for each in predicted if row.name in each.clients and place in each.cells]
     versions = [story.versions.get(row.client, "") for story in counted]
     return Shown(
@@ -93,28 +95,28 @@ def _shown(row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Predic
         language=row.features.language,
         shares=row.features.shares,
         kafka=counted[0].kafka,
-        cell=one,
-        broken=row.features.broken(one.hazard, one.kind, one.reset),
+        cell=cell,
+        broken=row.features.broken_claim(cell.hazard, cell.kind, cell.reset),
         seeds=[story.seed for story in counted],
-        rerun=f"python -m extras.conform.released --rows {row.name} --hazards {one.hazard}",
+        rerun=f"python -m extras.conform.released --rows {row.name} --hazards {cell.hazard}",
         prediction=fitting[0].outcome if fitting else "",
         why=" ".join(fitting[0].why.split()) if fitting else "",
         framework=row.features.framework,
     )
 
 
-def _place(one: Merged) -> tuple[int, int]:
-    hazard = Hazard(one.hazard)
-    return list(Hazard).index(hazard), MEETS[hazard].index(one.meets)
+def _place(cell: Merged) -> tuple[int, int]:
+    hazard = Hazard(cell.hazard)
+    return list(Hazard).index(hazard), MEETS[hazard].index(cell.meets)
 
 
 def table(cells: Sequence[Shown], hazards: Sequence[Hazard]) -> dict[str, Any]:
     """The columns and rows of one table: a column for each hazard and way to meet it."""
     columns = [(hazard, meets) for hazard in hazards for meets in MEETS[hazard]]
-    columns = [one for one in columns if any(_is_at(cell, *one) for cell in cells)]
+    columns = [column for column in columns if any(_is_at(cell, *column) for cell in cells)]
     rows: dict[tuple[str, str], list[Shown]] = {}
     for cell in cells:
-        if any(_is_at(cell, *one) for one in columns):
+        if any(_is_at(cell, *column) for column in columns):
             rows.setdefault((cell.row, cell.kafka), []).append(cell)
     return {
         "columns": [f"`{hazard}`, {meets}" for hazard, meets in columns],
@@ -122,69 +124,69 @@ def table(cells: Sequence[Shown], hazards: Sequence[Hazard]) -> dict[str, Any]:
     }
 
 
-def _is_at(one: Shown, hazard: Hazard, meets: str) -> bool:
-    return (one.cell.hazard, one.cell.meets) == (hazard, meets)
+def _is_at(entry: Shown, hazard: Hazard, meets: str) -> bool:
+    return (entry.cell.hazard, entry.cell.meets) == (hazard, meets)
 
 
 def _row(of: Sequence[Shown], columns: Sequence[tuple[Hazard, str]]) -> dict[str, Any]:
-    first = next((one for one in of if one.version), of[0])
-    found = [next((one for one in of if _is_at(one, *column)), None) for column in columns]
+    first = next((entry for entry in of if entry.version), of[0])
+    found = [next((entry for entry in of if _is_at(entry, *column)), None) for column in columns]
     return {
         "name": first.row,
         "version": first.version,
         "language": first.language,
         "shares": first.shares,
         "kafka": first.kafka,
-        "cells": ["not run" if one is None else _in_table(one) for one in found],
+        "cells": ["not run" if entry is None else _in_table(entry) for entry in found],
     }
 
 
-def _in_table(one: Shown) -> str:
+def _in_table(entry: Shown) -> str:
     """A cell, with what the pointer shows over it."""
-    stories = f"{one.cell.of} stories" if one.cell.of != 1 else "1 story"
-    said = [stories, *(f"broken: {one.broken}" for _ in filter(None, [one.broken]))]
-    if one.cell.reason:
-        said = [one.cell.reason]
-    if one.prediction:
-        said.append(f"predicted: {one.prediction}")
+    stories = f"{entry.cell.of} stories" if entry.cell.of != 1 else "1 story"
+    said = [stories, *(f"broken: {entry.broken}" for _ in filter(None, [entry.broken]))]
+    if entry.cell.reason:
+        said = [entry.cell.reason]
+    if entry.prediction:
+        said.append(f"predicted: {entry.prediction}")
     title = "; ".join(said).replace('"', "'").replace("|", "/")
-    words = one.cell.words.replace("|", "/")
-    marked = f"**{words}**" if one.broken else words
+    words = entry.cell.words.replace("|", "/")
+    marked = f"**{words}**" if entry.broken else words
     return f'<span title="{title}">{marked}</span>'
 
 
 def commands(cells: Iterable[Shown]) -> Iterator[dict[str, str]]:
     """How each cell that does not keep its place is repeated, and what was predicted of it."""
-    for one in cells:
-        if one.cell.of and not is_kept(one.cell):
+    for entry in cells:
+        if entry.cell.of and not is_kept(entry.cell):
             yield {
-                "row": one.row,
-                "kafka": one.kafka,
-                "cell": f"`{one.cell.hazard}`, {one.cell.meets}",
-                "outcome": one.cell.words,
-                "stories": str(one.cell.of),
-                "broken": one.broken or "none",
-                "prediction": one.prediction or "none",
-                "seeds": ", ".join(map(str, one.seeds)),
+                "row": entry.row,
+                "kafka": entry.kafka,
+                "cell": f"`{entry.cell.hazard}`, {entry.cell.meets}",
+                "outcome": entry.cell.words,
+                "stories": str(entry.cell.of),
+                "broken": entry.broken or "none",
+                "prediction": entry.prediction or "none",
+                "seeds": ", ".join(map(str, entry.seeds)),
             }
 
 
 def part(cells: Sequence[Shown] | None = None) -> str:
     """The part of docs/conformance.md that is made, by default of the cells that are kept."""
-    every = figures.kept(NAME, list[Shown]) if cells is None else list(cells)
-    clients = [one for one in every if not one.framework]
+    every = figures.read_figures(NAME, list[Shown]) if cells is None else list(cells)
+    clients = [entry for entry in every if not entry.framework]
     others = [hazard for hazard in Hazard if hazard not in QUICK]
-    compared = [one for one in every if one.agrees is not None]
-    return rendered(
+    compared = [entry for entry in every if entry.agrees is not None]
+    return render(
         _TEMPLATE,
         quick=table(clients, QUICK),
         others=table(clients, others),
-        frameworks=table([one for one in every if one.framework], list(Hazard)),
+        frameworks=table([entry for entry in every if entry.framework], list(Hazard)),
         failing=list(commands(every)),
-        cells=len([one for one in every if one.cell.of]),
-        not_evaluable=[one for one in every if not one.cell.of],
+        cells=len([entry for entry in every if entry.cell.of]),
+        not_evaluable=[entry for entry in every if not entry.cell.of],
         predicted=len(compared),
-        agreed=sum(bool(one.agrees) for one in compared),
-        disagreeing=[one for one in compared if not one.agrees],
+        agreed=sum(bool(entry.agrees) for entry in compared),
+        disagreeing=[entry for entry in compared if not entry.agrees],
         control=CONTROL,
     )

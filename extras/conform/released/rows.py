@@ -71,18 +71,18 @@ class Row:
 
 def every() -> list[Row]:
     """Return all rows: built-in clients, then those of guests, the newest release first."""
-    return [*_built_in(), *(_of_release(one) for one in building.releases())]
+    return [*_built_in(), *(_of_release(release) for release in building.releases())]
 
 
 def newest() -> list[Row]:
     """Return the newest release of each client that is no framework."""
-    built_in = [one for one in _built_in() if one.name in NEWEST]
-    return [*built_in, *(one for one in _of_guests() if not one.features.framework)]
+    built_in = [row for row in _built_in() if row.name in NEWEST]
+    return [*built_in, *(row for row in _of_guests() if not row.features.framework)]
 
 
 def frameworks() -> list[Row]:
     """Return the newest release of each framework."""
-    return [one for one in _of_guests() if one.features.framework]
+    return [row for row in _of_guests() if row.features.framework]
 
 
 def _of_guests() -> list[Row]:
@@ -95,6 +95,6 @@ def _built_in() -> Iterator[Row]:
         yield Row(name, name, read_features(_BUILT_IN / f"{client}.yml"))
 
 
-def _of_release(one: Release) -> Row:
-    client = f"{Client.GUEST}@{one.client}-{one.version}"
-    return Row(one.named, client, read_features(one.features), one)
+def _of_release(release: Release) -> Row:
+    client = f"{Client.GUEST}@{release.client}-{release.version}"
+    return Row(release.named, client, read_features(release.features), release)

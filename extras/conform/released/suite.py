@@ -13,7 +13,7 @@ from contract.run_folder import new_seed
 from extras.conform.released.rows import Row
 from extras.conform.stories import Stories, Told, keep_told, read_told
 from extras.conform.vocabulary import CONTROL, DECIDED, SCENARIO, Hazard, batches
-from harness.commands.options import choice_of, fetched
+from harness.commands.options import choice_of, fetch_build
 from harness.commands.requirements import require_runs
 from harness.invocation import session_of
 from harness.nightly.run import duration
@@ -49,7 +49,7 @@ class Wanted:
 
     def _lacks(self, row: Row, hazard: Hazard, told: Sequence[Told]) -> bool:
         of = [
-            {one.kind for one in story.cells if one.client == row.client}
+            {cell.kind for cell in story.cells if cell.client == row.client}
             for story in told
             if (story.hazard, story.kafka) == (hazard, self.kafka)
         ]
@@ -104,7 +104,7 @@ def _tell(
     home, results = places
     guests = [guest for row in rows if (guest := row.guest()) is not None]
     choice = msgspec.structs.replace(choice_of(kafka, None, None, None), guests=guests)
-    build = fetched(choice, PoolKind.EMBEDDED, find_scenarios([SCENARIO]))
+    build = fetch_build(choice, PoolKind.EMBEDDED, find_scenarios([SCENARIO]))
     seed = new_seed()
     session = session_of(seed=seed, kafka=kafka, cluster=PoolKind.EMBEDDED.value, build=build)
     stories = Stories(home, results, session, judge)

@@ -113,15 +113,17 @@ def _groups(hazard: str, readers: list[Reader]) -> list[GroupPlan]:
     """The groups of a story: each reader as `live`, as `restart`, or both."""
     return [
         replace(
-            reader(f"{one.group}.{meets}", "orders", client=one.client, manner=COMMITS[one.commit]),
-            reset=one.reset,
-            isolation=one.isolation or None,
-            level=one.level or Level.POSITIONS,
-            labels={"meets": meets, "commit": one.commit},
+            reader(
+                f"{like.group}.{meets}", "orders", client=like.client, manner=COMMITS[like.commit]
+            ),
+            reset=like.reset,
+            isolation=like.isolation or None,
+            level=like.level or Level.POSITIONS,
+            labels={"meets": meets, "commit": like.commit},
             members=2 if hazard in (Hazard.REBALANCE, Hazard.PAUSED) else 1,
-            workers=2 if hazard == Hazard.PAUSED and _is_java(one.client) else 1,
+            workers=2 if hazard == Hazard.PAUSED and _is_java(like.client) else 1,
         )
-        for one in readers
+        for like in readers
         for meets in MEETS[Hazard(hazard)]
     ]
 
@@ -211,8 +213,8 @@ def _is_leaderless(run: Run, company: Company) -> None:
     company.await_members(1)
     killed = run.inject_all(Kill(Broker(2)), Kill(Broker(1)))
     run.await_leader("orders", 0, -1, is_serving=False)
-    for one in killed:
-        one.heal()
+    for fault in killed:
+        fault.heal()
     run.await_in_sync()
     company.stop_reading()
     run.produce("orders", count=FOLLOWING, producer="following")
@@ -222,11 +224,11 @@ def _is_paused(run: Run, company: Company) -> None:
     company.open()
     company.read(timeout_seconds=PREPARE_SECONDS)
     company.commit()
-    paused = run.inject_all(*(PauseClient(one) for one in company.workers()))
+    paused = run.inject_all(*(PauseClient(worker) for worker in company.workers()))
     run.produce("orders", count=UNREAD, producer="unread")
     company.await_no_members()
-    for one in paused:
-        one.heal()
+    for fault in paused:
+        fault.heal()
 
 
 def _is_served_by_another(run: Run, company: Company) -> None:
@@ -272,7 +274,7 @@ class ConformanceScenario(Scenario):
     """One hazard a run, for all clients on one cluster."""
 
     topology = Topology(brokers=3, combined=(3,))
-    groups = tuple(_groups("leader_change", [Reader(client=one) for one in CLIENTS]))
+    groups = tuple(_groups("leader_change", [Reader(client=client) for client in CLIENTS]))
     must_judge = (Check.SKIPPED_RECORD, Check.FAULT_LANDED, Check.HISTORY_COMPLETE)
     answer = (
         "Of {{ group_events.groups(change='opened') | noun('group') }}, "
@@ -297,13 +299,15 @@ class ConformanceScenario(Scenario):
     def test_conformance(self, hazard: str, readers: str = "") -> None:
         """`readers`: as in `extras.conform.vocabulary`; by default those of CLIENTS."""
         try:
-            chosen = readers_of(readers) if readers else [Reader(client=one) for one in CLIENTS]
+            chosen = (
+                readers_of(readers) if readers else [Reader(client=client) for client in CLIENTS]
+            )
         except UsageError as mistake:
             refuse(mistake)
             raise
         groups = self.groups_here(_groups(hazard, chosen))
-        others = [one.group for one in groups if one.client != CONTROL]
-        allowed = [Expectation(check=one, groups=others, is_optional=True) for one in ALLOWED]
+        others = [group.group for group in groups if group.client != CONTROL]
+        allowed = [Expectation(check=check, groups=others, is_optional=True) for check in ALLOWED]
         with self.running(
             topics=[_topic(hazard)], groups=groups, expects=allowed if others else []
         ) as run:

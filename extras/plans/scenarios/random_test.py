@@ -29,8 +29,8 @@ from extras.plans.plan import (
     TOPIC,
     RandomPlan,
     of_openings,
+    plan_as_json,
     read_plan,
-    written,
 )
 from extras.plans.story import Story
 from harness.story.scenario import Scenario
@@ -70,17 +70,17 @@ class RandomScenario(Scenario):
             topics=[drawn.topic],
             groups=drawn.groups,
             producers=[drawn.producer],
-            expects=_known(drawn),
+            expects=_known_findings(drawn),
             must_judge=of_openings(drawn),
             topology=replace(self.topology, is_proxied=drawn.is_proxied),
         ) as run:
-            (run.folder.path / PLAN_FILE).write_bytes(written(drawn))
+            (run.folder.path / PLAN_FILE).write_bytes(plan_as_json(drawn))
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
             Story(run, drawn).carry_out()
 
 
-def _known(plan: RandomPlan) -> list[Expectation]:
+def _known_findings(plan: RandomPlan) -> list[Expectation]:
     """What the client of a group does without any fault: it commits no epoch."""
     groups = [group.group for group in plan.groups if not about(group.client).commits_epochs]
     return [commits_no_epochs(groups)] if groups else []

@@ -34,7 +34,7 @@ def resets(
     A reset whose target the client looked up has one row, with cause and target. One without a
         target (no policy: the client raised an exception) has no `to_offset`.
     """
-    known = {str(one): one for one in INSTALLED}.get(client or "")
+    known = {str(installed): installed for installed in INSTALLED}.get(client or "")
     if known is None:
         return []
     found = reader_of(known)(log_lines(lines))

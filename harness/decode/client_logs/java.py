@@ -39,7 +39,7 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
         if reset is not None:
             found.add(reset)
         elif match := _RESETTING.match(line.text):
-            found.arrived(line, _partition(match["tp"]), int(match[2]), number(match[3]))
+            found.set_target(line, _partition(match["tp"]), int(match[2]), number(match[3]))
     return found.resets
 
 

@@ -42,7 +42,7 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
         elif (reset := _reset(line, epochs)) is not None:
             found.add(reset)
         elif match := _RESETTING.match(line.text):
-            found.arrived(line, _partition(match), int(match["to"]))
+            found.set_target(line, _partition(match), int(match["to"]))
     return found.resets
 
 

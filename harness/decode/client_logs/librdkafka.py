@@ -70,7 +70,7 @@ def read(lines: Iterable[LogLine]) -> list[Reset]:
             if reset is not None:
                 found.add(reset)
         elif match := _LOOKED_UP.search(line.text):
-            found.arrived(line, _partition(match), int(match[3]), int(match[4]))
+            found.set_target(line, _partition(match), int(match[3]), int(match[4]))
     return found.resets
 
 

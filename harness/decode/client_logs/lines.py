@@ -105,7 +105,7 @@ class Found:
         if reset.to_offset is None:
             self._awaiting[key] = reset
 
-    def arrived(
+    def set_target(
         self, line: LogLine, partition: Partition, offset: int, epoch: int = NO_EPOCH
     ) -> None:
         """Set the target that a client looked up for an earlier reset; ignored without one."""

@@ -401,8 +401,8 @@ def replicas_differ_among_others(h: History) -> None:
         h.led(1, 0, at=0.5, isr=(1, 2), replicas=(3, 2, 1), **place(partition, "again"))
     again = {"replicas": (3, 2, 1), "topic_id": "second", **place(0, "again")}
     h.led(1, 0, at=20.0, isr=(1, 2), **again)
-    for one in (place(0), place(3), place(0, "again")):
-        h.sampled(1, at=30.0, end=8, isr=(1, 2), **one)
+    for log in (place(0), place(3), place(0, "again")):
+        h.sampled(1, at=30.0, end=8, isr=(1, 2), **log)
     first = (0, 3, 0)
 
     def holds(
@@ -564,7 +564,7 @@ def metadata_is_lost_among_others(h: History) -> None:
 
     def sample(epoch: int, high_watermark: int, *voters: int, at: float, server: int = 4) -> None:
         quorum_reported(h, server, epoch, high_watermark, (), at=at)
-        h.rows["quorum_samples"][-1]["voters"] = [h.broker(one) for one in voters]
+        h.rows["quorum_samples"][-1]["voters"] = [h.broker(voter) for voter in voters]
 
     # Half of the voters reach it; later the leader reported less, of others.
     sample(2, 12, 4, 5, 6, 7, at=21.0)

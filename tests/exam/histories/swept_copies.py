@@ -151,11 +151,11 @@ def transactions_process_records_again(h: History) -> None:
             _set_back(h, place, 2)
             led[number].append((ORDERED, 2))
     for copies in turns:
-        for one in copies:
-            one.reads()
-        for one in reversed(copies):
-            one.sends()
-    for number, offset, times in _processed_again(one for copies in turns for one in copies):
+        for copy in copies:
+            copy.reads()
+        for copy in reversed(copies):
+            copy.sends()
+    for number, offset, times in _processed_again(copy for copies in turns for copy in copies):
         is_led = any(min(times) <= at <= max(times) and to <= offset for at, to in led[number])
         h.finds("repeated_output", PERMITTED if is_led else VIOLATION, **places[number])
 
@@ -163,9 +163,9 @@ def transactions_process_records_again(h: History) -> None:
 def _processed_again(copies: Iterable[_Copy]) -> Iterator[tuple[int, int, list[float]]]:
     """The place and offset of each record that several transactions processed, and when."""
     processed: dict[tuple[int, int], list[float]] = defaultdict(list)
-    for one in copies:
-        for offset, at in one.read.items() if one.way == PROCESSED else ():
-            processed[one.number, offset].append(at)
+    for copy in copies:
+        for offset, at in copy.read.items() if copy.way == PROCESSED else ():
+            processed[copy.number, offset].append(at)
     for (number, offset), times in processed.items():
         if len(times) > 1:
             yield number, offset, times

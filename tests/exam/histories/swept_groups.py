@@ -103,10 +103,10 @@ def acknowledged_commits_are_not_stored(h: History) -> None:
         of_log: dict[str, Any] = {**where, "offsets_partition": place}
         if older is not None:
             h.stored(3, 0, at=older, brokers=(1, 2), **of_log)
-        for one in (held, again):
-            if one is not None:
-                at, epoch = one[1], 0
-                h.stored(one[0], epoch, at=at, brokers=one[2], **of_log)
+        for commit in (held, again):
+            if commit is not None:
+                at, epoch = commit[1], 0
+                h.stored(commit[0], epoch, at=at, brokers=commit[2], **of_log)
         if newer is not None:
             h.stored(12, 0, at=newer, brokers=(1, 2), **of_log)
         # One request of a member is about all of its partitions; others are of one of them.

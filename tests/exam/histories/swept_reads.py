@@ -144,8 +144,8 @@ def _logs_that_start(
             h.sampled(broker, at=at, start=start, end=10, leader=1, **where)
         held = (None, 3, 5, 9)[number % 4]
         if held is not None:
-            for one in (1, 2):
-                h.log(one, (0, 9, 0), start=held, **where)
+            for broker in (1, 2):
+                h.log(broker, (0, 9, 0), start=held, **where)
         yield (topic, partition), None if held is None else max(held, reported_last)
         if _is_created_again(topic, partition):
             h.led(1, 0, at=5.0, isr=(1, 2), topic_id="new", **where)

@@ -32,7 +32,7 @@ def change_file(folder: RunFolder, step: Step, random: Random) -> None:
     elif step.verb == "empty":
         path.write_bytes(b"")
     elif step.verb == "truncate":
-        path.write_bytes(_truncated(path.read_bytes(), step.share))
+        path.write_bytes(_truncate(path.read_bytes(), step.share))
     elif step.of in TABLES:
         pq.write_table(_OF_COLUMNS[step.verb](pq.read_table(path), step.column), path)
     elif path.suffix == _LINES:
@@ -45,7 +45,7 @@ def change_file(folder: RunFolder, step: Step, random: Random) -> None:
         path.write_bytes(msgspec.json.encode(content))
 
 
-def _truncated(content: bytes, share: float | str | None) -> bytes:
+def _truncate(content: bytes, share: float | str | None) -> bytes:
     """The first part of a file: by its share of lines, or of bytes where it has none."""
     lines = content.splitlines(keepends=True)
     if share == "all but a line":
@@ -87,15 +87,15 @@ def _set(content: Any, path: list[str], value: Any) -> None:
     if not rest:
         content[name] = value
         return
-    for one in content[name]:
-        _set(one, rest, value)
+    for item in content[name]:
+        _set(item, rest, value)
 
 
-def _renamed(rows: pa.Table, column: str) -> pa.Table:
+def _rename(rows: pa.Table, column: str) -> pa.Table:
     return rows.rename_columns({column: f"{column}_"})
 
 
-def _retyped(rows: pa.Table, column: str) -> pa.Table:
+def _retype(rows: pa.Table, column: str) -> pa.Table:
     """A column as text, and one of texts as bytes."""
     index = rows.column_names.index(column)
     is_text = pa.types.is_string(rows.schema.field(column).type)
@@ -104,6 +104,6 @@ def _retyped(rows: pa.Table, column: str) -> pa.Table:
 
 
 _OF_COLUMNS: dict[str, Callable[[pa.Table, str], pa.Table]] = {
-    "rename": _renamed,
-    "retype": _retyped,
+    "rename": _rename,
+    "retype": _retype,
 }

@@ -75,14 +75,14 @@ def find_genuine(places: Iterable[Path], part: GenuineRun) -> RunFolder:
 def read_genuine(folder: RunFolder, part: GenuineRun) -> Genuine:
     """The part of a run that is kept."""
     plan = folder.plan()
-    topics = [one for one in plan.topics if not part.topics or one.topic in part.topics]
-    names = {one.topic for one in topics}
+    topics = [topic for topic in plan.topics if not part.topics or topic.topic in part.topics]
+    names = {topic.topic for topic in topics}
     groups = [
-        one
-        for one in plan.groups
-        if one.topic in names and (not part.groups or one.group in part.groups)
+        group
+        for group in plan.groups
+        if group.topic in names and (not part.groups or group.group in part.groups)
     ]
-    kept = _keeper(part, names, {one.group for one in groups})
+    kept = _keeper(part, names, {group.group for group in groups})
     tables = {table: [row for row in read_rows(folder, table) if kept(row)] for table in TABLES}
     plan = msgspec.structs.replace(plan, topics=topics, groups=groups)
     return Genuine(part, folder, plan, folder.run(), tables)
@@ -117,7 +117,7 @@ def write_rows(folder: RunFolder, table: str, rows: list[Row]) -> None:
     pq.write_table(from_rows(table, content), folder.tables / f"{table}.parquet")
 
 
-def copied(folder: RunFolder, place: Path) -> RunFolder:
+def copy_run(folder: RunFolder, place: Path) -> RunFolder:
     """Copy a run's folder without its report, and without its manifest, which shows any change.
 
     What is tampered with changes before the manifest of the copy is written.

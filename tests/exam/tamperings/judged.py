@@ -20,7 +20,7 @@ from contract.terms import Check
 from contract.verdicts import CheckResult, CheckVerdict, RunVerdict, Verdict
 from harness.collection.collect import decode_clients, decode_server_logs
 from tests.exam.tamperings.files import change_file
-from tests.exam.tamperings.genuine import Genuine, copied, write_rows
+from tests.exam.tamperings.genuine import Genuine, copy_run, write_rows
 from tests.exam.tamperings.rows import NoPlaceError
 from tests.exam.tamperings.tampering import VERDICTS, Tampering
 from tests.exam.world import KAFKAS_OWN, METADATA_ENTRIES, NUMBERS, Place, Row, Tables, World
@@ -86,11 +86,13 @@ class Outcome:
 
         A run that is judged alone must not pass.
         """
-        one = self.tampering
-        if not one.alone:
-            return bool(self.new[str(one.check), str(one.finding)])
-        is_clear = self.run == RunVerdict.PASS and one.verdict != "permitted"
-        is_seen = one.check is None or (self.is_new and self.seen in VERDICTS[one.verdict])
+        tampering = self.tampering
+        if not tampering.alone:
+            return bool(self.new[str(tampering.check), str(tampering.finding)])
+        is_clear = self.run == RunVerdict.PASS and tampering.verdict != "permitted"
+        is_seen = tampering.check is None or (
+            self.is_new and self.seen in VERDICTS[tampering.verdict]
+        )
         return not self.error and not is_clear and is_seen
 
 
@@ -114,13 +116,13 @@ def _batches(
 ) -> Iterator[list[Tampering]]:
     batch: list[Tampering] = []
     rows = 0
-    for one in sorted(tamperings, key=lambda one: one.run):
-        is_new = one.run not in {other.run for other in batch}
-        more = genuine[one.run].row_count * (1 + is_new)
+    for tampering in sorted(tamperings, key=lambda tampering: tampering.run):
+        is_new = tampering.run not in {other.run for other in batch}
+        more = genuine[tampering.run].row_count * (1 + is_new)
         if batch and rows + more > _ROWS_MAX:
             yield batch
-            batch, rows, more = [], 0, genuine[one.run].row_count * 2
-        batch.append(one)
+            batch, rows, more = [], 0, genuine[tampering.run].row_count * 2
+        batch.append(tampering)
         rows += more
     if batch:
         yield batch
@@ -133,28 +135,28 @@ def _judge_batch(
     folder: RunFolder,
     checks: Iterable[Check],
 ) -> Iterator[Outcome]:
-    runs = sorted({one.run for one in batch})
+    runs = sorted({tampering.run for tampering in batch})
     parts = [(genuine[run], genuine[run].tables) for run in runs]
     outcomes: list[Outcome] = []
     for tampering in batch:
-        one, run = Outcome(tampering), genuine[tampering.run]
+        outcome, run = Outcome(tampering), genuine[tampering.run]
         try:
-            with run.rows.changed(tampering.steps, chance(tampering)) as changed:
+            with run.rows.change_rows(tampering.steps, chance(tampering)) as changed:
                 parts.append((run, run.tables | changed))
         except NoPlaceError as error:
-            one.error = str(error)
-            yield one
+            outcome.error = str(error)
+            yield outcome
             continue
-        outcomes.append(one)
+        outcomes.append(outcome)
     # There is none with the genuine places in the metadata log, where what is judged by the log's
     # start would differ from all others.
     world = World([f"r{number:03}" for number in range(len(parts))], first=1)
-    seen = _found(load(laid(parts, world, folder)), world, checks)
+    seen = _found(load(lay_out(parts, world, folder)), world, checks)
     base = {run: seen[place] for run, place in zip(runs, world.places, strict=False)}
-    for one, place in zip(outcomes, world.places[len(runs) :], strict=True):
-        for (check, verdict, *_), count in (seen[place] - base[one.tampering.run]).items():
-            one.new[check, verdict] += count
-        yield one
+    for whole, place in zip(outcomes, world.places[len(runs) :], strict=True):
+        for (check, verdict, *_), count in (seen[place] - base[whole.tampering.run]).items():
+            whole.new[check, verdict] += count
+        yield whole
 
 
 def chance(tampering: Tampering) -> Random:
@@ -162,13 +164,13 @@ def chance(tampering: Tampering) -> Random:
     return Random(f"{SEED} {tampering.name}")
 
 
-def laid(parts: list[tuple[Genuine, Tables]], world: World, folder: RunFolder) -> RunFolder:
+def lay_out(parts: list[tuple[Genuine, Tables]], world: World, folder: RunFolder) -> RunFolder:
     """Write a trace of runs, or tampered copies of them, each in a place of its own."""
     tables: Tables = defaultdict(list)
     first = parts[0][0]
     topics, groups = [], []
     for (genuine, rows), place in zip(parts, world.places, strict=True):
-        for table, own in place.laid(rows, genuine.run.started_micros).items():
+        for table, own in place.lay(rows, genuine.run.started_micros).items():
             tables[table] += own
         topics += place.topics(genuine.plan)
         groups += place.groups(genuine.plan)
@@ -229,24 +231,26 @@ def judge_alone(
 ) -> Iterator[Outcome]:
     """Judge each in a copy of the run's folder, by its check and `accusers`."""
     tamperings, accusers = list(tamperings), tuple(accusers)
-    copy = copied(genuine.folder, place / "genuine")
-    every = _asked([*(one.check for one in tamperings), *accusers])
+    copy = copy_run(genuine.folder, place / "genuine")
+    every = _checks_to_judge([*(tampering.check for tampering in tamperings), *accusers])
     _must_judge(copy, every)
     write_manifest(copy)
     before = judge(load(copy), only=every)
-    touched = _touched(load(copy), accusers)
+    touched = _tables_read(load(copy), accusers)
     whole = genuine.whole
-    for number, one in enumerate(tamperings):
-        folder = copied(genuine.folder, place / f"alone-{number}")
-        accusing = [check for check in accusers if not one.tables or touched[check] & one.tables]
-        asked = _asked([one.check, *accusing])
+    for number, tampering in enumerate(tamperings):
+        folder = copy_run(genuine.folder, place / f"alone-{number}")
+        accusing = [
+            check for check in accusers if not tampering.tables or touched[check] & tampering.tables
+        ]
+        asked = _checks_to_judge([tampering.check, *accusing])
         _must_judge(folder, asked)
         try:
-            tamper(folder, one, whole)
+            tamper(folder, tampering, whole)
             write_manifest(folder)
-            yield _compared(one, before, judge(load(folder), only=asked))
+            yield _compare(tampering, before, judge(load(folder), only=asked))
         except FencepostError as error:
-            yield Outcome(one, error=f"{type(error).__name__}: {error}")
+            yield Outcome(tampering, error=f"{type(error).__name__}: {error}")
         shutil.rmtree(folder.path)
 
 
@@ -258,7 +262,7 @@ def tamper(folder: RunFolder, tampering: Tampering, genuine: Genuine) -> None:
     """
     random = chance(tampering)
     if tampering.is_of_rows:
-        with genuine.rows.changed(tampering.steps, random) as changed:
+        with genuine.rows.change_rows(tampering.steps, random) as changed:
             for table, rows in changed.items():
                 write_rows(folder, table, rows)
     else:
@@ -269,18 +273,18 @@ def tamper(folder: RunFolder, tampering: Tampering, genuine: Genuine) -> None:
         decode_server_logs(folder, folder.tables)
 
 
-def _touched(trace: Trace, checks: Iterable[Check]) -> dict[Check, set[str]]:
+def _tables_read(trace: Trace, checks: Iterable[Check]) -> dict[Check, set[str]]:
     """By check, the tables that it reads."""
     tables: dict[Check, set[str]] = {check: set() for check in checks}
     for check in tables:
         if check in CHECKS:
-            with trace.touched() as asked:
+            with trace.watch_tables() as asked:
                 CHECKS[check].judge(trace)
             tables[check] = set(asked)
     return tables
 
 
-def _asked(checks: Iterable[Check | None]) -> list[Check]:
+def _checks_to_judge(checks: Iterable[Check | None]) -> list[Check]:
     return sorted({Check.HISTORY_COMPLETE, *(check for check in checks if check is not None)})
 
 
@@ -292,7 +296,7 @@ def _must_judge(folder: RunFolder, asked: list[Check]) -> None:
     folder.write_plan(msgspec.structs.replace(plan, must_judge=must_judge))
 
 
-def _compared(tampering: Tampering, before: Verdict, after: Verdict) -> Outcome:
+def _compare(tampering: Tampering, before: Verdict, after: Verdict) -> Outcome:
     accusers = tuple(
         name
         for name, result in after.checks.items()

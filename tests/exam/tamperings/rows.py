@@ -34,10 +34,10 @@ class Rows:
             self._conn.register("content", content)
             self._conn.execute(f'create table "{table}" as select * from content')
         for name, statement in views.items():
-            self._conn.execute(f'create view "{name}" as {_spelled(statement)}')
+            self._conn.execute(f'create view "{name}" as {_normalize(statement)}')
 
     @contextmanager
-    def changed(self, steps: Iterable[Step], random: Random) -> Iterator[dict[str, list[Row]]]:
+    def change_rows(self, steps: Iterable[Step], random: Random) -> Iterator[dict[str, list[Row]]]:
         """The changed tables' rows after some steps, which are undone at the end.
 
         Raises:
@@ -58,10 +58,10 @@ class Rows:
         """Do one step; returns the row that it chose."""
         table, values = f'"{step.of}"', _expressions(step.set, first)
         if step.verb == "add":
-            names, row = (", ".join(each) for each in (_quoted(values), values.values()))
+            names, row = (", ".join(each) for each in (_quote(values), values.values()))
             self._conn.execute(f"insert into {table} ({names}) values ({row})")
             return {}
-        where = _spelled(_filled(step.where or "true", first))
+        where = _normalize(_fill(step.where or "true", first))
         fitting = self._rows(f"select *, rowid as place from {table} where {where} order by rowid")
         if step.verb == "swap":
             self._swap(step, fitting, random)
@@ -73,7 +73,7 @@ class Rows:
         if step.same:
             which = " and ".join(
                 f"{name} is not distinct from {_literal(chosen[column])}"
-                for column, name in zip(step.same, _quoted(step.same), strict=True)
+                for column, name in zip(step.same, _quote(step.same), strict=True)
             )
         if step.verb == "drop":
             self._conn.execute(f"delete from {table} where {which}")
@@ -108,14 +108,14 @@ class Rows:
 def _expressions(values: Mapping[str, Any], first: Row) -> dict[str, str]:
     """By column, the expression of its new value."""
     return {
-        name: _spelled(_filled(value[1:], first))
+        name: _normalize(_fill(value[1:], first))
         if isinstance(value, str) and value.startswith("=")
         else _literal(value)
         for name, value in values.items()
     }
 
 
-def _quoted(names: Iterable[str]) -> list[str]:
+def _quote(names: Iterable[str]) -> list[str]:
     return [f'"{name}"' for name in names]
 
 
@@ -123,7 +123,7 @@ def _any(places: list[int]) -> str:
     return f"rowid in ({', '.join(map(str, places))})"
 
 
-def _filled(text: str, row: Row) -> str:
+def _fill(text: str, row: Row) -> str:
     """A text with the values of the row that the first step chose."""
     return _NAMED.sub(lambda found: _literal(row[found[1]]), text)
 
@@ -138,7 +138,7 @@ def _literal(value: Any) -> str:
 
 
 @cache
-def _spelled(text: str) -> str:
+def _normalize(text: str) -> str:
     """A statement or an expression as DuckDB spells it."""
     spelled: str = sqlglot.parse_one(text, read="spark").sql("duckdb", identify=True)
     return spelled

@@ -141,10 +141,10 @@ def runs() -> dict[str, GenuineRun]:
 def tamperings() -> tuple[Tampering, ...]:
     """All tamperings, in the order of their files."""
     files = sorted(path for path in FOLDER.glob("*.yml") if path.stem not in ("runs", "hidden"))
-    return tuple(one for path in files for one in of_file(_read(path)))
+    return tuple(tampering for path in files for tampering in of_file(_read(path)))
 
 
-def hidden() -> list[dict[str, str]]:
+def hidden_tamperings() -> list[dict[str, str]]:
     """Tamperings that no evidence could show: name, verb, of and the reason."""
     entries: list[dict[str, str]] = _read(FOLDER / "hidden.yml")
     return entries
@@ -154,23 +154,23 @@ def of_file(content: dict[str, Any]) -> Iterator[Tampering]:
     """The tamperings of one file: what it says of all of them, then a list."""
     entries = content.pop("tamperings")
     for entry in entries:
-        for one in _each({**content, **entry}):
-            yield _tampering(one)
+        for variant in _each({**content, **entry}):
+            yield _tampering(variant)
 
 
 def _each(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
     names = entry.pop("each", [{}])
     for values in names:
         named = values if isinstance(values, dict) else {"each": values}
-        yield _filled(entry, named)
+        yield _fill(entry, named)
 
 
-def _filled(content: Any, values: dict[str, Any]) -> Any:
+def _fill(content: Any, values: dict[str, Any]) -> Any:
     """Replace `<name>` in all texts; a text that is only that becomes the value as it is."""
     if isinstance(content, dict):
-        return {key: _filled(value, values) for key, value in content.items()}
+        return {key: _fill(value, values) for key, value in content.items()}
     if isinstance(content, list):
-        return [_filled(value, values) for value in content]
+        return [_fill(value, values) for value in content]
     if not isinstance(content, str):
         return content
     for name, value in values.items():
@@ -184,7 +184,9 @@ def _tampering(entry: dict[str, Any]) -> Tampering:
     """One entry, whose first step's fields stand beside its own."""
     own = {name: entry.pop(name) for name in Tampering.__struct_fields__ if name in entry}
     then = entry.pop("then", [])
-    tampering = msgspec.convert({**own, "steps": [_step(one) for one in (entry, *then)]}, Tampering)
+    tampering = msgspec.convert(
+        {**own, "steps": [_step(step) for step in (entry, *then)]}, Tampering
+    )
     is_unclear = tampering.verdict in ("undecided", "unclear")
     is_alone = tampering.alone or is_unclear or not tampering.is_of_rows
     return msgspec.structs.replace(tampering, alone=is_alone)

@@ -20,11 +20,11 @@ EXPECTED = {
 BUILT = [*patched.patches("4.3.1"), patched.find_patch("option-2", "3.9.2")]
 
 
-def named(patch: patched.Patch) -> str:
+def name_of(patch: patched.Patch) -> str:
     return f"{patch.name} {patch.version}"
 
 
-@pytest.mark.parametrize("patch", patched.patches(), ids=named)
+@pytest.mark.parametrize("patch", patched.patches(), ids=name_of)
 def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: Path) -> None:
     sources = patched.fetch_sources(patch.version)
     patched.apply(patch, sources, tmp_path)
@@ -34,8 +34,10 @@ def test_a_patch_applies_to_the_locked_sources(patch: patched.Patch, tmp_path: P
 @pytest.mark.parametrize(
     "patch",
     [
-        pytest.param(one, marks=[] if one.name == "option-2" else pytest.mark.long, id=named(one))
-        for one in BUILT
+        pytest.param(
+            patch, marks=[] if patch.name == "option-2" else pytest.mark.long, id=name_of(patch)
+        )
+        for patch in BUILT
     ],
 )
 def test_a_built_patch_commits_what_its_option_says(patch: patched.Patch, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class Breaking:
         self.commits = 0
         self.read: set[int] = set()
 
-    def responded(self, request: dict[str, Any]) -> Response | None:
+    def respond(self, request: dict[str, Any]) -> Response | None:
         """The response to a request; None for none."""
         do = request["do"]
         change: Callable[..., Any] = getattr(self, f"{self.rule}_{do}", self._as_it_is)
@@ -55,7 +55,7 @@ class Breaking:
         found: Response = getattr(self.guest, request["do"])(request)
         return found
 
-    def _altered(self, request: dict[str, Any], **changes: Any) -> Response:
+    def _alter(self, request: dict[str, Any], **changes: Any) -> Response:
         return {**self._as_it_is(request), **changes}
 
     def line_poll(self, request: dict[str, Any]) -> Response:
@@ -63,16 +63,16 @@ class Breaking:
         return self._as_it_is(request)
 
     def id_poll(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, id=0)
+        return self._alter(request, id=0)
 
     def fields_poll(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, position=[])
+        return self._alter(request, position=[])
 
     def stays_poll(self, request: dict[str, Any]) -> Response:
         sys.exit(0 if request else 1)
 
     def named_open(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, version="")
+        return self._alter(request, version="")
 
     def unknown_fields_poll(self, request: dict[str, Any]) -> Response:
         if "hint" in request:
@@ -89,7 +89,7 @@ class Breaking:
 
     def epoch_poll(self, request: dict[str, Any]) -> Response:
         response = self._as_it_is(request)
-        return {**response, "records": [{**one, "epoch": 7} for one in response["records"]]}
+        return {**response, "records": [{**record, "epoch": 7} for record in response["records"]]}
 
     def size_poll(self, request: dict[str, Any]) -> Response:
         response = self._as_it_is(request)
@@ -105,18 +105,20 @@ class Breaking:
         return response
 
     def assigned_poll(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, assigned=[0])
+        return self._alter(request, assigned=[0])
 
     def positions_poll(self, request: dict[str, Any]) -> Response:
         response = self._as_it_is(request)
-        moved = [{**one, "offset": one["offset"] + 1} for one in response["positions"]]
+        moved = [
+            {**position, "offset": position["offset"] + 1} for position in response["positions"]
+        ]
         return {**response, "positions": moved}
 
     def commit_commit(self, _request: dict[str, Any]) -> Response:
         return {}
 
     def committed_commit(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, committed=[])
+        return self._alter(request, committed=[])
 
     def nothing_commit(self, request: dict[str, Any]) -> Response:
         self.commits += 1
@@ -130,8 +132,10 @@ class Breaking:
         response = self._as_it_is(request)
         if "error" in response:
             return response
-        self.read |= {one["partition"] for one in response["records"]}
-        shown = [one for one in response["positions"] if one["partition"] in self.read]
+        self.read |= {record["partition"] for record in response["records"]}
+        shown = [
+            position for position in response["positions"] if position["partition"] in self.read
+        ]
         return {**response, "positions": shown}
 
     def explicit_close(self, request: dict[str, Any]) -> Response:
@@ -143,13 +147,13 @@ class Breaking:
         return self._as_it_is(request)
 
     def _from_the_beginning(self, consumer: Any, partitions: list[Any]) -> None:
-        self.guest.assigned += [one.partition for one in partitions]
-        for one in partitions:
-            one.offset = 0
+        self.guest.assigned += [partition.partition for partition in partitions]
+        for partition in partitions:
+            partition.offset = 0
         consumer.assign(partitions)
 
     def rebalance_poll(self, request: dict[str, Any]) -> Response:
-        return self._altered(request, rebalanced=[])
+        return self._alter(request, rebalanced=[])
 
     def latest_open(self, request: dict[str, Any]) -> Response:
         return self._as_it_is({**request, "reset": "earliest"})
@@ -198,7 +202,7 @@ def main() -> None:
     breaking = Breaking(sys.argv[1])
     for line in sys.stdin:
         request = json.loads(line)
-        response = breaking.responded(request)
+        response = breaking.respond(request)
         if response is not None:
             print(json.dumps(response), flush=True)
         if request["do"] == "close":

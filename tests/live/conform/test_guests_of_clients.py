@@ -4,7 +4,7 @@ import re
 
 import pytest
 import yaml
-from command import POOL, finished
+from command import POOL, run_to_end
 
 from extras.conform.released.building import ensure, problem, release_of
 
@@ -17,6 +17,6 @@ def test_a_guest_of_a_released_client_breaks_no_rule(client: str) -> None:
     if (lack := problem(release)) is not None:
         pytest.skip(lack)
     level = yaml.safe_load(release.features.read_text())["level"]
-    status, said = finished("guest", "check", f"--cluster={POOL}", "--", *ensure(release))
+    status, said = run_to_end("guest", "check", f"--cluster={POOL}", "--", *ensure(release))
     assert status == 0, said
     assert re.search(rf"{client} {re.escape(release.version)}: .*level {level}$", said.strip())

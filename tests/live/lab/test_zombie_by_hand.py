@@ -40,8 +40,8 @@ def test_each_command_prints_what_the_page_has() -> None:
             by_hand.end()
     assert commands(again) == commands(page)
     assert alike(again) == alike(page)
-    for one in (page, again):
-        assert ZOMBIE in one
-        lost = ANSWER.search(one)
+    for text in (page, again):
+        assert ZOMBIE in text
+        lost = ANSWER.search(text)
         assert lost is not None
         assert lost[1] != "0"

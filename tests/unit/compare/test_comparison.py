@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pages_of import judged_run, result, resumed, verdict_of
+from pages_of import judged_run, make_resumption, result, verdict_of
 from rich.console import Console
 
 from analysis.report.words import wilson
@@ -36,7 +36,7 @@ from harness.nightly.run import Ended, run_remaining
 from harness.nightly.state import hold_night
 from tests import golden
 from tests.descriptions import plan_of
-from tests.made import made
+from tests.made import make_struct
 
 # Comparisons of two builds: the plan, the cells, and what the result says.
 
@@ -127,7 +127,7 @@ def group(name: str, **fields: Any) -> GroupPlan:
 def resumption(name: str, **fields: Any) -> Resumption:
     values: dict[str, Any] = {"reset": "latest", "committed_offset": 100, "resumed_at": 150}
     values |= {"redelivered": 0, "never_delivered": 50}
-    return resumed(name, **values | fields)
+    return make_resumption(name, **values | fields)
 
 
 def written_run(path: Path, rows: list[Resumption]) -> tuple[RunFolder, Verdict]:
@@ -176,7 +176,7 @@ def builds() -> Mapping[Side, Any]:
     return {Side.A: released("4.4.0"), Side.B: released("3.9.2")}
 
 
-def wanted(*, pairs: int = 3, seed: int | None = 7) -> WantedComparison:
+def wanted_comparison(*, pairs: int = 3, seed: int | None = 7) -> WantedComparison:
     return WantedComparison(
         suite=suite_of("s", {}, builds(), pairs),
         cluster="embedded",
@@ -191,14 +191,14 @@ def wanted(*, pairs: int = 3, seed: int | None = 7) -> WantedComparison:
 
 
 def test_runs_are_interleaved_and_a_pair_has_one_seed() -> None:
-    runs = wanted().plan(7)
+    runs = wanted_comparison().plan(7)
     assert [run.id for run in runs] == ["001-A", "001-B", "002-B", "002-A", "003-A", "003-B"]
     assert [run.kafka for run in runs] == ["4.4.0", "3.9.2", "3.9.2", "4.4.0", "4.4.0", "3.9.2"]
     seeds = [run.seed for run in runs]
     assert seeds[::2] == seeds[1::2]
     assert len(set(seeds)) == 3
-    assert runs == wanted().plan(7)
-    assert set(wanted().described(runs).sides.values()) == set(Side)
+    assert runs == wanted_comparison().plan(7)
+    assert set(wanted_comparison().describe(runs).sides.values()) == set(Side)
 
 
 class Killed(BaseException):
@@ -214,14 +214,14 @@ def test_a_killed_comparison_continues_and_another_one_does_not(tmp_path: Path) 
         done.append(run.id)
         return Ended(folder, 0)
 
-    def again(one: WantedComparison) -> list[str]:
-        with hold_night(tmp_path, one, is_fresh=False) as night:
+    def again(comparison: WantedComparison) -> list[str]:
+        with hold_night(tmp_path, comparison, is_fresh=False) as night:
             return [run.id for run in night.remaining]
 
-    with pytest.raises(Killed), hold_night(tmp_path, wanted(), is_fresh=False) as night:
+    with pytest.raises(Killed), hold_night(tmp_path, wanted_comparison(), is_fresh=False) as night:
         run_remaining(night, execute, on_start=lambda _: None, on_end=lambda _: None)
-    assert again(wanted(seed=None)) == ["002-A", "003-A", "003-B"]
-    assert len(again(wanted(pairs=4))) == 8
+    assert again(wanted_comparison(seed=None)) == ["002-A", "003-A", "003-B"]
+    assert len(again(wanted_comparison(pairs=4))) == 8
 
 
 def test_runs_on_disk_are_compared_by_their_verdicts(tmp_path: Path) -> None:
@@ -231,14 +231,14 @@ def test_runs_on_disk_are_compared_by_their_verdicts(tmp_path: Path) -> None:
         skipped = 50 if side is Side.A else 0
         rows = [resumption("g1", never_delivered=skipped)]
         written_run(tmp_path / "runs" / str(number) / "0", rows)
-        planned = wanted().plan(1)[0]
+        planned = wanted_comparison().plan(1)[0]
         runs.append(
             msgspec.structs.replace(
                 planned, id=f"{number}-{side}", folder=f"runs/{number}", status=RunStatus.DONE
             )
         )
         sides[f"{number}-{side}"] = side
-    night = made(Night, suite="s", cluster="embedded", seed=1, started_micros=1, runs=runs)
+    night = make_struct(Night, suite="s", cluster="embedded", seed=1, started_micros=1, runs=runs)
     result = compare(tmp_path, night, msgspec.structs.replace(COMPARISON, sides=sides))
     assert (result.outcome, result.judged) == (Outcome.DIFFERS, {"A": 4, "B": 4})
     assert {cell.measure for cell in result.cells} == {"never_delivered"}
@@ -358,7 +358,7 @@ def test_noise_beside_a_clean_split_does_not_hide_it() -> None:
     cells += [[[noise.random() for _ in range(10)]] for _ in range(30)]
     tested = judge_cells(cells, 5, 5).tested
     assert tested[0].p_adjusted <= ALPHA
-    assert [one.p_adjusted <= ALPHA for one in tested].count(True) == 1
+    assert [cell.p_adjusted <= ALPHA for cell in tested].count(True) == 1
 
 
 def test_holm_is_the_textbooks() -> None:
@@ -402,7 +402,7 @@ def test_a_build_differs_from_itself_in_one_of_twenty_at_most(
             [[KINDS[kind](draw) for _ in range(2 * stories)]] for kind in kinds
         ]
         tested = judge_cells(cells, stories, stories).tested
-        wrong += any(one.p_adjusted <= ALPHA for one in tested)
+        wrong += any(cell.p_adjusted <= ALPHA for cell in tested)
     assert wrong <= WRONG_MAX
 
 

@@ -19,7 +19,9 @@ def test_every_version_has_the_same_patches() -> None:
         assert {patch.name for patch in patched.patches(version)} == NAMES
 
 
-@pytest.mark.parametrize("patch", patched.patches(), ids=lambda one: f"{one.name} {one.version}")
+@pytest.mark.parametrize(
+    "patch", patched.patches(), ids=lambda patch: f"{patch.name} {patch.version}"
+)
 def test_a_patch_says_what_it_changes(patch: patched.Patch) -> None:
     assert patch.description.startswith(("KAFKA-19902, option ", "Options 1 and 3 of KAFKA-19902"))
     assert f"{PATCHED_CONSUMER}SubscriptionState.java" in patch.sources

@@ -62,8 +62,8 @@ def found(
         "polls": [*READ_FIRST, *polls],
         **tables,
     }
-    (one,) = outcomes(make_trace(rows, level=level))
-    return one
+    (group,) = outcomes(make_trace(rows, level=level))
+    return group
 
 
 def read_again(*offsets: int) -> list[Row]:
@@ -79,22 +79,22 @@ def test_new_records_in_the_place_of_lost_ones_are_no_repeats(make_trace: TraceM
 
 
 def test_new_records_below_the_position_are_skipped(make_trace: TraceMaker) -> None:
-    one = found(make_trace, [REOPENED, ENDED], read_again(4, 5))
-    assert (kind_of(one), one.skipped) == ((Kind.SKIPS, ""), 2)
+    group = found(make_trace, [REOPENED, ENDED], read_again(4, 5))
+    assert (kind_of(group), group.skipped) == ((Kind.SKIPS, ""), 2)
 
 
 def test_records_that_were_committed_and_survived_are_repeated(make_trace: TraceMaker) -> None:
     again = polled(0, 1, life=2, at=6 * SECOND - 1)
-    one = found(make_trace, [REOPENED, ENDED], [*again, *read_again(2, 3, 4, 5)])
-    assert (kind_of(one), one.repeated) == ((Kind.REPEATS, ""), 2)
+    group = found(make_trace, [REOPENED, ENDED], [*again, *read_again(2, 3, 4, 5)])
+    assert (kind_of(group), group.repeated) == ((Kind.REPEATS, ""), 2)
 
 
 def test_records_that_were_not_committed_may_come_again(make_trace: TraceMaker) -> None:
     again = polled(0, 1, at=6 * SECOND - 1)
     rest = polled(2, 3, 4, 5, epoch=1, producer="q", at=6 * SECOND)
     ended = changed("caught_up", at=7 * SECOND, position=6)
-    one = found(make_trace, [ended], [*again, *rest], committed_offsets=[])
-    assert (kind_of(one), one.repeated) == ((Kind.KEEPS, ""), 0)
+    group = found(make_trace, [ended], [*again, *rest], committed_offsets=[])
+    assert (kind_of(group), group.repeated) == ((Kind.KEEPS, ""), 0)
 
 
 def test_records_come_again_after_a_close_without_a_commit(make_trace: TraceMaker) -> None:
@@ -120,17 +120,17 @@ def test_a_member_that_does_not_reach_the_log_end_stands_still(make_trace: Trace
     assert kind_of(found(make_trace, [REOPENED, stalled], []))[0] is Kind.STANDS_STILL
 
 
-def failed(at: int) -> Row:
+def failed_row(at: int) -> Row:
     return changed("failed", life=2, at=at, exception="LogTruncationException", message="m")
 
 
 def test_an_error_is_an_outcome_if_the_log_end_is_not_reached(make_trace: TraceMaker) -> None:
     stalled = changed("stalled", life=2, at=8 * SECOND, position=2)
-    for events in ([failed(6 * SECOND)], [failed(6 * SECOND), stalled]):
-        one = found(make_trace, [REOPENED, *events], [])
-        assert (kind_of(one)[0], one.exception) == (Kind.RAISES, "LogTruncationException")
-    one = found(make_trace, [REOPENED, failed(5 * SECOND + 1), ENDED], read_again(2, 3, 4, 5))
-    assert kind_of(one)[0] is Kind.KEEPS
+    for events in ([failed_row(6 * SECOND)], [failed_row(6 * SECOND), stalled]):
+        group = found(make_trace, [REOPENED, *events], [])
+        assert (kind_of(group)[0], group.exception) == (Kind.RAISES, "LogTruncationException")
+    group = found(make_trace, [REOPENED, failed_row(5 * SECOND + 1), ENDED], read_again(2, 3, 4, 5))
+    assert kind_of(group)[0] is Kind.KEEPS
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_a_member_that_begins_at_the_log_end_may_fail_before_the_final_read(
     begun = [
         changed("opened", life=2, at=at),
         changed("assigned", life=2, at=at + 1, position=position),
-        failed(at + 2),
+        failed_row(at + 2),
     ]
-    one = found(make_trace, [*begun, ENDED], read_again(2, 3, 4, 5))
-    assert kind_of(one)[0] is kind
+    group = found(make_trace, [*begun, ENDED], read_again(2, 3, 4, 5))
+    assert kind_of(group)[0] is kind
 
 
 def test_a_group_that_was_not_prepared_shows_nothing(make_trace: TraceMaker) -> None:
@@ -155,22 +155,22 @@ def test_a_group_that_was_not_prepared_shows_nothing(make_trace: TraceMaker) -> 
     late = [committed(4, 0, at=8 * SECOND)]
     events, polls = [REOPENED, ENDED], read_again(4, 5)
     for commits in (behind, late, []):
-        one = found(make_trace, events, polls, committed_offsets=commits)
-        assert kind_of(one)[0] is Kind.NOT_EVALUABLE
+        group = found(make_trace, events, polls, committed_offsets=commits)
+        assert kind_of(group)[0] is Kind.NOT_EVALUABLE
     stalled = changed("stalled", at=SECOND + 1, position=2)
-    one = found(make_trace, events, polls, group_events=[*PREPARED, stalled, *events])
-    assert kind_of(one)[0] is Kind.NOT_EVALUABLE
+    group = found(make_trace, events, polls, group_events=[*PREPARED, stalled, *events])
+    assert kind_of(group)[0] is Kind.NOT_EVALUABLE
     assert kind_of(found(make_trace, [], []))[0] is Kind.NOT_EVALUABLE
 
 
 def test_a_member_that_has_no_position_at_the_log_end_was_there(make_trace: TraceMaker) -> None:
     def kind(at: int | None, **tables: list[Row]) -> Kind:
-        waits = [changed("opened", life=2, at=SECOND + 200_000), stalled(at)]
+        waits = [changed("opened", life=2, at=SECOND + 200_000), stalled_row(at)]
         read = polled(2, 3, 4, 5, epoch=1, producer="q", life=2, at=6 * SECOND)
         end = changed("caught_up", life=2, at=7 * SECOND, position=6)
         return kind_of(found(make_trace, [*waits, end], read, **tables))[0]
 
-    def stalled(at: int | None) -> Row:
+    def stalled_row(at: int | None) -> Row:
         return changed("stalled", life=2, at=2 * SECOND, position=at)
 
     assert kind(None) is Kind.KEEPS
@@ -189,22 +189,22 @@ def without_positions(
     **tables: list[Row],
 ) -> Kind:
     opened = [changed("opened", at=100), REOPENED, *events]
-    one = found(make_trace, [], polls, level=level, group_events=opened, **tables)
-    return kind_of(one)[0]
+    group = found(make_trace, [], polls, level=level, group_events=opened, **tables)
+    return kind_of(group)[0]
 
 
 def test_a_guest_without_positions_is_judged_by_its_deliveries(make_trace: TraceMaker) -> None:
     whole, rest = read_again(2, 3, 4, 5), read_again(4, 5)
     assert without_positions(make_trace, whole, []) is Kind.KEEPS
     for epoch in (1, -1):
-        shown = [{**one, "leader_epoch": epoch} for one in rest]
+        shown = [{**row, "leader_epoch": epoch} for row in rest]
         assert without_positions(make_trace, shown, []) is Kind.SKIPS
     # One poll that returned records of two epochs ends with those of the newer one.
     both = [*polled(0, 1, life=2, at=6 * SECOND), *whole]
-    in_order = [{**one, "position_in_poll": place} for place, one in enumerate(both)]
+    in_order = [{**row, "position_in_poll": place} for place, row in enumerate(both)]
     assert without_positions(make_trace, in_order, []) is Kind.REPEATS
     assert without_positions(make_trace, [], []) is Kind.STANDS_STILL
-    assert without_positions(make_trace, [], [failed(6 * SECOND)]) is Kind.RAISES
+    assert without_positions(make_trace, [], [failed_row(6 * SECOND)]) is Kind.RAISES
     assert without_positions(make_trace, whole, [], committed_offsets=[]) is Kind.NOT_EVALUABLE
 
 
@@ -271,7 +271,7 @@ def test_no_cell_of_a_story_counts_if_its_control_does_not_keep_its_place() -> N
     mine = cell(skipped=100)
     assert without_control([kept, mine], "java") == [kept, mine]
     counted = without_control([noisy, mine], "java")
-    assert {one.kind for one in counted} == {Kind.NOT_EVALUABLE}
+    assert {counted_cell.kind for counted_cell in counted} == {Kind.NOT_EVALUABLE}
     assert "the control java repeats 1" in counted[1].reason
 
 
@@ -294,15 +294,15 @@ def test_readers_are_read_as_they_are_written() -> None:
 
 def test_readers_are_in_stories_of_a_few() -> None:
     many = [Reader(client=f"guest@client-{number}") for number in range(16)]
-    assert [len(one) for one in batches(many)] == [7, 7, 2]
+    assert [len(batch) for batch in batches(many)] == [7, 7, 2]
     long = [Reader(client=f"guest@{'n' * 99}-{number}") for number in range(3)]
-    assert [len(one) for one in batches(long)] == [1, 1, 1]
+    assert [len(batch) for batch in batches(long)] == [1, 1, 1]
     assert list(batches([])) == []
 
 
 def test_a_story_that_shows_nothing_has_all_its_cells() -> None:
     cells = not_evaluable(Hazard.TRUNCATION_BELOW, [Reader(client="java")], "why")
-    assert [(one.meets, one.kind) for one in cells] == [
+    assert [(other.meets, other.kind) for other in cells] == [
         ("live", Kind.NOT_EVALUABLE),
         ("restart", Kind.NOT_EVALUABLE),
     ]

@@ -18,11 +18,11 @@ from extras.conform.expected import (
     Result,
     Standing,
     exit_code,
-    merged,
+    merge_cells,
     read_expected,
     result_of,
 )
-from extras.conform.features import CLAIMS, Features, promised, read_features
+from extras.conform.features import CLAIMS, Features, promised_kinds, read_features
 from extras.conform.job import Work
 from extras.conform.page import badge, junit, write_job
 from extras.conform.stories import Told, is_of_the_story, keep_told, read_told
@@ -49,18 +49,18 @@ EXPECTED = """
 """
 
 
-def written(path: Path, text: str) -> Path:
+def write_file(path: Path, text: str) -> Path:
     path.write_text(text)
     return path
 
 
 def features_of(tmp_path: Path, text: str = FEATURES) -> Features:
-    return read_features(written(tmp_path / "features.yml", text))
+    return read_features(write_file(tmp_path / "features.yml", text))
 
 
 def test_features_expand_to_readers_and_to_what_is_not_applicable(tmp_path: Path) -> None:
     has = features_of(tmp_path)
-    assert [str(one) for one in has.readers("guest@franz-go")] == [
+    assert [str(reader) for reader in has.readers("guest@franz-go")] == [
         "guest@franz-go///read_committed",
         "guest@franz-go//none/read_committed",
         "guest@franz-go/automatic//read_committed",
@@ -68,7 +68,7 @@ def test_features_expand_to_readers_and_to_what_is_not_applicable(tmp_path: Path
     ]
     assert len(has.readers("guest@franz-go", is_plainest=True)) == 1
     lacking = list(has.lacking("guest@franz-go", [Hazard.EXPIRED]))
-    assert {(one.commit, one.reset) for one in lacking} == {
+    assert {(reader.commit, reader.reset) for reader in lacking} == {
         ("explicit", "latest"),
         ("automatic", "latest"),
     }
@@ -83,14 +83,14 @@ def test_every_hazard_is_of_one_claim_and_is_met_somehow() -> None:
 def test_a_claim_is_broken_by_what_its_policy_does_not_promise(tmp_path: Path) -> None:
     has = features_of(tmp_path)
     above = Hazard.TRUNCATION_ABOVE
-    assert has.broken(above, Kind.SKIPS, "earliest") == "README, Features"
-    assert has.broken(above, Kind.KEEPS, "earliest") == ""
-    assert has.broken(above, Kind.RAISES, "none") == ""
-    assert has.broken(above, Kind.RAISES, "earliest") == "README, Features"
-    assert has.broken(above, Kind.NOT_EVALUABLE, "earliest") == ""
-    assert has.broken(Hazard.EXPIRED, Kind.REPEATS, "earliest") == ""
-    assert Kind.SKIPS in promised(Hazard.EXPIRED, "latest")
-    assert Kind.SKIPS not in promised(above, "latest")
+    assert has.broken_claim(above, Kind.SKIPS, "earliest") == "README, Features"
+    assert has.broken_claim(above, Kind.KEEPS, "earliest") == ""
+    assert has.broken_claim(above, Kind.RAISES, "none") == ""
+    assert has.broken_claim(above, Kind.RAISES, "earliest") == "README, Features"
+    assert has.broken_claim(above, Kind.NOT_EVALUABLE, "earliest") == ""
+    assert has.broken_claim(Hazard.EXPIRED, Kind.REPEATS, "earliest") == ""
+    assert Kind.SKIPS in promised_kinds(Hazard.EXPIRED, "latest")
+    assert Kind.SKIPS not in promised_kinds(above, "latest")
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_a_file_that_is_missing_is_told_with_its_option(tmp_path: Path) -> None:
 
 
 def expected_of(tmp_path: Path, text: str = EXPECTED) -> list[Expected]:
-    return read_expected(written(tmp_path / "expected.yml", text))
+    return read_expected(write_file(tmp_path / "expected.yml", text))
 
 
 def test_expected_cells_have_their_lines(tmp_path: Path) -> None:
-    assert [(one.kind, one.detail, one.line) for one in expected_of(tmp_path)] == [
+    assert [(entry.kind, entry.detail, entry.line) for entry in expected_of(tmp_path)] == [
         (Kind.SKIPS, "100", 2),
         (Kind.VARIES, "", 5),
     ]
@@ -165,13 +165,13 @@ NOTHING = cell(Kind.NOT_EVALUABLE, reason="the control failed")
 
 
 def test_stories_that_agree_have_one_outcome_and_others_vary() -> None:
-    assert merged([SKIPS, SKIPS]).words == "skips 100"
-    assert merged([SKIPS, cell(Kind.SKIPS, records=98)]).words == "skips 98 to 100"
-    assert merged([SKIPS, cell(), cell()]).words == "varies (keeps in 2 of 3)"
+    assert merge_cells([SKIPS, SKIPS]).words == "skips 100"
+    assert merge_cells([SKIPS, cell(Kind.SKIPS, records=98)]).words == "skips 98 to 100"
+    assert merge_cells([SKIPS, cell(), cell()]).words == "varies (keeps in 2 of 3)"
     raised = [cell(Kind.RAISES, error=name) for name in ("B", "A")]
-    assert merged(raised).words == "raises A or B"
-    assert merged([NOTHING, cell()]).words == "keeps its place"
-    assert merged([NOTHING]).reason == "the control failed"
+    assert merge_cells(raised).words == "raises A or B"
+    assert merge_cells([NOTHING, cell()]).words == "keeps its place"
+    assert merge_cells([NOTHING]).reason == "the control failed"
 
 
 HAS = Features(
@@ -184,10 +184,10 @@ HAS = Features(
 
 
 def standing(*cells: Cell, outcome: str = "", alone: Cell | None = None) -> Standing:
-    one = merged(cells)
-    entry = Expected(cell=one.place, outcome=outcome, reason="r", line=7)
-    expected = {one.place: entry} if outcome else {}
-    return result_of(one, expected, HAS, None if alone is None else merged([alone])).standing
+    whole = merge_cells(cells)
+    entry = Expected(cell=whole.place, outcome=outcome, reason="r", line=7)
+    expected = {whole.place: entry} if outcome else {}
+    return result_of(whole, expected, HAS, None if alone is None else merge_cells([alone])).standing
 
 
 def test_a_cell_stands_by_what_is_expected_of_it() -> None:
@@ -216,9 +216,9 @@ def test_an_expectation_that_varies_fails_no_job_by_luck() -> None:
 
 
 def result(of: Cell, outcome: str = "") -> Result:
-    one = merged([of])
-    entry = Expected(cell=one.place, outcome=outcome, reason="r", line=7)
-    return result_of(one, {one.place: entry} if outcome else {}, HAS)
+    whole = merge_cells([of])
+    entry = Expected(cell=whole.place, outcome=outcome, reason="r", line=7)
+    return result_of(whole, {whole.place: entry} if outcome else {}, HAS)
 
 
 LACKING = cell(Kind.NOT_APPLICABLE, reason="the features file lacks it", reset="none")
@@ -244,7 +244,7 @@ def test_an_expected_failure_that_passes_names_the_line_to_remove() -> None:
     assert "remove line 7" in result(cell(), "skips 100").words
 
 
-def told(hazard: Hazard, cells: list[Cell], **fields: Any) -> Told:
+def make_told(hazard: Hazard, cells: list[Cell], **fields: Any) -> Told:
     versions = {"guest@mine": "mine 1.0"}
     given: dict[str, Any] = {"readers": "java", "seed": 1, "kafka": "4.4.0", "seconds": 30.0}
     return Told(hazard=hazard, cells=cells, versions=versions, **(given | fields))
@@ -258,8 +258,8 @@ def work(*expected: Expected, has: Features = HAS) -> Work:
 MINE_KEPT = cell(hazard="leader_change", meets="live")
 OF_CONTROL = cell(client=CONTROL)
 STORIES = [
-    told(Hazard.LEADER_CHANGE, [MINE_KEPT]),
-    told(Hazard.TRUNCATION_ABOVE, [OF_CONTROL, cell(meets="live"), SKIPS]),
+    make_told(Hazard.LEADER_CHANGE, [MINE_KEPT]),
+    make_told(Hazard.TRUNCATION_ABOVE, [OF_CONTROL, cell(meets="live"), SKIPS]),
 ]
 
 
@@ -267,7 +267,10 @@ def test_what_fails_unexpectedly_or_shows_nothing_is_due_alone() -> None:
     assert work().due_alone(STORIES) == [(Hazard.TRUNCATION_ABOVE, MY_READER)]
     entry = Expected(cell=SKIPS.place, outcome="skips", reason="r")
     assert work(entry).due_alone(STORIES) == []
-    nothing = [STORIES[0], told(Hazard.TRUNCATION_ABOVE, [OF_CONTROL, cell(meets="live"), NOTHING])]
+    nothing = [
+        STORIES[0],
+        make_told(Hazard.TRUNCATION_ABOVE, [OF_CONTROL, cell(meets="live"), NOTHING]),
+    ]
     assert work(entry).due_alone(nothing) == [(Hazard.TRUNCATION_ABOVE, MY_READER)]
 
 
@@ -276,8 +279,12 @@ MY_READER = Reader(client="guest@mine")
 
 def test_a_job_has_the_cells_of_its_client_only(tmp_path: Path) -> None:
     job = work().job(STORIES, [], home=tmp_path, seed=3, kafka="4.4.0")
-    applicable = [one for one in job.results if one.standing is not Standing.NOT_APPLICABLE]
-    assert [(one.cell.hazard, one.cell.meets, one.standing) for one in applicable] == [
+    applicable = [
+        outcome for outcome in job.results if outcome.standing is not Standing.NOT_APPLICABLE
+    ]
+    assert [
+        (outcome.cell.hazard, outcome.cell.meets, outcome.standing) for outcome in applicable
+    ] == [
         ("leader_change", "live", Standing.KEPT),
         ("truncation_above", "live", Standing.KEPT),
         ("truncation_above", "restart", Standing.UNEXPECTED),
@@ -286,11 +293,11 @@ def test_a_job_has_the_cells_of_its_client_only(tmp_path: Path) -> None:
 
 
 def test_a_failure_that_does_not_come_back_alone_does_not_count(tmp_path: Path) -> None:
-    alone = [told(Hazard.TRUNCATION_ABOVE, [cell(), cell(meets="live")])]
+    alone = [make_told(Hazard.TRUNCATION_ABOVE, [cell(), cell(meets="live")])]
     job = work().job(STORIES, alone, home=tmp_path, seed=3, kafka="4.4.0")
     assert job.exit_code == 0
-    (one,) = [one for one in job.results if one.standing is Standing.UNCONFIRMED]
-    assert one.words == "skips 100; it kept its place when it was run again alone"
+    (outcome,) = [each for each in job.results if each.standing is Standing.UNCONFIRMED]
+    assert outcome.words == "skips 100; it kept its place when it was run again alone"
 
 
 def test_an_expected_cell_that_no_story_can_show_is_refused() -> None:
@@ -305,14 +312,14 @@ def job(tmp_path: Path) -> Job:
     ran = msgspec.structs.replace(STORIES[0], folder="a run")
     (tmp_path / "a run" / "report").mkdir(parents=True)
     (tmp_path / "a run" / "report" / "index.html").touch()
-    stories = [ran, told(Hazard.TRUNCATION_ABOVE, [cell(meets="live"), odd])]
+    stories = [ran, make_told(Hazard.TRUNCATION_ABOVE, [cell(meets="live"), odd])]
     return work().job(stories, [], home=tmp_path, seed=3, kafka="4.4.0")
 
 
 def test_junit_has_a_case_for_each_cell(job: Job) -> None:
     (suite,) = fromstring(junit(job))  # noqa: S314 - written here
     assert (suite.get("failures"), suite.get("errors")) == ("1", "0")
-    cases = {f"{one.get('classname')}.{one.get('name')}": one for one in suite.iter("testcase")}
+    cases = {f"{case.get('classname')}.{case.get('name')}": case for case in suite.iter("testcase")}
     failure = cases["fencepost.mine.truncation_above.restart.explicit.earliest"].find("failure")
     assert failure is not None
     assert failure.get("message") == "skips 100; it breaks no claim"
@@ -363,8 +370,8 @@ def test_a_client_that_hangs_at_its_end_changes_no_story(*, error: str, is_of_it
 
 
 def test_a_cell_is_wrong_only_if_it_breaks_a_claim(tmp_path: Path) -> None:
-    one = merged([SKIPS])
-    assert result_of(one, {}, HAS).words == "skips 100; it breaks no claim"
-    assert result_of(one, {}, features_of(tmp_path)).words == (
+    whole = merge_cells([SKIPS])
+    assert result_of(whole, {}, HAS).words == "skips 100; it breaks no claim"
+    assert result_of(whole, {}, features_of(tmp_path)).words == (
         "skips 100; wrong by README, Features"
     )

@@ -19,7 +19,7 @@ from harness.clients.member import LogEnd, Member, MemberCommit
 from harness.clients.member_role import open_log
 from harness.clients.worker import WorkerPlan
 from harness.decode.histories import read_histories
-from tests.made import made
+from tests.made import make_struct
 
 LOOP = """
 import json, sys, time, os
@@ -37,19 +37,21 @@ REPLY = """
 
 
 @pytest.fixture
-def said() -> list[str]:
+def said_lines() -> list[str]:
     return []
 
 
 @pytest.fixture
-def start(tmp_path: Path, said: list[str]) -> Iterator[Any]:
+def start(tmp_path: Path, said_lines: list[str]) -> Iterator[Any]:
     started: list[GuestProcess] = []
 
     def program(text: str, *, response_seconds: float = 20) -> GuestProcess:
         file = tmp_path / "guest.py"
         file.write_text(text)
         guest = Guest(name="tiny", command=[sys.executable, "guest.py"], folder=str(tmp_path))
-        process = GuestProcess(guest, "g#1", log=said.append, response_seconds=response_seconds)
+        process = GuestProcess(
+            guest, "g#1", log=said_lines.append, response_seconds=response_seconds
+        )
         started.append(process)
         return process
 
@@ -58,7 +60,7 @@ def start(tmp_path: Path, said: list[str]) -> Iterator[Any]:
         process.kill()
 
 
-def opened(process: GuestProcess) -> GuestProcess:
+def open_guest(process: GuestProcess) -> GuestProcess:
     response = process.ask("open", topic="orders")
     assert (response.client, response.version) == ("tiny", "1.0")
     return process
@@ -69,9 +71,11 @@ def test_a_guest_responds_and_exits(start: Any) -> None:
     if request["do"] == "poll":
         response |= {"records": [{"partition": 0, "offset": 3, "value": "ü"}], "assigned": [0]}
 """
-    process = opened(start(LOOP + polling + REPLY))
+    process = open_guest(start(LOOP + polling + REPLY))
     response = process.ask("poll", timeout_ms=100)
-    assert [(one.offset, one.value, one.epoch) for one in response.records] == [(3, "ü", -1)]
+    assert [
+        (delivered.offset, delivered.value, delivered.epoch) for delivered in response.records
+    ] == [(3, "ü", -1)]
     assert (response.assigned, response.positions) == ([0], None)
     process.close()
 
@@ -113,7 +117,7 @@ def test_a_rule_that_is_broken_is_named(
 ) -> None:
     monkeypatch.setattr("extras.conform.guest._END_SECONDS", 0.5)
     text = LOOP + f"    if request['do'] == 'poll':\n        {instead}\n        continue\n" + REPLY
-    process = opened(start(text, response_seconds=20 if rule is not Rule.TIME else 1))
+    process = open_guest(start(text, response_seconds=20 if rule is not Rule.TIME else 1))
     with pytest.raises(BrokenRuleError) as found:
         process.ask("poll", timeout_ms=100)
     assert found.value.rule is rule
@@ -130,18 +134,20 @@ def test_a_request_is_shown_to_its_end(start: Any) -> None:
         process.ask("open", settings={"some": "x" * 500}, topic="the last field")
 
 
-def test_what_a_guest_says_at_its_end_is_its_clients_error(start: Any, said: list[str]) -> None:
+def test_what_a_guest_says_at_its_end_is_its_clients_error(
+    start: Any, said_lines: list[str]
+) -> None:
     ending = "    if request['do'] == 'poll':\n        sys.exit('out of ideas')\n"
-    process = opened(start(LOOP + ending + REPLY))
+    process = open_guest(start(LOOP + ending + REPLY))
     for do in ("poll", "commit", "close"):
         with pytest.raises(ReportedError, match=r"GuestExited: status 1.*\nout of ideas"):
             process.ask(do)
-    assert said == ["out of ideas"]
+    assert said_lines == ["out of ideas"]
 
 
 def test_a_line_too_many_is_found_at_the_next_request(start: Any) -> None:
     twice = "    if request['do'] == 'poll':\n        print(json.dumps(response))\n"
-    process = opened(start(LOOP + twice + REPLY))
+    process = open_guest(start(LOOP + twice + REPLY))
     process.ask("poll")
     with pytest.raises(BrokenRuleError, match=r"no request asked|with the id 2, not 3") as found:
         process.ask("commit")
@@ -149,7 +155,7 @@ def test_a_line_too_many_is_found_at_the_next_request(start: Any) -> None:
 
 
 def test_a_line_too_many_is_found_at_the_end(start: Any) -> None:
-    process = opened(start(LOOP + REPLY + "print('bye')"))
+    process = open_guest(start(LOOP + REPLY + "print('bye')"))
     with pytest.raises(BrokenRuleError, match="no request asked for: bye"):
         process.close()
 
@@ -166,7 +172,7 @@ def test_a_guest_exits_with_status_0(
     start: Any, monkeypatch: pytest.MonkeyPatch, last: str, words: str
 ) -> None:
     monkeypatch.setattr("extras.conform.guest._END_SECONDS", 2)
-    process = opened(start(LOOP + REPLY + last))
+    process = open_guest(start(LOOP + REPLY + last))
     with pytest.raises(BrokenRuleError, match=words) as found:
         process.close()
     assert found.value.rule is Rule.EXIT
@@ -183,7 +189,7 @@ def test_a_guest_has_its_own_environment(
     if request["do"] == "poll":
         response["error"] = {"name": json.dumps(seen)}
 """
-    process = opened(start(LOOP + showing + REPLY))
+    process = open_guest(start(LOOP + showing + REPLY))
     error = process.ask("poll").error
     assert json.loads(error.name) == ["tiny", None, "/nowhere", str(tmp_path)]
 
@@ -225,13 +231,13 @@ def member(tmp_path: Path) -> Iterator[Any]:
         planned = Member(group="g", member="g#1", topic="orders", reset="earliest", **of)
         history = HistoryWriter(tmp_path / "history" / "w.jsonl")
         log = open_log(tmp_path / "client.log")
-        one = GuestMember(planned, "b:9092", history, guest=guest, log=log)
-        opened_ones.append(one)
-        return one
+        consumer = GuestMember(planned, "b:9092", history, guest=guest, log=log)
+        opened_ones.append(consumer)
+        return consumer
 
     yield make
-    for one in opened_ones:
-        one.end()
+    for consumer in opened_ones:
+        consumer.end()
 
 
 def record(partition: int, offset: int, **epoch: int) -> dict[str, Any]:
@@ -261,13 +267,13 @@ def test_what_a_guest_shows_is_recorded(member: Any, tmp_path: Path) -> None:
         {"assigned": [0], "positions": [at(0, 2)]},
     ]
     commits = [{"committed": [at(0, 2, epoch=3)]}]
-    one = member(polls, commits)
+    consumer = member(polls, commits)
     ends = [LogEnd(topic="orders", partition=0, offset=2)]
-    assert one.consume(
+    assert consumer.consume(
         [*ends, LogEnd(topic="orders", partition=1, offset=9)], timeout_seconds=9
     ) == ("caught_up")
-    assert one.commit(ORDER) == Outcome.OK
-    one.close()
+    assert consumer.commit(ORDER) == Outcome.OK
+    consumer.close()
     assert changes(tmp_path) == [
         ("opened", -1, None),
         ("assigned", 0, 0),
@@ -300,20 +306,20 @@ def test_a_guest_is_not_judged_by_what_it_does_not_show(member: Any, tmp_path: P
 
 
 def test_a_commit_of_nothing_is_none_at_each_level(member: Any) -> None:
-    one = member([{"records": [record(0, 0)]}], [{"committed": []}], level=Level.COMMITS)
-    one.take(1, timeout_seconds=9)
-    assert (one.commit(ORDER), one.commits) == (Outcome.NOTHING, 0)
+    consumer = member([{"records": [record(0, 0)]}], [{"committed": []}], level=Level.COMMITS)
+    consumer.take(1, timeout_seconds=9)
+    assert (consumer.commit(ORDER), consumer.commits) == (Outcome.NOTHING, 0)
 
 
 @pytest.mark.parametrize("level", [Level.COMMITS, Level.POSITIONS])
 def test_a_guest_shows_what_its_level_says(member: Any, level: Level) -> None:
-    one = member(
+    consumer = member(
         [{"records": [record(0, 0)], "assigned": [0]}], [{"unsupported": True}], level=level
     )
 
     def read_and_commit() -> None:
-        one.take(1, timeout_seconds=9)
-        one.commit(ORDER)
+        consumer.take(1, timeout_seconds=9)
+        consumer.commit(ORDER)
 
     with pytest.raises(BrokenRuleError, match=f"of the level {level}") as found:
         read_and_commit()
@@ -361,19 +367,19 @@ def test_a_commit_is_what_the_guest_reports(
     member: Any, tmp_path: Path, response: Any, outcome: str, offset: int | None, epoch: int
 ) -> None:
     poll = {"records": [record(0, 0, epoch=2)], "assigned": [0], "positions": [at(0, 1)]}
-    one = member([poll], [response])
-    one.take(1, timeout_seconds=9)
-    assert one.commit(ORDER) == outcome
+    consumer = member([poll], [response])
+    consumer.take(1, timeout_seconds=9)
+    assert consumer.commit(ORDER) == outcome
     (row,) = read_histories(tmp_path / "history").of("commits")
     assert (row["outcome"], row["offset"], row["committed_epoch"]) == (outcome, offset, epoch)
 
 
 def test_an_error_of_the_client_names_its_partition(member: Any, tmp_path: Path) -> None:
     error = {"name": "OffsetOutOfRange", "message": "9", "partition": 1, "offset": 9}
-    one = member([{"error": error}, {"assigned": [0], "positions": [at(0, 0)]}])
+    consumer = member([{"error": error}, {"assigned": [0], "positions": [at(0, 0)]}])
     ends = [LogEnd(topic="orders", partition=0, offset=0)]
-    assert one.consume(ends, timeout_seconds=9) == "failed"
-    assert one.consume(ends, timeout_seconds=9) == "caught_up"
+    assert consumer.consume(ends, timeout_seconds=9) == "failed"
+    assert consumer.consume(ends, timeout_seconds=9) == "caught_up"
     rows = read_histories(tmp_path / "history").of("group_events")
     (row,) = [row for row in rows if row["change"] == "failed"]
     assert (row["exception"], row["topic"], row["partition"], row["position"]) == (
@@ -394,7 +400,7 @@ POLLED = """
 def test_a_guest_that_breaks_a_rule_while_it_reads_on_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "guest.py").write_text(LOOP + POLLED + REPLY)
     guest = Guest(name="tiny", command=[sys.executable, "guest.py"], folder=str(tmp_path))
-    plan = made(WorkerPlan, worker="w", log=str(tmp_path / "log"))
+    plan = make_struct(WorkerPlan, worker="w", log=str(tmp_path / "log"))
     role = GuestRole(plan, HistoryWriter(tmp_path / "history" / "w.jsonl"), guest=guest)
     role.open_members([Member(group="g", member="g#1", topic="orders", reset="earliest")])
     role.start_consuming(["g#1"], commit_epoch=CommitEpoch.RECORD, commit_interval_ms=1000)

@@ -18,7 +18,7 @@ from harness.commands.options import require_guest
 PAGE = Path(__file__).parents[3] / "docs" / "guests.md"
 
 
-def tried(*kept: str, **broken: str) -> Trial:
+def make_trial(*kept: str, **broken: str) -> Trial:
     return Trial(
         client="tiny",
         version="1.0",
@@ -45,17 +45,17 @@ def test_a_malformed_response_leaves_its_rule_untried(
 
 
 def test_a_level_is_shown_only_if_no_rule_is_broken() -> None:
-    assert tried("records").reached == "level commits"
-    assert tried("records", commit="why").reached == "up to level commits"
-    assert tried("line", records="why").reached == "no level shown"
-    assert (tried("records").proved, tried(commit="why").proved) == (Level.COMMITS, None)
+    assert make_trial("records").reached == "level commits"
+    assert make_trial("records", commit="why").reached == "up to level commits"
+    assert make_trial("line", records="why").reached == "no level shown"
+    assert (make_trial("records").proved, make_trial(commit="why").proved) == (Level.COMMITS, None)
 
 
 def test_a_trial_is_printed_as_a_table(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    command._show(tried("line", "records", commit="stored [nothing]"))  # noqa: SLF001
+    command._show(make_trial("line", "records", commit="stored [nothing]"))  # noqa: SLF001
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split() == ["rule", "the", "guest", "..."]
     rules, said = lines[: len(RULES)], lines[len(RULES) :]
@@ -74,8 +74,8 @@ def test_a_trial_is_printed_as_a_table(
 
 
 def test_a_trial_is_described_as_json() -> None:
-    described = json.loads(msgspec.json.encode(command._described(tried("line", commit="none"))))  # noqa: SLF001
-    rules = {one["rule"]: (one["outcome"], one["why"]) for one in described.pop("rules")}
+    described = json.loads(msgspec.json.encode(command._as_json(make_trial("line", commit="none"))))  # noqa: SLF001
+    rules = {rule["rule"]: (rule["outcome"], rule["why"]) for rule in described.pop("rules")}
     assert list(rules) == list(RULES)
     assert rules["line"] == ("kept", "")
     assert rules["commit"] == ("broken", "none")

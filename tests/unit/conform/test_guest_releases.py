@@ -24,14 +24,14 @@ from extras.conform.released.building import (
 )
 from extras.conform.released.rows import newest
 
-_RELEASES = pytest.mark.parametrize("release", releases(), ids=lambda one: one.named)
+_RELEASES = pytest.mark.parametrize("release", releases(), ids=lambda release: release.named)
 _CLIENTS = pytest.mark.parametrize("client", clients())
 LEVELS = {"delivers", "commits", "positions"}
 
 
 def test_there_are_three_releases_of_each_client_that_is_no_framework() -> None:
     named = [row.release.client for row in newest() if row.release]
-    of = {client: [one.version for one in releases_of(client)] for client in named}
+    of = {client: [release.version for release in releases_of(client)] for client in named}
     assert {client for client, versions in of.items() if len(versions) < 3} == set()
     assert of["franz-go"][-1] == "1.21.7", "the one that is known to fail"
 
@@ -48,8 +48,8 @@ def test_a_lock_is_of_its_release_and_names_no_host_of_packages(release: Release
             locked = json.loads(texts[1])["packages"]
             assert json.loads(texts[0])["dependencies"] == {module: release.version}
             assert locked[f"node_modules/{module}"]["version"] == release.version
-            assert all(one.get("integrity") for path, one in locked.items() if path)
-            assert not any("resolved" in one for one in locked.values())
+            assert all(package.get("integrity") for path, package in locked.items() if path)
+            assert not any("resolved" in package for package in locked.values())
         case "java":
             lines = texts[0].splitlines()
             assert [line for line in lines if line.startswith(f"{module}:{release.version} ")]
@@ -105,7 +105,7 @@ def test_groups_of_kip_848_have_the_source_and_locks_of_their_client() -> None:
     consumer, classic = release_of("franz-go-consumer"), release_of("franz-go")
     assert (consumer.sources, consumer.locks) == (classic.sources, classic.locks)
     assert consumer.features != classic.features
-    assert "1.21.7" not in {one.version for one in releases_of("franz-go-consumer")}
+    assert "1.21.7" not in {release.version for release in releases_of("franz-go-consumer")}
 
 
 @pytest.fixture

@@ -22,16 +22,16 @@ from lab.processes import ROOT, Cost, ProcessFailedError, Revision, Usage, run_m
 GIGABYTE = 1 << 30
 
 
-def analysed(by: str, seconds: float, history: str = "clean") -> Row:
+def row_of(by: str, seconds: float, history: str = "clean") -> Row:
     return Row(history, 1_000_000, 2_000, by, Cost(seconds, 2 * seconds, GIGABYTE), 8)
 
 
-def measured(**values: Any) -> Measured:
+def make_measured(**values: Any) -> Measured:
     rows = [
-        analysed("DuckDB alone", 10),
-        analysed("fencepost analyze", 45),
-        analysed("base", 30),
-        analysed("DuckDB alone", 20, "fragmented"),
+        row_of("DuckDB alone", 10),
+        row_of("fencepost analyze", 45),
+        row_of("base", 30),
+        row_of("DuckDB alone", 20, "fragmented"),
     ]
     parts: dict[str, Any] = {"rows": rows, "clusters": {1: 90.0, 2: 50.0}, "differing": []}
     return Measured(**parts | values)
@@ -88,14 +88,14 @@ def test_a_failure_is_reported_with_its_end() -> None:
 
 
 def test_the_page_tells_ratios() -> None:
-    reported = part(measured())
+    reported = part(make_measured())
     row = "| clean | 1,000,000 | 2,000 | fencepost analyze | 45.0 | 90.0 | 1.0 | 8 | 4.5 |"
     assert row in reported.splitlines()
     assert "| fragmented | 1,000,000 | 2,000 | DuckDB alone | 20.0 |" in reported
     assert "| 2 | 50.0 | **1.80** |" in reported
     assert "whole rows:\nthe same." in reported
     assert "revision" not in reported
-    assert "The base is revision deadbee" in part(measured(base="deadbee"))
+    assert "The base is revision deadbee" in part(make_measured(base="deadbee"))
 
 
 def test_the_page_of_clusters_has_medians_spreads_and_ratios() -> None:
@@ -126,7 +126,7 @@ def test_an_unknown_revision_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_difference_is_reported() -> None:
-    reported = part(measured(differing=["clean, 4,600 events"]))
+    reported = part(make_measured(differing=["clean, 4,600 events"]))
     assert "**not the same: clean, 4,600 events**" in reported
 
 
@@ -142,7 +142,7 @@ HOLDER = (
 )
 
 
-def held(temporary: Path) -> tuple["subprocess.Popen[str]", Path]:
+def hold_folder(temporary: Path) -> tuple["subprocess.Popen[str]", Path]:
     """A process that keeps such a folder until it is ended, and the folder."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER],
@@ -157,7 +157,7 @@ def held(temporary: Path) -> tuple["subprocess.Popen[str]", Path]:
 
 
 def test_a_terminated_bench_leaves_nothing(tmp_path: Path) -> None:
-    holder, place = held(tmp_path)
+    holder, place = hold_folder(tmp_path)
     assert (place / "history").exists()
     holder.terminate()
     holder.communicate()
@@ -169,8 +169,8 @@ def test_the_next_bench_removes_a_killed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    running, kept = held(tmp_path)
-    killed, left = held(tmp_path)
+    running, kept = hold_folder(tmp_path)
+    killed, left = hold_folder(tmp_path)
     killed.kill()
     killed.communicate()
     assert left.exists()

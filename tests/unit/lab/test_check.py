@@ -51,7 +51,7 @@ def root(tmp_path: Path) -> Path:
 
 def unit_tests(root: Path, *changed: str) -> list[str]:
     """Without test_tidy.py, which is for each change."""
-    chosen = [Path(test).stem for test in Tree(root).chosen(list(changed))]
+    chosen = [Path(test).stem for test in Tree(root).choose_tests(list(changed))]
     assert "test_tidy" in chosen
     return [name for name in chosen if name != "test_tidy"]
 
@@ -61,16 +61,16 @@ def test_changed_are_new_other_and_deleted_files(root: Path) -> None:
     (root / "contract" / "new.py").write_text("")
     (root / "harness" / "kill.py").unlink()
     expected = ["contract/new.py", "contract/ranges.py", "harness/kill.py"]
-    assert Tree(root).changed() == expected
+    assert Tree(root).changed_files() == expected
     git(root, "add", ".")
     git(root, "commit", "-m", "second")
-    assert Tree(root).changed() == []
-    assert Tree(root).changed("HEAD~1") == expected
+    assert Tree(root).changed_files() == []
+    assert Tree(root).changed_files("HEAD~1") == expected
 
 
 def test_a_base_that_git_does_not_know_is_refused(root: Path) -> None:
     with pytest.raises(UsageError, match="no_branch"):
-        Tree(root).changed("no_branch")
+        Tree(root).changed_files("no_branch")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_reads_a_changed_file_is_chosen(
 
 
 def test_without_an_importing_test_those_of_what_imports_it_are_chosen(root: Path) -> None:
-    chosen = Tree(root).chosen(["contract/tables.py"])
+    chosen = Tree(root).choose_tests(["contract/tables.py"])
     assert chosen["tests/unit/test_tables.py"][2] == "reads contract/tables.py in 2 steps"
 
 
@@ -101,7 +101,7 @@ def test_a_module_with_a_mistake_is_read_by_its_tests(root: Path) -> None:
 
 
 def test_tests_of_a_cluster_are_found_through_the_files_beside_them(root: Path) -> None:
-    assert list(Tree(root).chosen(["harness/kill.py"], LIVE)) == ["tests/live/test_faults.py"]
+    assert list(Tree(root).choose_tests(["harness/kill.py"], LIVE)) == ["tests/live/test_faults.py"]
 
 
 def test_each_failed_test_is_named_with_its_command() -> None:

@@ -15,7 +15,7 @@ from lab.mutants_page import (
     Mutants,
     Outcome,
     Reason,
-    counted,
+    count_outcomes,
     part,
     reasons,
     survivors,
@@ -26,7 +26,7 @@ from tests.exam.exam import questions
 pytestmark = pytest.mark.extended
 
 
-def changed(text: str) -> list[str]:
+def changes_in(text: str) -> list[str]:
     """All changes of a statement, of which the words around are left out."""
     return [change.text.removeprefix("SELECT ") for change in changes(f"select {text}")]
 
@@ -102,7 +102,7 @@ def changed(text: str) -> list[str]:
     ],
 )
 def test_a_statement_is_changed_in_each_place(text: str, expected: list[str]) -> None:
-    assert sorted(changed(text)) == sorted(expected)
+    assert sorted(changes_in(text)) == sorted(expected)
 
 
 def test_columns_are_determined_by_others_in_the_whole_exam() -> None:
@@ -113,13 +113,13 @@ def test_columns_are_determined_by_others_in_the_whole_exam() -> None:
                 if not columns.issuperset(of):
                     continue
                 named = [row for row in rows if all(map(row.get, by))]
-                known = {tuple(row[one] for one in (*by, *of)) for row in named}
-                assert len(known) == len({one[: len(by)] for one in known})
+                known = {tuple(row[column] for column in (*by, *of)) for row in named}
+                assert len(known) == len({values[: len(by)] for values in known})
 
 
 def test_a_window_begins_and_ends_elsewhere() -> None:
     window = "sum(a) over (order by b rows between unbounded preceding and 1 preceding)"
-    edges = {text.lower().partition("rows ")[2] for text in changed(window)}
+    edges = {text.lower().partition("rows ")[2] for text in changes_in(window)}
     assert edges == {
         "between unbounded preceding and 1 preceding)",
         "between 1 preceding and 1 preceding)",
@@ -178,7 +178,7 @@ def test_a_macro_is_changed_in_all_its_uses() -> None:
 
 def test_arguments_of_a_macro_are_changed_and_rows_that_it_leaves_out() -> None:
     used = template("select * from {{ of_present_topic('(select * from t where a)', 'at') }} as r")
-    made = {(one.before, one.after): one.text for one in changes_of_template(used)}
+    made = {(change.before, change.after): change.text for change in changes_of_template(used)}
     assert [after for _, after in made] == [
         "of_present_topic(rows=* FROM t WHERE TRUE))",
         "(select * from t where a)",
@@ -194,8 +194,10 @@ def test_every_macro_that_a_check_uses_is_judged_by_it() -> None:
 
 def test_the_page_counts_what_was_noticed_and_lists_what_was_not() -> None:
     outcomes = [Outcome.VERDICT, Outcome.PLACE, Outcome.ERROR, Outcome.WORDS, Outcome.NONE]
-    judged = Judged([(Change("s", f"a{one}", f"b{one}", ""), one) for one in outcomes])
-    reported = part(Mutants(counted({"lost_record": judged}), [], []))
+    judged = Judged(
+        [(Change("s", f"a{outcome}", f"b{outcome}", ""), outcome) for outcome in outcomes]
+    )
+    reported = part(Mutants(count_outcomes({"lost_record": judged}), [], []))
     assert "| lost_record | 5 | 3 | 1 | 1 | 1 | 0 | 0.60 |" in reported
     reported = "\n".join(survivors({"lost_record": judged}))
     assert "- s: `anot noticed` → `bnot noticed`" in reported
@@ -209,12 +211,12 @@ def test_a_survivor_with_a_reason_does_not_count() -> None:
     given = [Reason("x", before, after, "") for before, after in (("a", "b"), ("c", "d"))]
     assert judged.excuse(given) == [given[1]]
     assert judged.counts() == {Outcome.EQUIVALENT: 1, Outcome.PLACE: 1}
-    (counts,) = counted({"x": judged})
+    (counts,) = count_outcomes({"x": judged})
     assert counts == Counts("x", 2, 1, 0, 0, 0, equivalent=1)
     assert counts.share == "1.00"
     assert together([counts, counts]) == Counts("all", 4, 2, 0, 0, 0, equivalent=2)
 
 
 def test_every_reason_is_of_a_check_or_macro_and_in_one_sentence() -> None:
-    assert {one.of for one in reasons()} <= set(map(str, CHECKS)) | macros().keys()
-    assert [one for one in reasons() if not one.reason.endswith(".")] == []
+    assert {reason.of for reason in reasons()} <= set(map(str, CHECKS)) | macros().keys()
+    assert [reason for reason in reasons() if not reason.reason.endswith(".")] == []

@@ -28,8 +28,8 @@ from lab.reports import (
     page,
     sha256_of,
 )
-from tests.made import made
-from website.figures import kept
+from tests.made import make_struct
+from website.figures import read_figures
 
 FINDINGS = findings()
 PROGRAMS = [FOLDER / program for name in FINDINGS for program in finding(name).programs]
@@ -73,7 +73,7 @@ def test_faults_of_the_steps_can_be_injected(name: str) -> None:
     found = finding(name)
     steps = found.steps
     commands = [step.fencepost for step in steps if step.fencepost not in ("", "heal")]
-    commands += [one.fencepost for step in steps for one in step.beside]
+    commands += [fault.fencepost for step in steps for fault in step.beside]
     assert int(found.has_faults) <= len(commands) <= 2
     for command in commands:
         word, verb, target = command.split()
@@ -120,14 +120,14 @@ def row(**changed: object) -> Row:
 def kept_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Figures are kept in this folder, of programs that are not there."""
     monkeypatch.setattr(reports, "sha256_of", lambda _: "same")
-    for name in ("keep", "kept", "is_kept"):
+    for name in ("keep", "read_figures", "is_kept"):
         monkeypatch.setattr(reports, name, partial(getattr(reports, name), folder=tmp_path))
     return tmp_path
 
 
 def finding_of(*steps: Step) -> Finding:
     test = {"test": "a.c", "test_of": "a mock cluster"}
-    return made(Finding, steps=list(steps), log="not including", **test)
+    return make_struct(Finding, steps=list(steps), log="not including", **test)
 
 
 def test_stories_add_up_and_versions_stay_beside_each_other(kept_in: Path) -> None:
@@ -135,7 +135,7 @@ def test_stories_add_up_and_versions_stay_beside_each_other(kept_in: Path) -> No
     assert found.programs == ["a.py"]
     for count, kafka in ((5, "4.4.0"), (0, "4.4.0"), (0, "3.9.0")):
         keep_story("a", found, PRINTED.format(count=count), kafka=kafka, seconds=30 + count)
-    figures = kept("report_a", Kept, folder=kept_in)
+    figures = read_figures("report_a", Kept, folder=kept_in)
     assert figures.rows == [row(kafka="3.9.0", stories=1, shown=0, count=0, of=5), row()]
     assert figures.rows[1].interval == "9% to 91%"
     assert figures.seconds == 35, "of the story that shows it"
@@ -148,15 +148,17 @@ def test_stories_of_a_changed_program_go(kept_in: Path, monkeypatch: pytest.Monk
     keep_story("a", found, PRINTED.format(count=5), kafka="4.4.0", seconds=30)
     monkeypatch.setattr(reports, "sha256_of", lambda _: "changed")
     keep_story("a", found, PRINTED.format(count=4), kafka="4.4.0", seconds=30)
-    figures = kept("report_a", Kept, folder=kept_in)
+    figures = read_figures("report_a", Kept, folder=kept_in)
     assert figures.rows == [row(sha256="changed", stories=1, count=4, of=5)]
 
 
 def test_a_test_is_counted_and_shows_no_log(kept_in: Path) -> None:
     found = finding_of(Step(program="a.py"))
     keep_story("a", found, PRINTED.format(count=1), kafka=found.test_of)
-    figures = kept("report_a", Kept, folder=kept_in)
-    assert [(one.program, one.kafka) for one in figures.rows] == [("a.c", "a mock cluster")]
+    figures = read_figures("report_a", Kept, folder=kept_in)
+    assert [(figure.program, figure.kafka) for figure in figures.rows] == [
+        ("a.c", "a mock cluster")
+    ]
     assert figures.log == figures.output == []
 
 

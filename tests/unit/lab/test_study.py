@@ -12,7 +12,7 @@ from contract.nights import SUMMARY_FILE, NightRow, NightSummary
 from contract.protocol import RULES, Rule
 from contract.verdicts import RuleRow, RunVerdict
 from lab.study import Study, newest_night, part, study_of
-from tests.made import made
+from tests.made import make_struct
 
 DAY_MICROS = 1_795_500_000_000_000
 FETCH, END = "FETCH", "OFFSET_FOR_LEADER_EPOCH"
@@ -35,7 +35,7 @@ def night_of(folder: Path, *runs: Judged, rows: tuple[NightRow, ...] = ()) -> Pa
             **described,
         )
     (folder / "report").mkdir(parents=True, exist_ok=True)
-    summary = made(NightSummary, runs=list(rows))
+    summary = make_struct(NightSummary, runs=list(rows))
     (folder / "report" / SUMMARY_FILE).write_bytes(msgspec.json.encode(summary))
     return folder
 
@@ -43,7 +43,9 @@ def night_of(folder: Path, *runs: Judged, rows: tuple[NightRow, ...] = ()) -> Pa
 def cell(folder: Path, name: Rule, *runs: tuple[RuleRow, ...]) -> str:
     """What the part says of a rule after some runs on one version."""
     study = study_of("protocol", night_of(folder, *(("4.4.0", rules) for rules in runs)))
-    (row,) = [one for one in part("protocol", study).splitlines() if one.startswith(f"| {name} |")]
+    (row,) = [
+        line for line in part("protocol", study).splitlines() if line.startswith(f"| {name} |")
+    ]
     return row.split(" | ")[1].removesuffix(" |")
 
 
@@ -116,7 +118,7 @@ def test_without_a_night_it_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 def row(verdict: RunVerdict, *, recipe: str = "pause", seconds: float = 30.0) -> NightRow:
-    return made(
+    return make_struct(
         NightRow,
         id="1",
         scenario="zombie_leader",

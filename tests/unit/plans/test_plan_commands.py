@@ -15,9 +15,9 @@ from contract.verdicts import RunVerdict
 from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of
 from extras.plans.draw import draw
-from extras.plans.plan import RandomPlan, read_plan, written
+from extras.plans.plan import RandomPlan, plan_as_json, read_plan
 from extras.plans.series import Carried, Found, Series
-from extras.plans.trials import named
+from extras.plans.trials import name_of_plan
 from harness.invocation import session_of
 from harness.session import series
 from harness.session.ducktape_session import DucktapeSession
@@ -28,7 +28,7 @@ PLAN = draw(7, CLIENTS)
 SEEN = Found(check="lost_record", kind="gap", group="java-0", client="java")
 
 
-def carried(*found: Found, verdict: RunVerdict | None = None, problem: str = "") -> Carried:
+def make_carried(*found: Found, verdict: RunVerdict | None = None, problem: str = "") -> Carried:
     own = RunVerdict.FAIL if found else RunVerdict.PASS
     return Carried(
         folder="run", verdict=verdict or own, found=[*found], seconds=61.0, problem=problem
@@ -52,18 +52,18 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runs:
     runs = Runs(tmp_path)
 
     @contextmanager
-    def opened(*_: object) -> Iterator[tuple[Runs, object]]:
+    def open_runs(*_: object) -> Iterator[tuple[Runs, object]]:
         yield runs, released("4.4.0")
 
-    monkeypatch.setattr(commands, "_series", opened)
-    monkeypatch.setattr(commands, "fetched", lambda *_: released("4.4.0"))
+    monkeypatch.setattr(commands, "_series", open_runs)
+    monkeypatch.setattr(commands, "fetch_build", lambda *_: released("4.4.0"))
     return runs
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> str:
     """The file of a plan."""
-    (tmp_path / "mine.json").write_bytes(written(PLAN))
+    (tmp_path / "mine.json").write_bytes(plan_as_json(PLAN))
     return str(tmp_path / "mine.json")
 
 
@@ -76,10 +76,10 @@ def test_a_seed_gives_the_same_files(fencepost: Fencepost, tmp_path: Path, clust
             *("--results", str(tmp_path / place)),
         )
         assert ended.returncode == 0, ended.stderr
-        listed.append([Path(one) for one in json.loads(ended.stdout)["plans"]])
+        listed.append([Path(path) for path in json.loads(ended.stdout)["plans"]])
     first, second = listed
-    assert [one.name for one in first] == [one.name for one in second]
-    assert [one.read_bytes() for one in first] == [one.read_bytes() for one in second]
+    assert [path.name for path in first] == [path.name for path in second]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     for file in first:
         plan = read_plan(file)
         assert file.name.endswith(f"-{plan.seed}.json")
@@ -87,8 +87,8 @@ def test_a_seed_gives_the_same_files(fencepost: Fencepost, tmp_path: Path, clust
 
 
 def test_a_series_goes_on_and_names_the_commands(fencepost: Fencepost, cluster: Runs) -> None:
-    undecided = carried(verdict=RunVerdict.UNDECIDED, problem="no node")
-    cluster.left = [carried(), undecided, carried(SEEN)]
+    undecided = make_carried(verdict=RunVerdict.UNDECIDED, problem="no node")
+    cluster.left = [make_carried(), undecided, make_carried(SEEN)]
     ended = fencepost("random", "--seed", "7", "--plans", "3")
     assert ended.returncode == 1
     lines = ended.stdout.splitlines()
@@ -99,13 +99,13 @@ def test_a_series_goes_on_and_names_the_commands(fencepost: Fencepost, cluster: 
     assert "2 seed" in ended.stderr
     assert "undecided in 0:01:01, no node" in ended.stderr
     kept = json.loads((cluster.home / "series.json").read_text())
-    assert [one["run"]["verdict"] for one in kept["plans"]] == ["pass", "undecided", "fail"]
-    assert [one["seed"] for one in kept["plans"]] == [plan.seed for plan in cluster.plans]
+    assert [plan["run"]["verdict"] for plan in kept["plans"]] == ["pass", "undecided", "fail"]
+    assert [plan["seed"] for plan in kept["plans"]] == [plan.seed for plan in cluster.plans]
 
 
 @pytest.mark.parametrize(
     ("runs", "code"),
-    [([carried()], 0), ([carried(verdict=RunVerdict.UNDECIDED), carried()], 2)],
+    [([make_carried()], 0), ([make_carried(verdict=RunVerdict.UNDECIDED), make_carried()], 2)],
 )
 def test_the_exit_code_of_a_series(
     runs: list[Carried], code: int, fencepost: Fencepost, cluster: Runs
@@ -115,7 +115,7 @@ def test_the_exit_code_of_a_series(
 
 
 def test_after_its_minutes_no_plan_is_begun(fencepost: Fencepost, cluster: Runs) -> None:
-    cluster.left = [carried()]
+    cluster.left = [make_carried()]
     ended = fencepost("random", "--seed", "7", "--minutes", "0")
     assert ended.returncode == 2
     assert cluster.plans == []
@@ -123,8 +123,8 @@ def test_after_its_minutes_no_plan_is_begun(fencepost: Fencepost, cluster: Runs)
 
 def test_replay_counts_each_finding(fencepost: Fencepost, cluster: Runs, mine: str) -> None:
     other = Found(check="lost_commit", kind="x", group="g", client="librdkafka")
-    undecided = carried(verdict=RunVerdict.UNDECIDED)
-    cluster.left = [carried(SEEN), carried(SEEN, other), carried(), undecided]
+    undecided = make_carried(verdict=RunVerdict.UNDECIDED)
+    cluster.left = [make_carried(SEEN), make_carried(SEEN, other), make_carried(), undecided]
     ended = fencepost("replay", mine, "--times", "4")
     assert ended.returncode == 1
     assert cluster.plans == [PLAN] * 4
@@ -136,28 +136,30 @@ def test_replay_counts_each_finding(fencepost: Fencepost, cluster: Runs, mine: s
 
 
 def test_a_replay_without_a_finding_says_how_rare_it_may_be() -> None:
-    runs = [carried()] * 5
+    runs = [make_carried()] * 5
     assert counts(runs) == {}
     assert list(lines_of({}, runs)) == ["no finding in 5 runs (95 %: 0% to 43%)"]
-    undecided = [carried(verdict=RunVerdict.UNDECIDED)]
+    undecided = [make_carried(verdict=RunVerdict.UNDECIDED)]
     assert list(lines_of({}, undecided)) == ["1 of 1 runs were not decided"]
 
 
 def test_a_search_begins_with_the_plan(fencepost: Fencepost, cluster: Runs, mine: str) -> None:
-    cluster.left = [carried()]
+    cluster.left = [make_carried()]
     ended = fencepost("shrink", mine, "--finding", "lost_record", "--out", str(cluster.home / "s"))
     assert ended.returncode == 2
     assert "lost_record did not come back: 0 of 3 runs show it" in ended.stderr
     assert cluster.plans == [PLAN] * 3
     kept = json.loads((cluster.home / "s" / "trials.json").read_text())
-    assert [(one["plan"], len(one["runs"])) for one in kept["trials"]] == [(named(PLAN), 3)]
+    assert [(trial["plan"], len(trial["runs"])) for trial in kept["trials"]] == [
+        (name_of_plan(PLAN), 3)
+    ]
 
 
 def test_a_search_ends_with_the_smallest_plan_and_its_commands(
     fencepost: Fencepost, cluster: Runs, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "run_child", lambda *_, **__: 0)
-    cluster.left = [carried(SEEN)]
+    cluster.left = [make_carried(SEEN)]
     home = cluster.home / "s"
     ended = fencepost("shrink", mine, "--finding", "lost_record", "--out", str(home))
     assert ended.returncode == 0, ended.stderr
@@ -193,7 +195,7 @@ def test_a_wrong_call_is_refused_before_anything_starts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    content = written(PLAN)
+    content = plan_as_json(PLAN)
     (tmp_path / "mine.json").write_bytes(content)
     fault = next(step.fault for step in PLAN.steps if step.fault)
     (tmp_path / "bad.json").write_bytes(content.replace(fault.encode(), b"elect partition:x"))
@@ -256,7 +258,7 @@ def test_only_a_run_of_the_plan_counts(
         run.mkdir(parents=True)
         (run / "plan.json").write_text("{}")
         if other is not None:
-            (run / "random.json").write_bytes(written(draw(other, CLIENTS)))
+            (run / "random.json").write_bytes(plan_as_json(draw(other, CLIENTS)))
         return DucktapeSession(results / "session", 0)
 
     run = carry_out(ran)

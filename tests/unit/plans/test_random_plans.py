@@ -25,9 +25,9 @@ from extras.plans.plan import (
     Step,
     When,
     is_over,
+    plan_as_json,
     read_plan,
     require_possible,
-    written,
 )
 from extras.plans.scenarios import random_test
 from harness.session.series import seeds
@@ -86,7 +86,7 @@ def behind(plan: RandomPlan) -> Iterator[tuple[Step, list[str], int]]:
 
 @pytest.mark.parametrize(("seed", "digest"), KEPT.items())
 def test_a_seed_is_a_plan_byte_for_byte(seed: int, digest: str) -> None:
-    assert sha256(written(draw(seed, CLIENTS))).hexdigest()[:16] == digest
+    assert sha256(plan_as_json(draw(seed, CLIENTS))).hexdigest()[:16] == digest
 
 
 def test_a_series_has_the_seeds_of_its_seed() -> None:
@@ -207,7 +207,7 @@ def test_groups_have_what_their_clients_can() -> None:
     assert {group.manner for group in python} == {Manner.SYNC}
     assert CommitEpoch.APPLICATION not in {group.commit_epoch for group in python}
     assert {group.client for group in groups} == {*CLIENTS}
-    older = draw(3, [Client(one) for one in clients_of("3.9.2", java="3.9.2")])
+    older = draw(3, [Client(client) for client in clients_of("3.9.2", java="3.9.2")])
     assert Client.JAVA_CONSUMER not in {group.client for group in older.groups}
     for plan in plans():
         of_java = {group.group for group in plan.groups if group.client.startswith("java")}
@@ -218,7 +218,7 @@ def test_groups_have_what_their_clients_can() -> None:
 
 def read_again(folder: Path, plan: RandomPlan) -> RandomPlan:
     file = folder / "random.json"
-    file.write_bytes(written(plan))
+    file.write_bytes(plan_as_json(plan))
     return read_plan(file)
 
 
@@ -253,23 +253,23 @@ def test_a_kept_plan_is_read_again(tmp_path: Path) -> None:
 )
 def test_a_plan_that_is_impossible_is_refused(step: Step, message: str, tmp_path: Path) -> None:
     plain = next(
-        one
-        for one in plans()
-        if not one.topic.deletes and not one.is_proxied and one.producer.transactions is None
+        plan
+        for plan in plans()
+        if not plan.topic.deletes and not plan.is_proxied and plan.producer.transactions is None
     )
     with pytest.raises(UsageError, match=message):
         read_again(tmp_path, replace(plain, steps=(step,)))
 
 
 def test_a_fault_is_healed_once(tmp_path: Path) -> None:
-    plan = next(one for one in plans() if one.steps[-1].do is Do.HEAL)
+    plan = next(drawn for drawn in plans() if drawn.steps[-1].do is Do.HEAL)
     with pytest.raises(UsageError, match="of which none hold"):
         read_again(tmp_path, replace(plan, steps=(*plan.steps, plan.steps[-1])))
 
 
 @pytest.mark.parametrize("does", ["assigned", "hold-commit", "hold-offsets"])
 def test_nothing_is_asked_of_a_closed_group(does: str, tmp_path: Path) -> None:
-    plan = next(one for one in plans() if one.is_proxied)
+    plan = next(drawn for drawn in plans() if drawn.is_proxied)
     group = plan.groups[0].group
     closing = Step(when=When.PROVED, do=Do.CLOSE, group=group)
     asking = (
@@ -284,8 +284,10 @@ def test_nothing_is_asked_of_a_closed_group(does: str, tmp_path: Path) -> None:
 
 
 def test_each_member_of_an_awaited_group_has_a_partition(tmp_path: Path) -> None:
-    plan = next(one for one in plans() if any(step.when is When.ASSIGNED for step in one.steps))
-    larger = tuple(replace(one, members=9) for one in plan.groups)
+    plan = next(
+        drawn for drawn in plans() if any(step.when is When.ASSIGNED for step in drawn.steps)
+    )
+    larger = tuple(replace(group, members=9) for group in plan.groups)
     with pytest.raises(UsageError, match="it has 9 members, and the topic"):
         read_again(tmp_path, replace(plan, groups=larger))
 
@@ -294,7 +296,7 @@ def test_a_plan_of_a_release_that_steered_is_read(tmp_path: Path) -> None:
     plan = draw(7, CLIENTS)
     origin = {"parent": "fd546a6a71154f8a", "seeds": [1, 2]}
     file = tmp_path / "random.json"
-    file.write_text(json.dumps({**json.loads(written(plan)), "origin": origin}))
+    file.write_text(json.dumps({**json.loads(plan_as_json(plan)), "origin": origin}))
     assert read_plan(file) == plan
 
 
@@ -316,7 +318,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_plan_of_an_earlier_release_has_no_proxy(tmp_path: Path) -> None:
-    plan = next(one for one in plans() if not one.is_proxied)
+    plan = next(drawn for drawn in plans() if not drawn.is_proxied)
     assert "is_proxied" not in msgspec.to_builtins(plan)
     file = tmp_path / "random.json"
     file.write_bytes(msgspec.json.encode(plan))

@@ -22,7 +22,7 @@ from extras.plans.shrink import (
     with_actions,
     with_groups,
 )
-from extras.plans.trials import Finding, Rule, State, Trial, Trials, named, state_of
+from extras.plans.trials import Finding, Rule, State, Trial, Trials, name_of_plan, state_of
 
 CLIENTS = list(INSTALLED)
 FINDING = Finding(check="lost_record", group="g")
@@ -50,8 +50,8 @@ def test_of_any_finder_no_element_can_be_left_out(size: int, data: st.DataObject
     assert frozenset(found) in failing
     assert found == whole or frozenset(found) in asked
     assert found == sorted(found)
-    for one in found:
-        assert frozenset(found) - {one} not in failing
+    for other in found:
+        assert frozenset(found) - {other} not in failing
 
 
 def needs(kept: set[str], groups: set[str]) -> Callable[[RandomPlan], bool]:
@@ -87,14 +87,14 @@ def test_the_smallest_plan_has_only_what_the_finding_needs(seed: int, data: st.D
 @given(seed=st.integers(0, 2**31 - 1), salt=st.integers(0, 2**31 - 1))
 def test_no_plan_is_returned_that_did_not_fail(seed: int, salt: int) -> None:
     plan = draw(seed, CLIENTS)
-    asked: dict[str, bool] = {named(plan): True}
+    asked: dict[str, bool] = {name_of_plan(plan): True}
 
     def fails(candidate: RandomPlan) -> bool:
-        assert named(candidate) not in asked  # Each plan is asked for once.
-        asked[named(candidate)] = hash((named(candidate), salt)) % 3 == 0
-        return asked[named(candidate)]
+        assert name_of_plan(candidate) not in asked  # Each plan is asked for once.
+        asked[name_of_plan(candidate)] = hash((name_of_plan(candidate), salt)) % 3 == 0
+        return asked[name_of_plan(candidate)]
 
-    assert asked[named(smallest(plan, fails))]
+    assert asked[name_of_plan(smallest(plan, fails))]
 
 
 def test_a_plan_of_which_nothing_can_be_left_out_is_returned() -> None:
@@ -116,14 +116,14 @@ def test_what_is_left_of_a_plan_can_be_carried_out(seed: int, data: st.DataObjec
 
 def test_a_step_without_its_fault_awaits_nothing_of_it() -> None:
     plan = next(
-        one
-        for one in (draw(seed, CLIENTS) for seed in range(1000))
-        if any(step.when is When.EPOCH and step.do is Do.INJECT for step in one.steps)
+        drawn
+        for drawn in (draw(seed, CLIENTS) for seed in range(1000))
+        if any(step.when is When.EPOCH and step.do is Do.INJECT for step in drawn.steps)
     )
     at = next(
         at for at, step in enumerate(plan.steps) if step.when is When.EPOCH and step.do is Do.INJECT
     )
-    (alone,) = [one for one in with_actions(plan, [at]).steps if one.do is Do.INJECT]
+    (alone,) = [step for step in with_actions(plan, [at]).steps if step.do is Do.INJECT]
     assert (alone.when, alone.fault) == (When.PROVED, plan.steps[at].fault)
 
 
@@ -140,7 +140,7 @@ def test_a_step_without_its_fault_awaits_nothing_of_it() -> None:
     ],
 )
 def test_a_plan_is_run_until_it_is_decided(rule: Rule, runs: str, *, decided: bool | None) -> None:
-    assert rule.decided(runs.count("x"), len(runs)) is decided
+    assert rule.decide(runs.count("x"), len(runs)) is decided
 
 
 class Cluster:

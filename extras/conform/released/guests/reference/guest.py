@@ -83,7 +83,7 @@ class Guest:
             return {"error": _error(error)}
         records: list[dict[str, Any]] = []
         for tp in polled.partitions():
-            batch = [_record(one) for one in polled.records(tp)]
+            batch = [_record(record) for record in polled.records(tp)]
             if self._is_due(batch):
                 self._plant(tp, batch[0]["offset"])
             else:

@@ -70,26 +70,30 @@ class AiokafkaGuest:
         """Return what one call of getmany returns."""
         polled = await self._consumer.getmany(timeout_ms=timeout_ms, max_records=RECORDS_MAX)
         records = [
-            {"partition": one.partition, "offset": one.offset, "value": (one.value or b"").decode()}
+            {
+                "partition": record.partition,
+                "offset": record.offset,
+                "value": (record.value or b"").decode(),
+            }
             for records in polled.values()
-            for one in records
+            for record in records
         ]
         rebalanced, self._listener.was_assigned = self._listener.was_assigned, False
         return {
             "records": records,
-            "assigned": sorted(one.partition for one in self._consumer.assignment()),
+            "assigned": sorted(tp.partition for tp in self._consumer.assignment()),
             "positions": await self._positions(),
             "rebalanced": rebalanced,
         }
 
     async def _positions(self) -> list[dict[str, int]]:
         found = []
-        for one in sorted(self._consumer.assignment()):
+        for tp in sorted(self._consumer.assignment()):
             try:
-                offset = await asyncio.wait_for(self._consumer.position(one), _POSITION_SECONDS)
+                offset = await asyncio.wait_for(self._consumer.position(tp), _POSITION_SECONDS)
             except (TimeoutError, IllegalStateError):
                 continue
-            found.append({"partition": one.partition, "offset": offset})
+            found.append({"partition": tp.partition, "offset": offset})
         return found
 
     async def commit(self) -> dict[str, Any]:

@@ -56,9 +56,9 @@ class Guest:
         return {"client": "librdkafka", "version": libversion()[0]}
 
     def on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        for one in partitions:
-            self.ends.pop(one.partition, None)
-        self.assigned += [one.partition for one in partitions]
+        for partition in partitions:
+            self.ends.pop(partition.partition, None)
+        self.assigned += [partition.partition for partition in partitions]
 
     def poll(self, request: dict[str, Any]) -> dict[str, Any]:
         records = []
@@ -88,19 +88,19 @@ class Guest:
         have = self.consumer.assignment()
         return {
             "records": records,
-            "assigned": [one.partition for one in have],
-            "positions": [at for one in self.consumer.position(have) if (at := self.place(one))],
+            "assigned": [tp.partition for tp in have],
+            "positions": [at for tp in self.consumer.position(have) if (at := self.place(tp))],
             "rebalanced": rebalanced,
         }
 
-    def place(self, one: TopicPartition) -> dict[str, int] | None:
-        offset = one.offset if one.offset >= 0 else self.ends.get(one.partition, -1)
+    def place(self, tp: TopicPartition) -> dict[str, int] | None:
+        offset = tp.offset if tp.offset >= 0 else self.ends.get(tp.partition, -1)
         if offset < 0:
             return None
         return {
-            "partition": one.partition,
+            "partition": tp.partition,
             "offset": offset,
-            "epoch": epoch_of(one.leader_epoch),
+            "epoch": epoch_of(tp.leader_epoch),
         }
 
     def commit(self, _request: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Guest:
             if error.code() == KafkaError._NO_OFFSET:  # There is nothing new to commit.
                 return {"committed": []}
             return {"error": {**named(error), "definite": error.code() in REFUSED}}
-        return {"committed": [at for one in stored if (at := self.place(one))]}
+        return {"committed": [at for tp in stored if (at := self.place(tp))]}
 
     def close(self, _request: dict[str, Any]) -> dict[str, Any]:
         self.consumer.close()
