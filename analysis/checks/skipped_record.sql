@@ -29,7 +29,7 @@ cases:
 - permitted: skipped by an administrator
   when: set_to is not null
   cause: an administrator set the group's offset to {set_to}, past the records
-- undecided: skipped to a commit that nobody reports
+- undecided: skipped to an unreported commit
   when: set_unreported is not null
   cause: the group went on at {set_unreported}, past the records; no client of the run reports this
     commit

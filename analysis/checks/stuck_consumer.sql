@@ -47,9 +47,6 @@ cases:
 - permitted: at an epoch of an administrator
   cause: the member stopped at {position}, which an administrator had set with epoch {set_epoch};
     no leader had that epoch
-- undecided: at an epoch that nobody reports
-  cause: the member stopped at {position}, which was committed with epoch {set_epoch}; no client of
-    the run reports that commit, and no leader had that epoch
 - permitted: at a transaction without a marker
   cause: the member stopped at {position}; the transaction that began at {open_at} has no marker in
     the log, though {closed_by}{lost_by}; the log ends at {log_end}
@@ -62,7 +59,7 @@ cases:
   cause: the member stopped at {position}; the log ends at {log_end}
 - violation: no fault
   cause: the member stopped at {position}; the log ends at {log_end}
-  undecided_if: not is_required
+  undecided_if: not is_required or set_epoch is not null
 evidence: member, position, log_end, open_at, closed_by, set_epoch, seconds
 place:
   offset_first: position
@@ -160,7 +157,6 @@ select member, group, topic, partition, position, at_micros, log_end, open_at, c
     when closed_by is not null then 'at a transaction without a marker'
     when open_at is not null then 'at an open transaction'
     when is_set_by_administrator then 'at an epoch of an administrator'
-    when set_epoch is not null then 'at an epoch that nobody reports'
     when is_recent then 'soon after a fault'
     else 'no fault'
   end as kind,

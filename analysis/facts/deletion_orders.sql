@@ -7,8 +7,7 @@ columns:
   ordered_to: 'the log start that was asked for; null: any'
 */
 select topic, if(fault = 'delete records', partition, null) as partition,
-  cast(nullif(regexp_extract(if(fault = 'delete records', evidence, ''),
-    '"log_start": *([0-9]+)', 1), '') as bigint) as ordered_to,
+  {{ ordered_to() }} as ordered_to,
   min(injected_micros) as ordered_micros
 from faults
 where fault in ('delete records', 'expire by time', 'expire by size', 'expire by order')

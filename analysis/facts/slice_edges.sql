@@ -42,7 +42,7 @@ with named as (
   union all
   select topic, partition, array(from_offset - 1, from_offset, to_offset - 1, to_offset) from resets
   union all
-  select topic, partition, array(ordered_to) from deletion_orders where ordered_to is not null
+  select topic, partition, array({{ ordered_to() }}) from faults where partition is not null
 ),
 repeated as (
   select topic, partition, shift, explode(sequence(greatest(first_sequence, from_sequence),

@@ -53,6 +53,12 @@
     from {{ rows }} left join logged_deletions using (topic, partition))
 {%- endmacro %}
 
+{# Of a row of `faults`: the offset up to which it had records deleted; null of any other fault. #}
+{% macro ordered_to() -%}
+cast(nullif(regexp_extract(if(fault = 'delete records', evidence, ''),
+  '"log_start": *([0-9]+)', 1), '') as bigint)
+{%- endmacro %}
+
 {# The orders of the run (`deletion_orders`) to delete of the partition of `rows`, to be joined. #}
 {% macro orders_of(rows) -%}
 deletion_orders as ordered on ordered.topic = {{ rows }}.topic

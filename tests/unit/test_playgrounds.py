@@ -125,7 +125,7 @@ def test_a_damaged_lock_file_holds_nothing(tmp_path: Path) -> None:
             (tmp_path / KEEPER).unlink()
 
 
-@pytest.mark.usefixtures("held", "refused")
+@pytest.mark.usefixtures("holder", "refused")
 def test_of_two_that_start_at_once_the_second_shows_the_first(tmp_path: Path) -> None:
     write_down(PLAYGROUND, tmp_path)
     assert start(PoolKind.EMBEDDED, "4.4.0", tmp_path, SHAPE) == PLAYGROUND
