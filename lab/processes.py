@@ -28,8 +28,8 @@ class Cost:
 
     Attributes:
         seconds: from its start to its end.
-        cpu_seconds: on all cores, of the process and its children. What a child that outlives it
-            takes after the last sample is missing.
+        cpu_seconds: on all cores, of the process and its children. What a child takes after the
+            last sample is missing if nothing waits for its end.
         peak_bytes: the largest sum of resident memory that was sampled.
     """
 
@@ -40,7 +40,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Usage:
-    """The resident memory of a process, and the CPU time of it and its children that ended."""
+    """The resident memory and the CPU time of a process."""
 
     resident_bytes: int
     cpu_seconds: float
@@ -117,26 +117,27 @@ class _Sampled:
 
     def _sample(self, pid: int) -> None:
         before: dict[int, Usage] = {}
+        # Linux adds a child's time to its parent's only if that waits for the end of the child.
+        taken: dict[int, float] = {}
         while not self._ended.wait(_SAMPLED_SECONDS):
             now = usage_of(pid)
             # A process that was forked just now still has its parent's memory, counted twice.
             lasting = sum(used.resident_bytes for process, used in now.items() if process in before)
             self.peak_bytes = max(self.peak_bytes, lasting)
-            self.cpu_seconds = max(self.cpu_seconds, sum(u.cpu_seconds for u in now.values()))
+            taken |= {process: used.cpu_seconds for process, used in now.items()}
+            self.cpu_seconds = sum(taken.values())
             before = now
 
 
 def usage_of(pid: int) -> dict[int, Usage]:
-    """Return what a process and its children use, by id, without those that have ended."""
+    """Return what a process and its children use, by id; those that have ended are left out."""
     usage = {}
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         for child in (process, *process.children(recursive=True)):
             with suppress(psutil.NoSuchProcess), child.oneshot():
                 times = child.cpu_times()
-                cpu_seconds = times.user + times.system
-                cpu_seconds += times.children_user + times.children_system
-                usage[child.pid] = Usage(child.memory_info().rss, cpu_seconds)
+                usage[child.pid] = Usage(child.memory_info().rss, times.user + times.system)
     return usage
 
 

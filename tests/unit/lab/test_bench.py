@@ -66,17 +66,24 @@ def test_memory_of_what_was_just_forked_is_its_parents(monkeypatch: pytest.Monke
     assert cost.peak_bytes == 100
 
 
-BUSY = "import time\nwhile time.process_time() < 1: pass"
+BUSY = "import time\nwhile time.process_time() < 1:\n  pass"
 
 
 STARTS = f"import os, subprocess, sys; one = subprocess.Popen([sys.executable, '-c', {BUSY!r}])"
 UNTIL_IT_ENDS = "os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)"
+HALF = BUSY.replace("< 1", "< 0.5") + "\ntime.sleep(1)"
+IGNORED = f"""
+import signal, subprocess, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for _ in range(2):
+    subprocess.Popen([sys.executable, '-c', {HALF!r}], stdout=subprocess.PIPE).stdout.read()
+"""
 
 
 @pytest.mark.parametrize(
     "code",
-    [BUSY, f"{STARTS}\none.wait()", f"{STARTS}\n{UNTIL_IT_ENDS}"],
-    ids=["alone", "of a child that is waited for", "of one that is not"],
+    [BUSY, f"{STARTS}\none.wait()", f"{STARTS}\n{UNTIL_IT_ENDS}", IGNORED],
+    ids=["alone", "of a child that is waited for", "of one that is not", "of two that are ignored"],
 )
 def test_cpu_time_counts_children(code: str) -> None:
     assert 1 <= cost_of(code).cpu_seconds < 1.8
