@@ -26,6 +26,7 @@ _OF_KIND = {
     r"analysis/(checks|facts|macros)/.*\.sql": "test_(exam|statements|mutants)",
     r"analysis/(facts|macros)/.*\.sql": "test_facts",
     r"tests/exam/histories/.*": "test_exam.*",
+    r"analysis/report/templates/.*": r"test_(run|session|night|morning)_page",
     r"(extras/\w+/)?scenarios/.*_test\.py": r"test_(verbs_in_scenarios|answer\w+|mistakes)",
     r"(docs/.*|changes/.*|\w+)\.md|Makefile": "test_(docs|words).*",
     r".*": "test_tidy",
@@ -101,7 +102,7 @@ class Tree:
 
 @app.command()
 def main(base: Annotated[str, typer.Argument(help="What to compare with.")] = "HEAD") -> None:
-    """Run ruff on what changed, and the tests that concern it."""
+    """Run the tests that concern what changed, and ruff on it."""
     tree = Tree(_ROOT)
     changed = tree.changed_files(base)
     run: list[str] = []
@@ -116,7 +117,7 @@ def main(base: Annotated[str, typer.Argument(help="What to compare with.")] = "H
     ruff = [["ruff", "check", *python], ["ruff", "format", "--check", *python]] if python else []
     slow = [] if "scenarios/" in " ".join(changed) else ["--deselect", _OF_SCENARIOS]
     pytest = [["pytest", *_SHORT, *slow, *run]] if run else []
-    codes = [subprocess.call([_BIN / tool, *rest], cwd=_ROOT) for tool, *rest in [*ruff, *pytest]]
+    codes = [subprocess.call([_BIN / tool, *rest], cwd=_ROOT) for tool, *rest in [*pytest, *ruff]]
     raise typer.Exit(max(codes, default=0))
 
 

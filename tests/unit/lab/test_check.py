@@ -19,6 +19,7 @@ FILES = {
     "analysis/facts/given.yml": "",
     "analysis/statements/files.py": 'SUBJECTS = "given.yml"\n',
     "docs/page.md": "",
+    "analysis/report/templates/run.html.j2": "",
     "tests/unit/histories.py": "import contract.tables\n",
     "tests/unit/test_ranges.py": "from contract.ranges import merged\n",
     "tests/unit/test_tables.py": "from histories import made\n",
@@ -27,6 +28,7 @@ FILES = {
     "tests/unit/test_facts.py": "",
     "tests/unit/test_docs.py": "",
     "tests/unit/test_tidy.py": "",
+    "tests/unit/test_run_page.py": "",
     "tests/live/stories.py": "from harness.kill import Kill\n",
     "tests/live/stories_test.py": "from stories import STORIES\n",
     "tests/live/test_faults.py": 'SCENARIO = "stories_test.py"\n',
@@ -81,6 +83,7 @@ def test_a_base_that_git_does_not_know_is_refused(root: Path) -> None:
         (["analysis/macros/sets.sql"], ["test_exam", "test_facts"]),
         (["analysis/facts/given.yml"], ["test_files"]),
         (["docs/page.md"], ["test_docs"]),
+        (["analysis/report/templates/run.html.j2"], ["test_run_page"]),
         (["tests/unit/test_ranges.py", "tests/unit/test_gone.py"], ["test_ranges"]),
     ],
 )
