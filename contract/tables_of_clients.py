@@ -116,8 +116,8 @@ TABLES_OF_CLIENTS = {
         key="worker seq group member topic partition first_place",
     ),
     "commits": table(
-        "One row per commit of a client, including those with nothing to commit. Source: consumers'"
-        " histories.",
+        "One row per commit of a client and partition, including those with nothing to commit."
+        " Source: consumers' histories.",
         *MEMBER,
         *PARTITION,
         int64("offset", "the position; null without a valid position", null=True),
