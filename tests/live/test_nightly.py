@@ -142,7 +142,8 @@ def test_baseline_holds_in_all_that_it_can_judge(run_of: Callable[[str], RunFold
     reported = {name: check["verdict"] for name, check in verdict["checks"].items()}
     assert set(reported) == set(Check)
     assert {reported[name] for name in verdict["must_judge"]} == {"holds"}
-    assert set(reported.values()) == {"holds", "not_evaluable"}
+    # A busy machine has waits and clocks that are permitted.
+    assert set(reported.values()) <= {"holds", "not_evaluable", "permitted"}
     evaluated = [name for name, check in verdict["checks"].items() if check["evaluated"]]
     assert len(evaluated) >= EVALUATED_MIN
 
