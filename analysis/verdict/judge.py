@@ -41,6 +41,7 @@ from contract.verdicts import (
     FaultResult,
     Note,
     PhaseTime,
+    Resumption,
     Timing,
     Verdict,
 )
@@ -62,9 +63,9 @@ def judge(
     unclear = doubts(trace) + _unclear_plan(must_judge)
     found, results = _run([check for check in asked if check in CHECKS], trace, keep)
     results = with_exercised(results, trace)
-    resumed, resumption = resumptions(trace) if Check.RESUMPTION in asked else ([], None)
-    if resumption is not None:
-        results[Check.RESUMPTION] = resumption
+    resumed: list[Resumption] = []
+    if Check.RESUMPTION in asked:
+        resumed, results[Check.RESUMPTION] = resumptions(trace)
     if Check.VACUOUS_CHECK in asked:
         results[Check.VACUOUS_CHECK] = vacuous_check(results, must_judge)
         if keep is not None:
