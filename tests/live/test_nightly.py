@@ -34,6 +34,8 @@ runs:
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1200)]
 PLANTED = 7
 EVALUATED_MIN = 60
+OF_THE_MACHINE = {"clock_skew", "commit_unavailable", "fetch_unavailable", "produce_unavailable"}
+"""Checks that permit what a busy machine does: waits, and clocks that are read late."""
 
 
 def nightly(folder: Path, *options: str, content: str = SUITE) -> subprocess.Popen[str]:
@@ -142,8 +144,9 @@ def test_baseline_holds_in_all_that_it_can_judge(run_of: Callable[[str], RunFold
     reported = {name: check["verdict"] for name, check in verdict["checks"].items()}
     assert set(reported) == set(Check)
     assert {reported[name] for name in verdict["must_judge"]} == {"holds"}
-    # A busy machine has waits and clocks that are permitted.
-    assert set(reported.values()) <= {"holds", "not_evaluable", "permitted"}
+    permitted = {name for name, found in reported.items() if found == "permitted"}
+    assert permitted <= OF_THE_MACHINE
+    assert set(reported.values()) - {"permitted"} == {"holds", "not_evaluable"}
     evaluated = [name for name, check in verdict["checks"].items() if check["evaluated"]]
     assert len(evaluated) >= EVALUATED_MIN
 
