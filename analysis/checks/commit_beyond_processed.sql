@@ -5,10 +5,9 @@ definition: The record before the committed offset is in the log, and the group 
 explanation: A first commit at the position where the group started without a commit goes past
   nothing. Records of transactions are left out if the group reads committed values.
 undecided: no client of the run reports the commit. The group's client commits by itself, and the
-  record was delivered later. Such a
-  commit can be stored while the poll that delivers the record returns. Or its member's worker was
-  killed, perhaps in such a poll, and the client is not Java's; so with commits of librdkafka
-  whose response is not awaited.
+  record was delivered later. Such a commit can be stored while the poll that delivers the record
+  returns. Or its member's worker was killed, perhaps in such a poll, and the client is not Java's;
+  so with commits of librdkafka whose response is not awaited.
 evaluates: every commit whose previous record is known, and is no control record.
 source: >-
   `KafkaConsumer.commitSync`: the committed offset is that of the next record to be consumed.

@@ -7,9 +7,8 @@ permitted: since the previous commit, a reset or a reported truncation of the pa
   `record`, `position`, `metadata` and `max`), as the one behind a record that the group had been
   delivered; from there to the previous offset it was delivered none.
 undecided: a guest may have been reset unseen; no client of the run reports one of the two
-  commits; a commit of unknown outcome, which this group had
-  begun by then on this partition, has one of the two offsets; or the group's client commits by
-  itself, so that no outcome is known.
+  commits; a commit of unknown outcome, which this group had begun by then on this partition, has
+  one of the two offsets; or the group's client commits by itself, so that no outcome is known.
 evaluates: every commit that has a predecessor, except those of transactions, which may have been
   aborted.
 source: >-

@@ -70,15 +70,15 @@ begun as (
   from overtaken
 ),
 -- A later epoch is to have what those between left of it: their permits are not its own.
-kept as (
+compared as (
   select *, min(offset_first) over (partition by topic, partition, leader_epoch
-      order by next_epoch rows between unbounded preceding and 1 preceding) as kept
+      order by next_epoch rows between unbounded preceding and 1 preceding) as lost_from
   from begun
 ),
 left_behind as (
-  select * except (committed, kept), least(committed, kept) as committed
-  from kept
-  where kept is null or offset_first < kept
+  select * except (committed, lost_from), least(committed, lost_from) as committed
+  from compared
+  where lost_from is null or offset_first < lost_from
 ),
 elected as (
   select topic, partition, epoch as next_epoch, broker as leader, from_micros as at

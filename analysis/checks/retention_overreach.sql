@@ -63,9 +63,7 @@ seen as (
 deleted as (
   select seen.topic, seen.partition, log_start_offset, at_micros,
     max(ordered.topic is not null) as is_ordered
-  from seen left join {{ orders_of("seen") }}
-    and coalesce(log_start_offset <= ordered_to, true)
-    and coalesce(ordered_micros <= at_micros + :clock_micros, true)
+  from seen left join {{ orders_of("seen", "log_start_offset", "at_micros + :clock_micros") }}
   where log_start_offset > 0
   group by all
 ),

@@ -21,11 +21,9 @@ had as (
 losses as (
   select * from {{ with_deletion("deleted", "offset") }}
 ),
-ordered as (
+by_order as (
   select distinct losses.topic, losses.partition, losses.offset, losses.value, true as is_ordered
-  from losses join {{ orders_of("losses") }}
-  where ordered_micros <= coalesce(deletion.at_micros, ordered_micros)
-    and coalesce(losses.offset < ordered_to, true)
+  from losses join {{ orders_of("losses", "losses.offset + 1", "deletion.at_micros") }}
 )
 select topic, partition, offset, value,
   not coalesce(subscribed > 0 and subscribed <= groups_had, false) as is_unread,
@@ -35,4 +33,4 @@ select topic, partition, offset, value,
 from losses
 left join had using (topic, partition, value)
 left join planned_topics using (topic)
-left join ordered using (topic, partition, offset, value)
+left join by_order using (topic, partition, offset, value)

@@ -2,9 +2,9 @@
 about: |
   Events of a partition that permit a loss of records; those of a group are `jumps_permitted`.
 
-  Elections: see `elections`. Deletions: each log start that was
-  reported, where the plan or an order of the run deletes records; what lies below it may be gone.
-  Creations: the topic was created again; all that it had is gone.
+  Elections: see `elections`. Deletions: each log start that was reported, where the plan or an order
+  of the run deletes records; what lies below it may be gone. Creations: the topic was created
+  again; all that it had is gone.
 subject: permits
 columns:
   cause: election, deletion, creation or reset
@@ -19,9 +19,8 @@ deleted as (
   select r.topic, r.partition, log_start, min(first_micros) as at_micros, max(reason) as reason
   from log_start_reports as r
   join planned on planned.topic = r.topic
-  left join {{ orders_of("r") }}
-  where log_start > 0 and is_low and (deletes or ordered_micros <= first_micros
-    and coalesce(log_start <= ordered_to, true))
+  left join {{ orders_of("r", "log_start", "first_micros") }}
+  where log_start > 0 and is_low and (deletes or ordered.topic is not null)
   group by all
 )
 select topic, partition, at_micros,

@@ -17,8 +17,7 @@ with replicas as (
   where not exists (select broker from log_starts)
 ),
 isrs as (
-  select topic, partition, max_by(if(size(isr) > 0, isr, elr), metadata_offset) as isr
-  from leaderships group by all
+  select topic, partition, {{ last_isr }} as isr from leaderships group by all
 ),
 compared as (
   select *, coalesce(array_contains(isr, broker), false) as is_in_sync

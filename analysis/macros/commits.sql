@@ -70,8 +70,7 @@ coalesce(began_micros, {{ answered }} - {{ 30 * micros_per_second }})
 (select * except (_last_isr),
       coalesce(size(_last_isr) = 0 or arrays_overlap(brokers, _last_isr), true) as survives
     from {{ rows }} left join (
-      select partition as offsets_partition, max_by(if(size(isr) > 0, isr, elr), metadata_offset)
-        as _last_isr
+      select partition as offsets_partition, {{ last_isr }} as _last_isr
       from leaderships where topic = {{ offsets_topic }} group by partition
     ) as _led using (offsets_partition))
 {%- endmacro %}

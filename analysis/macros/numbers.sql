@@ -3,6 +3,9 @@
 {% set commit_clock_micros = 1000 %}
 {# A message of an exception by which a client reports a truncation or that it has no offset. #}
 {% set is_notice = "'(?i)truncat|out_?of_?range|no_?offset|offset_?reset'" %}
+{# Of the states of a partition (`leaderships`): its last ISR; of an empty one, the eligible leader
+   replicas, which have all that is committed (KIP-966). #}
+{% set last_isr = "max_by(if(size(isr) > 0, isr, elr), metadata_offset)" %}
 {# What names a stored commit. #}
 {% set commit_key = "group, topic, partition, offsets_partition, offsets_offset" %}
 {# Of a row of `committed_offsets` that took effect: offsets that a transaction sent count once its

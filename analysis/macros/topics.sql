@@ -59,10 +59,13 @@ cast(nullif(regexp_extract(if(fault = 'delete records', evidence, ''),
   '"log_start": *([0-9]+)', 1), '') as bigint)
 {%- endmacro %}
 
-{# The orders of the run (`deletion_orders`) to delete of the partition of `rows`, to be joined. #}
-{% macro orders_of(rows) -%}
+{# To be joined to `rows`: the orders of the run (`deletion_orders`) to delete of their partition, up
+   to a log start and by a time. Where one of these is not known, each order counts. #}
+{% macro orders_of(rows, log_start, by) -%}
 deletion_orders as ordered on ordered.topic = {{ rows }}.topic
   and coalesce(ordered.partition = {{ rows }}.partition, true)
+  and coalesce({{ log_start }} <= ordered_to, true)
+  and coalesce(ordered_micros <= {{ by }}, true)
 {%- endmacro %}
 
 {# Of rows of `with_deletion`: the event; empty if no deletion was logged. #}
