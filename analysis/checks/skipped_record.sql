@@ -52,9 +52,13 @@ cases:
   cause: the leader answered {truncated_to}, the end of its largest epoch not above the requested
     one; after the unclean elections of epochs {unclean_epochs} the exact divergence is not known
 - violation: divergent offset too high
+  when: truncated_to > exact
+  cause: the client truncated its position of epoch {requested_epoch} to {truncated_to}; in the log this
+    epoch ends at {exact}
+  undecided_if: is_gapped
+- violation: divergent offset too high
   when: truncated_to is not null
-  cause: the client truncated its position to the end of committed epoch {committed_epoch} in
-    this log, {truncated_to}, which is above the divergence
+  cause: the client truncated its position to {truncated_to}, which is above the divergence
   undecided_if: is_gapped or coalesce(commit_epoch, 'record') in ('record', 'application')
 - violation: skipped without an error
   when: is_replaced
@@ -66,8 +70,8 @@ cases:
   cause: neither a truncation nor a reset explains the skip
   undecided_if: is_gapped or coalesce(hidden_reset, '') = 'latest'
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
-  set_to, set_unreported, withheld_at, truncated_to, unclean_epochs, is_replaced, permit,
-  interrupted
+  set_to, set_unreported, withheld_at, truncated_to, requested_epoch, exact, unclean_epochs,
+  is_replaced, permit, interrupted
 */
 with began as (
   select group, topic, partition, max(committed_offset) as unvalidated_below
@@ -97,6 +101,5 @@ judged as (
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, set_unreported, withheld_at, truncated_to,
-  unclean_epochs,
-  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, hidden_reset,
-  leader_epoch") }}
+  requested_epoch, exact, unclean_epochs, is_replaced, read_epoch, is_unseen, permit,
+  is_unreported, is_gapped, interrupted, hidden_reset, leader_epoch") }}
