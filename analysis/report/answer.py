@@ -162,9 +162,8 @@ class Figures:
         if len(numbers) < len(values):
             return ", ".join(str(value) for value in values) + besides
         if figure.choice is not None:
-            if undecided and not sum(numbers):
-                return _UNDECIDED.capitalize()
-            return figure.choice[0 if sum(numbers) else 1]
+            some, none = figure.choice
+            return some if sum(numbers) else _UNDECIDED.capitalize() if undecided else none
         return with_noun(sum(numbers), figure.noun) + besides
 
     def _undecided(self, count: Count) -> int:
