@@ -11,8 +11,8 @@ explanation: >-
   delivery, or with the polls. Of a guest that shows no assignments, it is the time from the last
   delivery of the partition on. A group whose members are assigned by hand is left out. 30 s are
   allowed, or what a rebalance takes by the settings, if that is longer; with a fault in force, as
-  in `fetch_unavailable`. The rest has to be explained. A cause by the group's coordinator is what
-  `__consumer_offsets` says that it stored meanwhile.
+  in `fetch_unavailable`. The rest has to be explained. To whom the coordinator had granted the partition is
+  by `__consumer_offsets`.
 permitted: >-
   for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
   coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
@@ -36,8 +36,7 @@ cases:
   when: is_shown
   cause: >-
     no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
-    records waited from {position} on; {explained}; the group's coordinator stored {states} states
-    of members meanwhile{raised}
+    records waited from {position} on; {explained}{by_coordinator}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
   undecided_if: is_open or may_be_silent and request_ms is null
 - violation: not delivered
@@ -47,7 +46,8 @@ cases:
   permitted_if: seconds - unservable_seconds <= allowed_seconds
   undecided_if: is_open or may_be_at_end or may_be_silent and request_ms is null
 evidence: >-
-  member, position, records, seconds, unservable_seconds, allowed_seconds, explained, states
+  member, position, records, seconds, unservable_seconds, allowed_seconds, explained,
+  granted_to, granted_seconds
 place:
   offset_first: position
   at: at
@@ -181,11 +181,28 @@ longest as (
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)
 ),
-states_then as (
-  select m.group, m.topic, m.partition, m.member, at, ended,
-    count(distinct s.offsets_offset) as states
-  from measured as m join group_members as s on s.group = m.group
-  where s.at_micros between at and ended
+-- What the coordinator stored: with the consumer protocol, who was to own what.
+states as (
+  select group, member, offsets_offset, at_micros as since, lead(at_micros) over (
+      partition by group, member order by offsets_offset) as until
+  from (select distinct group, member, offsets_offset, at_micros from group_members)
+),
+grants as (
+  select m.group, m.topic, m.partition, m.member, at, ended, s.member as granted_to,
+    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as granted_seconds
+  from measured as m
+  join (select distinct topic, topic_id from leaderships) as t using (topic)
+  join group_members as g
+    on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
+  join states as s
+    on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
+  where since < ended and coalesce(until > at, true)
+  group by all
+),
+granted as (
+  select group, topic, partition, member, at, ended,
+    max_by(granted_to, granted_seconds) as granted_to, max(granted_seconds) as granted_seconds
+  from grants
   group by all
 ),
 raised as (
@@ -196,13 +213,17 @@ raised as (
   where f.at_micros <= ended
   group by all
 )
-select longest.*, coalesce(states, 0) as states, coalesce(raised, '') as raised,
+select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
   coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
-  coalesce(format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys),
-    'nothing explains it') as explained
+  if(whys is null, 'nothing explains it',
+    format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
+    as explained,
+  if(granted_to is null, '',
+    format_string('; for %.1f s of it the coordinator had granted it to the member with id %s',
+      granted_seconds, granted_to)) as by_coordinator
 from longest
 left join (select group, hidden_reset from planned_groups) using (group)
 left join whys using (group, topic, partition, member, at, ended)
-left join states_then using (group, topic, partition, member, at, ended)
+left join granted using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)
 where is_longest and seconds > allowed_seconds

@@ -13,7 +13,6 @@ columns:
   position: 'null: not known'
   records: that were acknowledged by then, and lie there or above
   is_open: the group reads committed values, and a transaction of the partition has no end
-optional: [samples, sends]
 */
 with last_deliveries as (
   select group, topic, partition, max(at_micros) as at_micros from deliveries group by all
