@@ -17,8 +17,8 @@ permitted: >-
   for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
   coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
   while a fault was in force, or that is static and was closed; `max.poll.interval.ms` of a member
-  that was not polled, and so had not revoked or rejoined; the request timeout after another
-  coordinator was elected; `metadata.max.age.ms` of a partition that was created meanwhile.
+  that was not polled, and so had not revoked or rejoined; the partition of the coordinator had no leader or too small an ISR, or the request timeout
+  after another one was elected, which also begins sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
   the group reads committed values, and a transaction of the partition has no end; or its guests
   may have been reset to the log end unseen; or a fault was in force, and the client's request
@@ -84,12 +84,21 @@ ended_slowly as (
     on injected_micros <= at_micros and coalesce(ended_micros >= at_micros, true)
   where change = 'closed'
 ),
--- A member that could not join, and whose client raised, keeps nobody waiting.
-shut_out as (
-  select group, member
-  from group_events
+-- A member that was polled no longer after an exception keeps nobody waiting if it owns nothing.
+last_changes as (
+  select group, member, p.until, e.topic, e.partition, change = 'failed' as is_failure,
+    max_by(change, seq) as change
+  from polled_times as p join group_events as e using (group, member)
+  where change in ('assigned', 'revoked', 'lost')
+    and at_micros <= p.until + {{ micros_per_second }}
+    or change = 'failed' and abs(at_micros - p.until) <= {{ micros_per_second }}
   group by all
-  having count_if(change = 'failed') > 0 and count_if(change = 'assigned') = 0
+),
+shut_out as (
+  select group, member, until
+  from last_changes
+  group by all
+  having max(is_failure) and count_if(change = 'assigned') = 0
 ),
 polled_then as (
   select group, member, since, until, lead(since) over (
@@ -105,7 +114,7 @@ idle as (
   select p.group, p.member, p.until as since,
     least(again_micros, min(g.at_micros) filter (where g.at_micros >= p.until)) as until
   from polled_then as p left join gone as g using (group, member)
-  left anti join shut_out using (group, member)
+  left anti join shut_out using (group, member, until)
   group by p.group, p.member, p.until, again_micros
 ),
 coordinators as (
@@ -120,18 +129,31 @@ leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
   from outages join coordinators using (group)
 ),
-of_groups as (
+sessions as (
   select group, since, until + session_ms * {{ micros_per_second }} / 1000 as until, why
   from ended_slowly join planned_groups using (group)
+),
+of_groups as (
+  select * from sessions
+  union all
+  -- A coordinator that loads a group begins its sessions anew.
+  select s.group, from_micros, from_micros + session_ms * {{ micros_per_second }} / 1000, why
+  from sessions as s join coordinators as c on c.group = s.group
+  join planned_groups as g on g.group = s.group
+  where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
   select group, since, least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
     'a member was not polled'
   from idle join planned_groups using (group)
   union all
-  select group, from_micros, if(broker < 0, until_micros,
-      from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000),
+  select group, from_micros,
+    from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
     'another coordinator was elected'
   from coordinators join planned_groups using (group)
+  union all
+  select group, since, until, 'the partition of the coordinator could not be served'
+  from places_of_groups join unservable on partition = offsets_partition
+  where topic = {{ offsets_topic }}
   union all
   select distinct group, injected_micros, ended_micros, 'a fault was in force'
   from outages join held_faults on size(brokers) = 0

@@ -579,6 +579,11 @@ class GroupMember(ABC):
             member=self.member.member,
             **msgspec.structs.asdict(self._failure(error)),
         )
+        # The poll that raised may have taken partitions away, and no other one may follow.
+        for tp in sorted(self._last_assignment - self._assignment()):
+            self._record_change(GroupChange.REVOKED, tp)
+            self._forget(tp)
+            self._last_assignment.discard(tp)
 
     def _record_positions(
         self, change: GroupChange, positions: dict[Partition, int | None]
