@@ -121,6 +121,15 @@ TABLES_OF_CLIENTS = {
         micros("polled_micros"),
         key="worker seq group member topic partition first_place",
     ),
+    "poll_spans": table(
+        "One row per second or more in which the application polled a member, each time at most a"
+        " second after the poll before had ended. Source: consumers' histories.",
+        *MEMBER,
+        _SEQ,
+        micros("began_micros", "when the first of these polls began"),
+        micros("ended_micros", "when the last of them ended"),
+        key="worker seq",
+    ),
     "commits": table(
         "One row per commit of a client and partition, including those with nothing to commit."
         " Source: consumers' histories.",

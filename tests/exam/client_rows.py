@@ -104,6 +104,20 @@ class ClientRows(HistoryRows):
         """A member's name, `<group>#<number>`."""
         return f"{self.own(group)}#{member}"
 
+    def polls_made(
+        self, since: float, until: float, *, member: str = "1", group: str = "g"
+    ) -> None:
+        """The application polls a member again and again."""
+        self.add(
+            "poll_spans",
+            worker=self.own("w"),
+            group=self.own(group),
+            member=self.member(member, group),
+            seq=self._next_seq(),
+            began_micros=self.at(since),
+            ended_micros=self.at(until),
+        )
+
     def changed(
         self,
         change: str,
