@@ -216,6 +216,11 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
         return "group.instance.id" in self.settings
 
     @property
+    def names_instances(self) -> bool:
+        """Whether each of its members has a group.instance.id of its own."""
+        return "{number}" in str(self.settings.get("group.instance.id"))
+
+    @property
     def shows_all(self) -> bool:
         """Whether its members show their assignments, positions and commits."""
         return self.level == Level.POSITIONS or not any(map(is_guest, self.clients))
