@@ -41,8 +41,7 @@ cases:
     afterwards ({document}){said}
 - violation: ended
   when: is_end
-  cause: the client raised {exception}{often}, which ended it
-    ({document}){said}
+  cause: the client raised {exception}{often}, which ended it, {though} ({document}){said}
 - violation: each later call failed
   when: is_failing
   cause: the client raised {exception}{often}, and each later call failed, for
@@ -164,6 +163,12 @@ raised as (
 select group, member, topic, partition, name, sort, exception, message, times, at_micros,
   is_documented, coalesce(seconds, 0) as seconds,
   {{ error_document("sort") }} as document,
+  case sort
+    when 'reset' then concat('with auto.offset.reset=', coalesce(reset, 'unknown'))
+    when 'exit' then 'with its process'
+    when 'fatal' then 'as it can not go on'
+    else 'though no other process of its group had its group.instance.id then'
+  end as though,
   coalesce(progress_seq > last_seq, false) as went_on,
   coalesce(sort in ('reset', 'replaced', 'refused', 'exit', 'fatal'), false) as is_end,
   coalesce(failed > 1 and seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
@@ -173,3 +178,4 @@ select group, member, topic, partition, name, sort, exception, message, times, a
 from raised
 left join progress using (member)
 left join last_failures using (member)
+left join planned_groups using (group)

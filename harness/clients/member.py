@@ -163,11 +163,13 @@ class GroupMember(ABC):
         commits: the number of its acknowledged commits, each for one or more partitions.
         records: the number of records that its polls returned.
         failed: the number of exceptions of `failures` that its polls raised.
+        failure: the last of them, in words.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
     definite_failures: frozenset[str]
     tells_its_state: ClassVar[bool] = False
+    failure: str = ""
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
         """Open the consumer; once subscribed, it joins its group at its first `consume`."""
@@ -538,12 +540,14 @@ class GroupMember(ABC):
         }
 
     def _record_failure(self, error: BaseException) -> None:
+        failure = self._failure(error)
         self.failed += 1
+        self.failure = f"{failure.exception}: {failure.message}"
         self._history.write(
             ConsumerFailed,
             group=self.member.group,
             member=self.member.member,
-            **msgspec.structs.asdict(self._failure(error)),
+            **msgspec.structs.asdict(failure),
         )
 
     def _record_positions(
