@@ -100,7 +100,7 @@ rivals as (
   join planned_groups as g on g.group = f.group
   join members as o on o.group = f.group and o.member != f.member
   left join killed as k on k.member = o.member
-  where sort in ('replaced', 'refused') and is_static and o.opened_micros <= f.at_micros
+  where sort in ('replaced', 'refused') and o.opened_micros <= f.at_micros
     and (o.number = m.number or has_one_instance)
   group by all
 ),

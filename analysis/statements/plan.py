@@ -129,7 +129,7 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
             ),
             "is_by_client": group.commits_by_itself or not group.shows_all,
             "is_static": group.is_static,
-            "has_one_instance": group.is_static and not group.names_instances,
+            "has_one_instance": group.has_one_instance,
             "has_rack": "client.rack" in group.settings,
             "request_ms": group.request_timeout_ms,
             "hidden_reset": group.hidden_reset,
