@@ -51,7 +51,7 @@ class StaticMemberScenario(Scenario):
     follows = Consequence(
         sentence=(
             "A process of a static member that was refused or fenced gets nothing any more, here "
-            "{{ failed_client.rows | noun('process') }}: it has to be started again."
+            "{{ failed_client.rows | noun('client') }}: it has to be started again."
         ),
         document="KIP-345; KIP-848; Javadoc of UnreleasedInstanceIdException",
     )

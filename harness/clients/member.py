@@ -207,7 +207,7 @@ class GroupMember(ABC):
                     self._record_positions(GroupChange.CAUGHT_UP, positions)
                     return "caught_up"
         except self.failures as error:
-            self._record_failure(error)
+            self._record_failure(self._failure(error))
             return "failed"
         if self._last_assignment:
             self._record_positions(GroupChange.STALLED, dict.fromkeys(self._last_assignment))
@@ -239,7 +239,7 @@ class GroupMember(ABC):
         """Poll and commit until stopped, or until the client raises an exception.
 
         After each poll with records the application takes `processing_seconds`. One that
-        `is_persistent` polls on after an exception.
+        `is_persistent` polls on after an exception of `failures`.
         """
         self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=commit_epoch)
@@ -255,9 +255,14 @@ class GroupMember(ABC):
                     self.commit(order)
                     due = time.monotonic() + commit_interval_seconds
             except self.failures as error:
-                self._record_failure(error)
+                self._record_failure(self._failure(error))
                 if not is_persistent:
                     return
+            except WorkerError:
+                raise
+            except Exception as error:
+                self._record_failure(Failure(exception=type(error).__name__, message=str(error)))
+                raise
 
     def require(self, commit_epoch: CommitEpoch) -> None:
         """Refuse a style that this client can't commit.
@@ -539,8 +544,7 @@ class GroupMember(ABC):
             for tp, state in self._states(partitions).items()
         }
 
-    def _record_failure(self, error: BaseException) -> None:
-        failure = self._failure(error)
+    def _record_failure(self, failure: Failure) -> None:
         self.failed += 1
         self.failure = f"{failure.exception}: {failure.message}"
         self._history.write(

@@ -92,7 +92,7 @@ class _Reader:
         """The error after which it polls no longer, in words; empty while it polls."""
         if self._thread.is_alive() or self._stop.is_set():
             return ""
-        return self._member.failure if self._error is None else str(self._error)
+        return self._member.failure or str(self._error)
 
     def _read(self, read_on: Callable[[], None]) -> None:
         try:
