@@ -76,7 +76,8 @@ class StaticMemberScenario(Scenario):
             newer: list[str] = []
             if rival == "itself":
                 heartbeat, error = "CONSUMER_GROUP_HEARTBEAT", "FENCED_MEMBER_EPOCH"
-                run.inject(*(Refuse(heartbeat, group.group, error=error) for group in groups))
+                for group in groups:
+                    run.inject(Refuse(heartbeat, group.group, error=error))
                 failing = older
             else:
                 newer = run.open(groups, incarnation=2)

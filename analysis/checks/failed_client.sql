@@ -131,6 +131,7 @@ judged as (
     case sort
       when 'call' then true
       when 'notice' then true
+      when 'loss' then coalesce(message rlike 'failOnDataLoss', false)
       when 'reset' then coalesce(g.reset = 'none', false)
       when 'replaced' then coalesce(is_replaced, false)
       when 'refused' then coalesce(is_refused, false)
@@ -174,7 +175,7 @@ select group, member, topic, partition, name, sort, exception, message, times, a
   coalesce(failed > 1 and seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
     as is_failing,
   if(times > 1, concat(' ', cast(times as string), ' times'), '') as often,
-  coalesce(concat(': ', nullif(message, '')), '') as said
+  coalesce(concat(': ', nullif(replace(message, chr(10), ' '), '')), '') as said
 from raised
 left join progress using (member)
 left join last_failures using (member)

@@ -6,16 +6,19 @@
 {% set errors_of_clients = {
   "reset": {
     "names": "logtruncation offsetoutofrange nooffsetforpartition autooffsetreset
-      kafkajsoffsetoutofrange",
+      nooffsettoautomaticallyresetto kafkajsoffsetoutofrange",
     "document": "KIP-320; Javadoc of KafkaConsumer.poll: raised with auto.offset.reset=none"},
   "rebalance": {
     "names": "commit rebalanceinprogress illegalgeneration unknownmemberid stalememberepoch
-      fencedmemberepoch maxpollexceeded assignmentlost errgroupsession kafkajsstaletopicmetadata
+      fencedmemberepoch maxpollexceeded assignmentlost groupsession kafkajsstaletopicmetadata
       unjoinedgroup",
     "document": "Javadoc of CommitFailedException and RebalanceInProgressException"},
   "wait": {
     "names": "timeout timedout kafkatimeout requesttimedout timedoutqueue transport network
-      brokertransportfailure alldown allbrokersdown allbrokersunavailable nobrokersavailable
+      brokertransportfailure allbrokersdown allbrokerconnectionsaredown nobrokersavailable
+      operationtimedout offsetsloadinprogress consumercoordinatornotavailable
+      notcoordinatorforconsumer
+      kafkajsgroupcoordinatornotfound
       kafkaconnection kafkajsconnection kafkajsrequesttimeout kafkajsnumberofretriesexceeded
       brokernotavailable nodenotready disconnect coordinatornotavailable notcoordinator
       coordinatorloadinprogress leadernotavailable notleaderforpartition notleaderorfollower
@@ -28,8 +31,11 @@
     "names": "wakeup interrupt",
     "document": "Javadoc of KafkaConsumer.wakeup: the application ends the call"},
   "notice": {
-    "names": "errdataloss",
+    "names": "dataloss",
     "document": "franz-go, kgo.ErrDataLoss: the client has set its position, and goes on"},
+  "loss": {
+    "names": "streamingquery",
+    "document": "Spark, Kafka Integration Guide: failOnDataLoss ends a query that lost records"},
   "access": {
     "names": "authorization topicauthorization groupauthorization clusterauthorization
       transactionalidauthorization saslauthentication authentication kafkajssaslauthentication",
@@ -38,7 +44,7 @@
     "names": "unsupportedcodec badcompression kafkajsnotimplemented",
     "document": "kafka-python, README: lz4, snappy and zstd need a package of their own"},
   "replaced": {
-    "names": "fencedinstanceid",
+    "names": "fencedinstanceid fencedinstancedid staticconsumerfenced",
     "document": "KIP-345: the older process of a group.instance.id is fenced"},
   "refused": {
     "names": "unreleasedinstanceid",
@@ -55,8 +61,11 @@
 
 {# An error's name as it is in that list. #}
 {% macro error_name(exception, message) -%}
-if({{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID', 'fencedinstanceid',
-  regexp_replace(replace(lower(regexp_extract({{ exception }}, '([^.]*)$', 1)), '_', ''),
+{% set own = "regexp_replace(regexp_extract(" ~ exception ~ ", '([^.]*)$', 1),
+    '^(Local|Broker): ', '')" %}
+if({{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID',
+  'fencedinstanceid',
+  regexp_replace(regexp_replace(lower(translate({{ own }}, '_ -*', '')), '^err', ''),
     '(failed)?(exception|error)?$', ''))
 {%- endmacro %}
 

@@ -258,6 +258,7 @@ class GroupMember(ABC):
                 self._record_failure(self._failure(error))
                 if not is_persistent:
                     return
+                stop.wait(POLL_MS / 1000)  # One that can't poll any more raises at once.
             except WorkerError:
                 raise
             except Exception as error:
