@@ -138,6 +138,10 @@ class MemberPlan(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, str | int] = {}
 
 
+_INSTANCE = ("group.instance.id", "group_instance_id")
+"""The setting of a static member, as clients call it."""
+
+
 class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     """A consumer group under test: its topic, client, commit style and reset policy.
 
@@ -213,7 +217,13 @@ class GroupPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_static(self) -> bool:
         """Whether its members are static (KIP-345): a restarted one keeps its partitions."""
-        return "group.instance.id" in self.settings
+        return any(name in self.settings for name in _INSTANCE)
+
+    @property
+    def has_one_instance(self) -> bool:
+        """Whether its members are static, and all have one group.instance.id."""
+        given = [str(self.settings[name]) for name in _INSTANCE if name in self.settings]
+        return bool(given) and "{number}" not in given[0]
 
     @property
     def shows_all(self) -> bool:

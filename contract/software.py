@@ -32,6 +32,7 @@ class About:
         has_producer, transacts: whether it is a producer's client, also of transactions.
         message_timeouts: a producer's settings after which a value fails: no request waits longer.
         has_types: whether its settings have types, so that no text is false.
+        codecs: the modules of Python of which it needs one for a codec, by the codec.
         reserved: settings that the harness sets, with what there is instead.
     """
 
@@ -46,6 +47,7 @@ class About:
     transacts: bool = False
     message_timeouts: tuple[str, ...] = ()
     has_types: bool = False
+    codecs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     reserved: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -119,6 +121,11 @@ _ABOUT = {
         commits_epochs=False,
         has_producer=True,
         has_types=True,
+        codecs={
+            "lz4": ("lz4", "lz4f", "lz4framed"),
+            "snappy": ("snappy",),
+            "zstd": ("zstandard",),
+        },  # README.rst; kafka/codec.py
     ),
     Client.GUEST: About(),
 }

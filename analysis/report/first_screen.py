@@ -3,12 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from analysis.report.stories import where
 from analysis.report.words import with_noun
 from contract.run_folder import RunDescription
+from contract.terms import Check
 from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict, Verdict
 
 NAMES_MAX = 3
 """Of the checks that are undecided for one reason."""
+WENT_ON = "raised, then went on"
+"""The kind of a finding of `failed_client` whose client did not end."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,21 @@ def verdict_line(verdict: Verdict) -> str:
             return f"{with_noun(count, 'finding')} {are} that the scenario does not expect."
         case RunVerdict.UNDECIDED:
             return "The evidence does not decide, for these reasons:"
+
+
+def failed_clients(verdict: Verdict) -> list[str]:
+    """What ended clients, where that is no violation: a screen says it before all else.
+
+    Of a run that passes every such error is permitted, and stands among its findings.
+    """
+    result = verdict.checks.get(Check.FAILED_CLIENT)
+    if result is None or verdict.verdict is RunVerdict.PASS:
+        return []
+    return [
+        f"a client failed, {found.verdict}: {found.cause} [{where(found)}]"
+        for found in result.examples
+        if found.verdict is not FindingVerdict.VIOLATION and found.kind != WENT_ON
+    ]
 
 
 def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from analysis.report.first_screen import expected_line, reasons
+from analysis.report.first_screen import expected_line, failed_clients, reasons
 from analysis.report.matrix import row_name
 from analysis.report.night_rows import Judged
 from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
@@ -137,6 +137,7 @@ def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None =
         expected_line=expected_line,
         duration=duration,
         reasons=reasons,
+        failed_clients=failed_clients,
         where=where,
     )
 

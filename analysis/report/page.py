@@ -8,7 +8,7 @@ import msgspec
 from markupsafe import Markup
 
 from analysis.report.commands import command_to_paste
-from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.first_screen import expected_line, failed_clients, reasons, verdict_line
 from analysis.report.pictures.timeline import timeline
 from analysis.report.pictures.tree import LogTree, log_trees
 from analysis.report.plotly_script import script_tag, shared_script
@@ -106,6 +106,7 @@ def page(facts: RunFacts, verdict: Verdict, pictures: Pictures) -> str:
             unexpected_count=sum(entry.findings for entry in verdict.unexpected),
             unexpected_left=max(0, len(unexpected) - UNEXPECTED_MAX),
             reasons=list(reasons(verdict, run)),
+            failed_clients=failed_clients(verdict),
             by_standing={str(standing): found.checks[standing] for standing in Standing},
             origin=found.origin,
             notes=[

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from analysis.report.first_screen import expected_line, reasons, verdict_line
+from analysis.report.first_screen import expected_line, failed_clients, reasons, verdict_line
 from analysis.report.matrix import row_name
 from analysis.report.standings import found_in_words
 from analysis.report.stories import where
@@ -79,6 +79,7 @@ def show(
         f"Kafka {escape(verdict.on)}, {escape(verdict.cluster)}",
         soft_wrap=True,
     )
+    _print_some(console, [_sentence(line) for line in failed_clients(verdict)], style="yellow")
     if verdict.answer:
         _print(console, verdict.answer)
     expectations = _sentence(expected_line(verdict))

@@ -39,6 +39,7 @@ PLANNED = {
             },
             "is_by_client": pa.bool_(),
             "is_static": pa.bool_(),
+            "has_one_instance": pa.bool_(),
             "has_rack": pa.bool_(),
             **{
                 name: pa.int64()
@@ -78,14 +79,15 @@ Of `planned_groups`, `client`: without a version; where members have several cli
 the members in question. `isolation`: read_committed if a member reads committed values only; of
 `planned_members` it is that of one member. `is_by_client`: whether the group's client commits by
 itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
-whether a member that is started again keeps its partitions (KIP-345). `has_rack`: whether it has a
-`client.rack`, and so may read from a follower. `request_ms`: how long a member waits for the
-response to one request, at most; null: not known. `session_ms`, `poll_interval_ms` and
-`metadata_age_ms`: by `session.timeout.ms`, `max.poll.interval.ms` and `metadata.max.age.ms`, the
-longest of its members, with Kafka's defaults for guests. `round_ms`: what a rebalance takes by the
-settings, three heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a
-guest, whose log is not read, may have been reset unseen; null: of any other client. `hash`: modulo
-the partitions of `__consumer_offsets`, which of them is its own.
+whether a member that is started again keeps its partitions (KIP-345). `has_one_instance`: whether
+all its members have one group.instance.id. `has_rack`: whether it has a `client.rack`, and so may
+read from a follower. `request_ms`: how long a member waits for the response to one request, at
+most; null: not known. `session_ms`, `poll_interval_ms` and `metadata_age_ms`: by
+`session.timeout.ms`, `max.poll.interval.ms` and `metadata.max.age.ms`, the longest of its members,
+with Kafka's defaults for guests. `round_ms`: what a rebalance takes by the settings, three
+heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a guest, whose log
+is not read, may have been reset unseen; null: of any other client. `hash`: modulo the partitions of
+`__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas`
@@ -139,6 +141,7 @@ def _groups(plan: Plan, of_brokers: Mapping[str, Any]) -> Iterable[dict[str, Any
             ),
             "is_by_client": group.commits_by_itself or not group.shows_all,
             "is_static": group.is_static,
+            "has_one_instance": group.has_one_instance,
             "has_rack": "client.rack" in group.settings,
             "request_ms": group.request_timeout_ms,
             **_limits(group, of_brokers),

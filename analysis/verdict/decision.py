@@ -75,9 +75,9 @@ def _counts_for(found: Found, expectation: Expectation) -> bool:
 def unexpected_findings(
     expects: Iterable[Expectation], found: Iterable[Found]
 ) -> list[UnexpectedFindings]:
-    """The violations that no expectation covers, by check and group."""
+    """The violations that no expectation covers, by check and group; a client that ended first."""
     covering = list(expects)
-    return [
+    uncovered = [
         UnexpectedFindings(
             check=entry.check,
             group=entry.group,
@@ -89,6 +89,7 @@ def unexpected_findings(
         if entry.verdict is FindingVerdict.VIOLATION
         and not any(_counts_for(entry, expectation) for expectation in covering)
     ]
+    return sorted(uncovered, key=lambda entry: entry.check != Check.FAILED_CLIENT)
 
 
 def with_expected(

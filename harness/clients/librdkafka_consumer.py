@@ -258,7 +258,10 @@ class LibrdkafkaMember(CallingMember):
         self._consumer.close()
 
     def _failure(self, error: BaseException) -> Failure:
+        """See `GroupMember`; a fatal error has its own name in the message."""
         cause = _error(error)
+        if cause.fatal():
+            return Failure(exception="_FATAL", message=f"{cause.name()}: {cause.str()}")
         return Failure(exception=cause.name(), message=cause.str())
 
 

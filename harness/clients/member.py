@@ -165,11 +165,13 @@ class GroupMember(ABC):
         commits: the number of its acknowledged commits, each for one or more partitions.
         records: the number of records that its polls returned.
         failed: the number of exceptions of `failures` that its polls raised.
+        failure: the last of them, in words.
     """
 
     failures: ClassVar[tuple[type[BaseException], ...]]
     definite_failures: frozenset[str]
     tells_its_state: ClassVar[bool] = False
+    failure: str = ""
 
     def __init__(self, member: Member, bootstrap: str, history: HistoryWriter) -> None:
         """Open the consumer; once subscribed, it joins its group at its first `consume`."""
@@ -208,7 +210,7 @@ class GroupMember(ABC):
                     self._record_positions(GroupChange.CAUGHT_UP, positions)
                     return "caught_up"
         except self.failures as error:
-            self._record_failure(error)
+            self._record_failure(self._failure(error))
             return "failed"
         finally:
             self._record_polls()
@@ -245,26 +247,34 @@ class GroupMember(ABC):
         """Poll and commit until stopped, or until the client raises an exception.
 
         After each poll with records the application takes `processing_seconds`. One that
-        `is_persistent` polls on after an exception.
+        `is_persistent` polls on after an exception of `failures`.
         """
         self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=commit_epoch)
         due = time.monotonic() + commit_interval_seconds
-        while not stop.is_set():
-            try:
-                polled = self._poll()
-                if polled and processing_seconds:
-                    stop.wait(processing_seconds)
-                if polled and self._is_unawaited:
-                    self._commit_unawaited(time.time_ns() // 1000)
-                if not self._is_unawaited and time.monotonic() >= due:
-                    self.commit(order)
-                    due = time.monotonic() + commit_interval_seconds
-            except self.failures as error:
-                self._record_failure(error)
-                if not is_persistent:
-                    break
-        self._record_polls()
+        try:
+            while not stop.is_set():
+                try:
+                    polled = self._poll()
+                    if polled and processing_seconds:
+                        stop.wait(processing_seconds)
+                    if polled and self._is_unawaited:
+                        self._commit_unawaited(time.time_ns() // 1000)
+                    if not self._is_unawaited and time.monotonic() >= due:
+                        self.commit(order)
+                        due = time.monotonic() + commit_interval_seconds
+                except self.failures as error:
+                    self._record_failure(self._failure(error))
+                    if not is_persistent:
+                        return
+                    stop.wait(POLL_MS / 1000)  # One that can't poll any more raises at once.
+        except WorkerError:
+            raise
+        except Exception as error:
+            self._record_failure(Failure(exception=type(error).__name__, message=str(error)))
+            raise
+        finally:
+            self._record_polls()
 
     def require(self, commit_epoch: CommitEpoch) -> None:
         """Refuse a style that this client can't commit.
@@ -571,13 +581,14 @@ class GroupMember(ABC):
             for tp, state in self._states(partitions).items()
         }
 
-    def _record_failure(self, error: BaseException) -> None:
+    def _record_failure(self, failure: Failure) -> None:
         self.failed += 1
+        self.failure = f"{failure.exception}: {failure.message}"
         self._history.write(
             ConsumerFailed,
             group=self.member.group,
             member=self.member.member,
-            **msgspec.structs.asdict(self._failure(error)),
+            **msgspec.structs.asdict(failure),
         )
         # The poll that raised may have taken partitions away, and no other one may follow.
         for tp in sorted(self._last_assignment - self._assignment()):

@@ -63,7 +63,7 @@ class _Reader:
         member.require(commit_epoch)
         self._stop = threading.Event()
         self._error: Exception | None = None
-        self._name = member.member.member
+        self._member = member
         read_on = partial(
             member.read_on,
             self._stop,
@@ -84,7 +84,15 @@ class _Reader:
         self._stop.set()
         self._thread.join()
         if self._error is not None:
-            raise WorkerError(f"{self._name} polled no longer: {self._error}") from self._error
+            name = self._member.member.member
+            raise WorkerError(f"{name} polled no longer: {self._error}") from self._error
+
+    @property
+    def ended_by(self) -> str:
+        """The error after which it polls no longer, in words; empty while it polls."""
+        if self._thread.is_alive() or self._stop.is_set():
+            return ""
+        return self._member.failure or str(self._error)
 
     def _read(self, read_on: Callable[[], None]) -> None:
         try:
@@ -201,6 +209,12 @@ class MemberRole(Role):
     def count_failures(self, members: list[str]) -> dict[str, int]:
         """Return the number of exceptions that each member's polls raised so far."""
         return {name: self._member(name).failed for name in members}
+
+    @command
+    def ended(self, members: list[str]) -> dict[str, str]:
+        """Return the error of each of these members that polled in its own thread, and ended."""
+        found = {name: self._readers[name].ended_by for name in members if name in self._readers}
+        return {name: error for name, error in found.items() if error}
 
     @command
     def stop_consuming(self, members: list[str]) -> None:

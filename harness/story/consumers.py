@@ -290,9 +290,10 @@ class Consumers:
 class Groups:
     """Queries coordinators for the state of groups, and waits for it."""
 
-    def __init__(self, observer: Observer) -> None:
-        """Use the observer's worker."""
+    def __init__(self, observer: Observer, *, require_reading: Callable[[str], None]) -> None:
+        """Use the observer's worker; `require_reading` refuses a wait for a group that ended."""
         self._observer = observer
+        self._require_reading = require_reading
 
     def await_members(
         self, group: str, count: int, *, timeout_seconds: float = _STATE_SECONDS
@@ -373,18 +374,30 @@ class Groups:
         """Return a group's committed offsets, by `topic-partition`."""
         return self._observer.worker.call(ObserverRole.committed(group))
 
+    def _await_commits(
+        self,
+        group: str,
+        reached: Callable[[dict[str, int]], bool],
+        *,
+        what: str,
+        timeout_seconds: float,
+    ) -> None:
+        def probe() -> dict[str, int]:
+            now = self.committed(group)
+            if not reached(now):
+                self._require_reading(group)
+            return now
+
+        self._observer.await_value(probe, reached, what=what, timeout_seconds=timeout_seconds)
+
     def await_committed(self, group: str, *, timeout_seconds: float = _STATE_SECONDS) -> None:
         """Wait until a group has committed, also where its client does so by itself.
 
         Raises:
+            WorkerError: it can't, as the clients that read for it have ended.
             WaitTimeoutError: it has not.
         """
-        self._observer.await_value(
-            lambda: self.committed(group),
-            bool,
-            what=f"{group} to commit",
-            timeout_seconds=timeout_seconds,
-        )
+        self._await_commits(group, bool, what=f"{group} to commit", timeout_seconds=timeout_seconds)
 
     def await_committed_above(
         self, group: str, before: dict[str, int], *, timeout_seconds: float = _STATE_SECONDS
@@ -392,10 +405,11 @@ class Groups:
         """Wait until a group has committed beyond these offsets on each of their partitions.
 
         Raises:
+            WorkerError: it can't, as the clients that read for it have ended.
             WaitTimeoutError: it has not; shows its committed offsets.
         """
-        self._observer.await_value(
-            lambda: self.committed(group),
+        self._await_commits(
+            group,
             lambda now: all(now.get(partition, -1) > at for partition, at in before.items()),
             what=f"{group} to commit beyond {before}",
             timeout_seconds=timeout_seconds,

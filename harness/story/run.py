@@ -110,7 +110,7 @@ class Run:
         self.workload = Workload(consumers, self.observer, plan.topics)
         self.calls = Calls(consumers)
         self.sources = Sources(consumers, self.observer)
-        self.groups = Groups(self.observer)
+        self.groups = Groups(self.observer, require_reading=self.workload.require_group)
         self.transactions = Transactions(consumers.java)
         self.wire = Wire(self.observer)
         self.features = Features(self.wire, self.observer)

@@ -1,6 +1,8 @@
 """Settings and sizes of a plan: what is wrong with them is an error before a start."""
 
 import functools
+import importlib.util
+import itertools
 import json
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +17,7 @@ from cluster.kafka.topology import FIRST_CONTROLLER_ID, Topology
 from cluster.nodes.node import NODES_MAX
 from contract.errors import WorkerError
 from contract.packages import environment, python
-from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
+from contract.run_folder import GroupPlan, Plan, ProducerPlan, TopicPlan
 from contract.software import BY_THE_HARNESS, Build, Client, client_of, version_of
 from contract.terms import Manner
 from harness.clients.process import worker_of
@@ -77,6 +79,8 @@ _OF_A_SERVER = {
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
 _BROKERS_MAX = FIRST_CONTROLLER_ID - 1
+_COMPRESSION = ("compression.type", "compression.codec", "compression_type")
+"""As servers, topics and producers call it, by their clients."""
 _UNLIMITED_MS = -1
 _INTERNAL = "__"
 
@@ -170,6 +174,22 @@ def _untimely(given: Mapping[str, str]) -> dict[str, str]:
     shorter, longer = _SESSION
     name = shorter if shorter in given else longer
     return {name: f"{shorter}={session} has to be above {longer}={heartbeat}"}
+
+
+def codec_problems(plan: Plan, topology: Topology) -> Iterator[tuple[str, str]]:
+    """Yield a codec of records that a group can't read here, and what is wrong with it."""
+    for group in plan.groups:
+        given = [
+            topology.settings,
+            *(topic.settings for topic in plan.topics if topic.topic == group.topic),
+            *(other.settings for other in plan.producers if other.topic == group.topic),
+        ]
+        used = {str(of[name]) for of in given for name in _COMPRESSION if name in of}
+        for client, codec in itertools.product(map(client_of, group.clients), sorted(used)):
+            modules = client.about.codecs.get(codec, ())
+            if modules and not any(map(importlib.util.find_spec, modules)):
+                why = f"group {group.group} of {client} can't read records of codec {codec}"
+                yield codec, f"{why}: the module {modules[0]} of Python is not installed"
 
 
 def _refuse_misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:

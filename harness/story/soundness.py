@@ -41,6 +41,7 @@ from harness.faults.targets import Broker
 from harness.story.run import Run
 from harness.story.settings import (
     client_problems,
+    codec_problems,
     producer_problems,
     server_problems,
     topic_problems,
@@ -117,6 +118,8 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
     _refuse_first(module, _in_topic_plans(plan, build), changes)
     _refuse_first(module, _in_plan(plan, build), changes)
     _refuse_first(module, _in_servers(topology, build), changes)
+    codecs = ((codec, 0, problem) for codec, problem in codec_problems(plan, topology))
+    _refuse_first(module, codecs, changes)
     _refuse_first(module, _in_story(plan, module))
     _refuse_first(module, _in_numbers(plan, module, topology))
 

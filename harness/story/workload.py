@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
-from contract.errors import UsageError
+from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
 from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, Outcome, ResetPolicy
@@ -245,6 +245,7 @@ class Workload:
         With `are_new` only commits from now on count.
 
         Raises:
+            WorkerError: none of a group can, as their clients have ended.
             WaitTimeoutError: no member of a group has.
         """
         members = [member for names in groups.values() for member in names]
@@ -256,12 +257,36 @@ class Workload:
             }
 
         before = count_committed() if are_new else dict.fromkeys(groups, 0)
+
+        def have_committed() -> bool:
+            counts = count_committed()
+            waiting = [group for group, count in counts.items() if count <= before[group]]
+            for group in waiting:
+                self.require_reading(groups[group])
+            return not waiting
+
         self._observer.await_that(
-            lambda: all(count > before[group] for group, count in count_committed().items()),
+            have_committed,
             what=f"a commit of each of {', '.join(groups)} to be acknowledged",
             timeout_seconds=timeout_seconds,
             last_seen=count_committed,
         )
+
+    def require_reading(self, members: Sequence[str]) -> None:
+        """Refuse to wait for members that all have ended.
+
+        Raises:
+            WorkerError: with the error of the last one's client.
+        """
+        ended = dict(ChainMap(*self._consumers.call(members, MemberRole.ended)))
+        if ended and len(ended) == len(members):
+            member, error = max(ended.items())
+            raise WorkerError(f"{member} reads no more, its client raised {error}")
+
+    def require_group(self, group: str) -> None:
+        """As `require_reading`, of the members of a group that read in the background."""
+        if members := [name for name in self._readers if name.rpartition("#")[0] == group]:
+            self.require_reading(members)
 
     def await_failed(self, members: Sequence[str], *, timeout_seconds: float = 60) -> None:
         """Wait until a poll of each member has raised an exception.

@@ -28,7 +28,14 @@ from contract.terms import NO_OFFSET, CommitEpoch, Outcome
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.java_worker import JavaRole
-from harness.clients.member import ClientState, Member, MemberCommit, OffsetAndEpoch, Partition
+from harness.clients.member import (
+    Batch,
+    ClientState,
+    Member,
+    MemberCommit,
+    OffsetAndEpoch,
+    Partition,
+)
 from harness.clients.member_role import MemberRole, MemberStamp, open_log
 from harness.clients.producers import StepAnswer
 from harness.clients.worker import serve
@@ -323,9 +330,31 @@ def test_a_member_that_failed_may_poll_on(
         wait_until(
             lambda: len(rows(tmp_path, "polls")) == offsets, what="the rest", timeout_seconds=5
         )
+    else:
+        wait_until(lambda: role.ended(["g#1"]), what="its end", timeout_seconds=5)
+    assert [error.partition(":")[0] for error in role.ended(["g#1"]).values()] == (
+        [] if is_persistent else ["OverflowError"]
+    )
     role.stop_consuming(["g#1"])
     assert len(rows(tmp_path, "polls")) == offsets
     assert [row["change"] for row in rows(tmp_path, "group_events")].count("failed") == 1
+
+
+class BrokenMember(ScriptedMember):
+    """A client that raises what is none of its own errors."""
+
+    def _fetch(self) -> list[Batch]:
+        raise KeyError("no such partition")
+
+
+def test_an_error_that_is_none_of_its_client_s_is_in_the_history_too(tmp_path: Path) -> None:
+    member = BrokenMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
+    with pytest.raises(KeyError):
+        member.read_on(
+            threading.Event(), commit_epoch=CommitEpoch.RECORD, commit_interval_seconds=9
+        )
+    (failed,) = [row for row in rows(tmp_path, "group_events") if row["change"] == "failed"]
+    assert (failed["exception"], member.failure) == ("KeyError", "KeyError: 'no such partition'")
 
 
 def test_who_comes_to_no_end_stalls_with_or_without_a_partition(tmp_path: Path) -> None:

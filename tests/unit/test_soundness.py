@@ -84,6 +84,20 @@ def test_a_mistake_of_the_command_line_is_named_as_such(tmp_path: Path) -> None:
         require_sound(plan, module, topology=Topology(brokers=3), build=build)
 
 
+def test_a_codec_that_a_client_lacks_is_refused_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = writer("w", "orders", settings={"compression.type": "lz4"})
+    plan = msgspec.structs.replace(PLAN, groups=[other(client="kafka-python")], producers=[written])
+    file = write_module(tmp_path, STORY)
+    found: dict[str, object] = {}
+    monkeypatch.setattr("importlib.util.find_spec", found.get)
+    with pytest.raises(UsageError, match=r"readers of kafka-python can't .* codec lz4: .* lz4"):
+        check_plan(plan, file)
+    found["lz4f"] = True
+    check_plan(plan, file)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reported"),
     [

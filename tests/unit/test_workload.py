@@ -20,11 +20,14 @@ GROUPS = {"g": ["g#1", "g#2"], "h": ["h#1"]}
 class Members:
     """Members whose counts of commits advance with each request."""
 
-    def __init__(self, *counts: dict[str, int]) -> None:
+    def __init__(self, *counts: dict[str, int], ended: dict[str, str] | None = None) -> None:
         self.counts = list(counts)
+        self.ended = ended or {}
 
-    def call(self, _members: list[str], _share: object) -> list[dict[str, int]]:
-        return [self.counts.pop(0)]
+    def call(self, members: list[str], share: Callable[[list[str]], Call[Any]]) -> list[Any]:
+        if share(members).command.name == "count_commits":
+            return [self.counts.pop(0)]
+        return [{name: self.ended[name] for name in members if name in self.ended}]
 
 
 def await_that(reached: Callable[[], bool], **_options: Any) -> None:
@@ -46,6 +49,17 @@ def test_commits_before_the_wait_count_unless_they_have_to_be_new(
     observer: Any = SimpleNamespace(await_that=await_that)
     Workload(consumers, observer, ()).await_commits(GROUPS, are_new=are_new)
     assert len(members.counts) == left
+
+
+def test_members_that_all_have_ended_are_not_waited_for() -> None:
+    none = {"g#1": 0, "g#2": 0, "h#1": 1}
+    both = dict.fromkeys(GROUPS["g"], "UnsupportedCodecError: lz4")
+    consumers: Any = Members(none, ended=both)
+    observer: Any = SimpleNamespace(await_that=await_that)
+    with pytest.raises(WorkerError, match=r"^g#2 reads no more, .* raised UnsupportedCodecError"):
+        Workload(consumers, observer, ()).await_commits(GROUPS)
+    consumers = Members(none, none | {"g#2": 1}, ended={"g#1": both["g#1"], "h#1": "late"})
+    Workload(consumers, observer, ()).await_commits(GROUPS)
 
 
 class StuckWorker(WorkerService):

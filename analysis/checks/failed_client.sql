@@ -1,0 +1,182 @@
+/*
+id: H8
+definition: A client reported an error to its application.
+explanation: >-
+  It is judged by what came of it. A client went on if the member was delivered a record, committed
+  or reached the log ends afterwards. It ended if its process exited, if the
+  error is one after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed for
+  10 s, and for 30 s where the error is one of waiting. The names are those of Java,
+  kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
+  (`analysis/macros/errors.sql`). What the story or a fault did is not held against a client: a
+  wakeup, a kill of its process, an entry that was removed.
+permitted: >-
+  a document permits the error in the state of its time. The position was out of the log or there
+  was none, with `auto.offset.reset=none`. Another member of the group was opened or closed, or
+  assigned or given partitions, within 60 s before a refusal by the group. A fault was in force
+  within 60 s before a timeout, which is as long as a call waits by default. An access control
+  entry was removed. Of a static member (KIP-345) another process with its group.instance.id was
+  there: with the classic protocol a newer one, with the consumer protocol an older one, which was
+  open, or was killed no more than 45 s before.
+undecided: >-
+  no list has the name, and nothing shows that the client ended; or the error is a timeout or a
+  refusal, no cause of it is on record, and the member was not asked again for long enough; or the
+  client lacks a codec, which its application has to install.
+evaluates: every member.
+source: >-
+  Javadoc of KafkaConsumer; KIP-320, KIP-345, KIP-848; librdkafka, INTRODUCTION.md, Fatal consumer
+  errors.
+needs: [group_events]
+evaluated: select count(distinct member) as evaluated from group_events
+optional: [polls, commits, faults, acls]
+cases:
+- permitted: raised, then went on
+  when: went_on
+  cause: the client raised {exception}{often}, and went on{said}
+- permitted: documented
+  when: is_documented
+  cause: the client raised {exception}{often} ({document}){said}
+- undecided: without the codec
+  when: sort = 'codec'
+  cause: the client raised {exception}{often}, and was delivered nothing
+    afterwards ({document}){said}
+- violation: ended
+  when: is_end
+  cause: the client raised {exception}{often}, which ended it, {though} ({document}){said}
+- violation: each later call failed
+  when: is_failing
+  cause: the client raised {exception}{often}, and each later call failed, for
+    {seconds:.1f} s{said}
+- undecided: unknown error
+  when: sort is null
+  cause: the client raised {exception}{often}, which no list of errors has;
+    what came of it is not known{said}
+- undecided: without a cause
+  cause: the client raised {exception}{often}; nothing on record explains it,
+    and what came of it is not known{said}
+evidence: member, exception, message, times, seconds, sort
+place:
+  at: at_micros
+*/
+with failures as (
+  select *, {{ error_sort("name") }} as sort
+  from (
+    select worker, group, member, nullif(topic, '') as topic, nullif(partition, -1) as partition,
+      seq, at_micros, coalesce(exception, 'an error without a name') as exception, message,
+      {{ error_name("exception", "message") }} as name
+    from group_events
+    where change = 'failed')
+),
+progress as (
+  select member, max(seq) as progress_seq
+  from (
+    select member, seq from deliveries
+    union all
+    select member, seq from commits where outcome = 'ok'
+    union all
+    select member, seq from group_events where change = 'caught_up')
+  group by all
+),
+members as (
+  select worker, group, member, regexp_extract(member, '[.]([0-9]+)$', 1) as number,
+    min(at_micros) as opened_micros, min(if(change = 'closed', at_micros, null)) as closed_micros
+  from group_events
+  group by all
+),
+killed as (
+  select member, min(injected_micros) as killed_micros
+  from members join faults using (worker)
+  where fault = 'kill'
+  group by all
+),
+-- Processes that had the group.instance.id of a member when it failed.
+rivals as (
+  select f.member, f.seq,
+    max(o.opened_micros >= m.opened_micros) as is_replaced,
+    max(o.opened_micros <= m.opened_micros
+      and coalesce(o.closed_micros > f.at_micros, true)
+      and coalesce(killed_micros + {{ 45 * micros_per_second }} > f.at_micros, true)) as is_refused
+  from failures as f
+  join members as m using (member)
+  join planned_groups as g on g.group = f.group
+  join members as o on o.group = f.group and o.member != f.member
+  left join killed as k on k.member = o.member
+  where sort in ('replaced', 'refused') and o.opened_micros <= f.at_micros
+    and (o.number = m.number or has_one_instance)
+  group by all
+),
+after_changes as (
+  select distinct f.member, f.seq
+  from failures as f join group_events as e on e.group = f.group
+  where sort = 'rebalance' and change in ('opened', 'closed', 'assigned', 'revoked', 'lost')
+    and (e.member != f.member or change in ('assigned', 'revoked', 'lost'))
+    and e.at_micros between f.at_micros - {{ 60 * micros_per_second }}
+      and f.at_micros + {{ micros_per_second }}
+),
+after_faults as (
+  select distinct member, seq
+  from failures
+  join held_faults on injected_micros <= at_micros
+  where sort in ('wait', 'rebalance')
+    and coalesce(ended_micros, at_micros) >= at_micros - {{ 60 * micros_per_second }}
+),
+without_access as (
+  select distinct member, seq
+  from failures as f
+  join planned_readers as r on r.group = f.group
+  join acls as a on a.resource_name in (f.group, r.topic) or pattern_type = 'PREFIXED'
+  where sort = 'access' and removed_micros <= f.at_micros + :clock_micros
+),
+judged as (
+  select f.*,
+    case sort
+      when 'call' then true
+      when 'notice' then true
+      when 'loss' then coalesce(message rlike 'failOnDataLoss', false)
+      when 'reset' then coalesce(g.reset = 'none', false)
+      when 'replaced' then coalesce(is_replaced, false)
+      when 'refused' then coalesce(is_refused, false)
+      when 'access' then w.seq is not null
+      when 'rebalance' then c.seq is not null or h.seq is not null
+      when 'wait' then h.seq is not null
+      else false end as is_documented
+  from failures as f
+  left join planned_groups as g using (group)
+  left join rivals using (member, seq)
+  left join after_changes as c using (member, seq)
+  left join after_faults as h using (member, seq)
+  left join without_access as w using (member, seq)
+),
+-- For how long a member's calls failed without progress.
+last_failures as (
+  select member, count(*) as failed,
+    (max(at_micros) - min(at_micros)) / {{ micros_per_second }} as seconds
+  from failures left join progress using (member)
+  where coalesce(seq > progress_seq, true)
+  group by all
+),
+raised as (
+  select group, member, topic, partition, name, sort, min_by(exception, seq) as exception,
+    min_by(message, seq) as message, max(seq) as last_seq, min(is_documented) as is_documented,
+    count(*) as times, min(at_micros) as at_micros
+  from judged
+  group by group, member, topic, partition, name, sort
+)
+select group, member, topic, partition, name, sort, exception, message, times, at_micros,
+  is_documented, coalesce(seconds, 0) as seconds,
+  {{ error_document("sort") }} as document,
+  case sort
+    when 'reset' then concat('with auto.offset.reset=', coalesce(reset, 'unknown'))
+    when 'exit' then 'with its process'
+    when 'fatal' then 'as it can not go on'
+    else 'though no other process of its group had its group.instance.id then'
+  end as though,
+  coalesce(progress_seq > last_seq, false) as went_on,
+  coalesce(sort in ('reset', 'replaced', 'refused', 'exit', 'fatal'), false) as is_end,
+  coalesce(failed > 1 and seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
+    as is_failing,
+  if(times > 1, concat(' ', cast(times as string), ' times'), '') as often,
+  coalesce(concat(': ', nullif(replace(message, chr(10), ' '), '')), '') as said
+from raised
+left join progress using (member)
+left join last_failures using (member)
+left join planned_groups using (group)
