@@ -115,7 +115,7 @@ class Workload:
         self._producers[producer.producer] = worker
 
     def number(self, producer: str, count: int) -> int:
-        """Return the number of the first of so many further values of a producer.
+        """Return the first number of `count` further values of a producer.
 
         Raises:
             UsageError: `start_producer` has started one of that name.
