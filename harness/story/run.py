@@ -205,7 +205,7 @@ class Run:
             WorkerError: none was acknowledged, so that the scenario can't continue.
         """
         plan = self._planned_producer(writer(producer, topic, acks=acks))
-        first = self.workload.number(producer, count)
+        first = self.workload.numbers.take(producer, count)
         outcomes = self.consumers.producing(plan).call(
             ProducerRole.produce(
                 plan,
