@@ -107,6 +107,12 @@ TABLES_OF_CLIENTS = {
         *RANGE,
         int32("leader_epoch", least=-1),
         boolean("is_intact", "the checksums of the values are correct"),
+        boolean(
+            "is_of_log",
+            "whether the client showed no epoch: it is that of the batch in the log; null in older"
+            " runs",
+            null=True,
+        ),
         _SEQ,
         int32(
             "first_place",

@@ -193,6 +193,7 @@ def _polls(worker: str, events: Iterable[Event]) -> pa.Table:
         "leader_epoch": pa.array(chain.from_iterable(event.epochs for event in polls), pa.int32()),
         "value": values,
         "is_intact": is_known_intact.take(known.indices),
+        "is_of_log": pa.repeat(False, len(poll)),
         "position_in_poll": place,
     }
     rows = of_poll.take(poll)

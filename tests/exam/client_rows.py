@@ -77,8 +77,12 @@ class ClientRows(HistoryRows):
         topic: str = "t",
         partition: int = 0,
         is_intact: bool = True,
+        is_of_log: bool = False,
     ) -> None:
-        """Records delivered by one poll. sequence: of the first value; else the first offset."""
+        """Records delivered by one poll. sequence: of the first value; else the first offset.
+
+        is_of_log: the client shows no epoch.
+        """
         start = first if sequence is None else sequence
         of_all = {
             "worker": self.own("w"),
@@ -88,6 +92,7 @@ class ClientRows(HistoryRows):
             "partition": partition,
             "leader_epoch": epoch,
             "is_intact": is_intact,
+            "is_of_log": is_of_log,
             "seq": self._next_seq(),
             "polled_micros": self.at(at),
         }
