@@ -15,7 +15,7 @@ _KEYS = {
     _CONSUMER: "ConsumerGroupCurrentMemberAssignment",
 }
 """By the leading number of a key. With the consumer protocol, a member's client has its own."""
-_PROTOCOLS = {_CLASSIC: "classic", _CONSUMER: "consumer"}
+_PROTOCOLS = {_CLASSIC: "classic", _CLIENT: "consumer", _CONSUMER: "consumer"}
 _PACKAGE = "org.apache.kafka.coordinator.group.generated"
 
 Row = dict[str, Any]
