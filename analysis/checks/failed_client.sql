@@ -27,7 +27,7 @@ source: >-
   errors.
 needs: [group_events]
 evaluated: select count(distinct member) as evaluated from group_events
-optional: [polls, commits, faults, acls]
+optional: [deliveries, commits, faults, held_faults, acls]
 cases:
 - permitted: raised, then went on
   when: went_on
