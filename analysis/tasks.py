@@ -207,6 +207,9 @@ def judged_pieces(share: Share, places: Sequence[str], rows: Iterator[File]) -> 
     first = next(rows, None)
     if first is None:
         return
+    if not first.uri:
+        # A worker that has not read the end of its rows ends, and the next one imports all again.
+        list(rows)
     run, place = first.run, places[first.run]
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:

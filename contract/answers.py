@@ -29,8 +29,10 @@ and is shown in one of five forms:
                                         Yes or No. `asked` are words of the question: those that say
                                         what happened, or that it did not
 
-Findings count unless they are undecided; `verdict=` chooses others. Nothing else of Jinja is
-allowed, since a plan may come from elsewhere: an answer neither loops nor decides.
+Findings count unless they are undecided; `verdict=` chooses others. If undecided ones may belong to
+a figure, the text says how many, as in `0 records (and 2 undecided)`; a choice of which only they
+could be a case is `Undecided`. Nothing else of Jinja is allowed, since a plan may come from
+elsewhere: an answer neither loops nor decides.
 """
 
 import re

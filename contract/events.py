@@ -242,6 +242,18 @@ class GroupChanged(Event, frozen=True, kw_only=True):
     generation: Int32 = -1
 
 
+class PollsMade(Event, frozen=True, kw_only=True):
+    """The application polled a member, each time at most a second after the poll before had ended.
+
+    began_micros, ended_micros: the node's wall clock when the first poll began and the last ended.
+    """
+
+    group: str
+    member: str
+    began_micros: WallMicros
+    ended_micros: WallMicros
+
+
 class Polled(Event, frozen=True, kw_only=True):
     """Records that one poll returned for one partition, as parallel lists in order."""
 

@@ -22,6 +22,7 @@ TABLES_OF_HISTORIES = (
     "sends",
     "transactions",
     "polls",
+    "poll_spans",
     "commits",
     "offset_reads",
     "group_events",

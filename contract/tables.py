@@ -454,6 +454,9 @@ _OF_RUN = {
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | _OF_SERVERS | _OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""
 
+ADDED = frozenset({"poll_spans"})
+"""Tables that runs of earlier releases do not have."""
+
 OF_RUN = b"fencepost.run"
 """The key in a file's metadata of the run that it is of (`RunDescription.identity`)."""
 

@@ -107,6 +107,12 @@ TABLES_OF_CLIENTS = {
         *RANGE,
         int32("leader_epoch", least=-1),
         boolean("is_intact", "the checksums of the values are correct"),
+        boolean(
+            "is_of_log",
+            "whether the client showed no epoch: it is that of the batch in the log; null in older"
+            " runs",
+            null=True,
+        ),
         _SEQ,
         int32(
             "first_place",
@@ -114,6 +120,15 @@ TABLES_OF_CLIENTS = {
         ),
         micros("polled_micros"),
         key="worker seq group member topic partition first_place",
+    ),
+    "poll_spans": table(
+        "One row per second or more in which the application polled a member, each time at most a"
+        " second after the poll before had ended. Source: consumers' histories.",
+        *MEMBER,
+        _SEQ,
+        micros("began_micros", "when the first of these polls began"),
+        micros("ended_micros", "when the last of them ended"),
+        key="worker seq",
     ),
     "commits": table(
         "One row per commit of a client and partition, including those with nothing to commit."

@@ -31,8 +31,7 @@ cases:
     reports one of the two commits
 - undecided: silent
   when: is_unknown
-  cause: the committed offset went back from {previous_offset} to {offset}; the outcome of a
-    commit is unknown
+  cause: the committed offset went back from {previous_offset} to {offset}; {unknown}
 - violation: silent
   cause: the committed offset went back from {previous_offset} to {offset} without a reset
   undecided_if: hidden_reset is not null
@@ -89,6 +88,8 @@ again as (
 )
 select *, previous_offset - offset as records,
   coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown,
+  if(is_by_client, 'the group''s client does not report what it commits',
+    'the outcome of a commit is unknown') as unknown,
   is_chosen and is_delivered is null as is_behind_last,
   coalesce(is_unreported, false) as is_unreported
 from back

@@ -23,7 +23,7 @@ with again as (
     if(max(offset between first_offset and prev_offset), 'within a session', 'redelivered') as kind,
     coalesce(bool_and(seq != prev_seq), false) as is_between
   from repeated_slices as r
-  left join (select * from jumps_back where not is_permitted) as j using (group, topic, partition)
+  left join (select * from jumps_back where not is_commit) as j using (group, topic, partition)
   group by all
 ),
 several as (

@@ -1,10 +1,10 @@
 /*
 id: H1
-definition: A partition did not respond to producers for 2 s or more.
+definition: A partition did not respond to a producer for 2 s or more.
 explanation: >-
-  A wait ends with the partition's next response to any producer: behind that a value waits for
+  A wait ends with the partition's next response to the producer: behind that a value waits for
   those that its client sends before it. Waits that overlap are one outage, and so are those within
-  10 s of each other between which no producer got a response; those with acks=all are apart. A
+  10 s of each other between which the producer got no response; those with acks=all are apart. A
   value without a response waited until the run ended, or until the last report of its worker if
   that was killed. A violation if the partition could serve for more than 30 s of an outage: it had
   a leader, faults held no majority of the brokers, clients could reach a broker and, with acks=all,
@@ -29,7 +29,7 @@ cases:
   undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
 evidence: >-
-  records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds, needs_insync
+  producer, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds, needs_insync
 */
 with intended as (
   select *, {{ is_for_all }} as needs_insync from counted_sends where intended_micros is not null
@@ -43,36 +43,38 @@ last_reports as (
   group by all
 ),
 answers as (
-  select topic, partition, {{ is_for_all }} as needs_insync, intended_micros as began_micros,
-    answered_micros
+  select topic, partition, producer, {{ is_for_all }} as needs_insync,
+    intended_micros as began_micros, answered_micros
   from acknowledged_sends
 ),
 moments as (
-  select topic, partition, needs_insync, intended_micros as at,
+  select topic, partition, producer, needs_insync, intended_micros as at,
     coalesce(answered_micros, reported_micros, run_ended_micros) as ended,
     records, if(answered_micros is null, records, 0) as unanswered
   from intended
   left join last_reports using (worker)
   cross join run_conditions
   union all
-  select distinct topic, partition, needs_insync, answered_micros as at,
+  select distinct topic, partition, producer, needs_insync, answered_micros as at,
     cast(null as bigint) as ended, 0 as records, 0 as unanswered
   from answers
 ),
 followed as (
   select *, min(if(ended is null, at, null)) over (
-      partition by topic, partition, needs_insync order by at, ended nulls first
+      partition by topic, partition, producer, needs_insync order by at, ended nulls first
       rows between current row and unbounded following) as next_micros
   from moments
 ),
 -- A value may wait for those before it, though the partition responds.
 waits as (
-  select topic, partition, needs_insync, at, least(ended, next_micros) as ended, records, unanswered
+  select topic, partition, producer, needs_insync, at, least(ended, next_micros) as ended, records,
+    unanswered
   from followed
   where ended is not null
 ),
 waited as (
-  select * from {{ outages_of("waits", "topic, partition, needs_insync", answers="answers") }}
+  select *
+  from {{ outages_of("waits", "topic, partition, producer, needs_insync", answers="answers") }}
 ),
 outages as (
   select * from {{ with_timeouts("waited", "planned_topics", "topic") }}
@@ -80,4 +82,4 @@ outages as (
 excuses as (
   select * from {{ with_excuses("outages") }}
 )
-select * from {{ with_service("outages", "excuses", "topic, partition, needs_insync") }}
+select * from {{ with_service("outages", "excuses", "topic, partition, producer, needs_insync") }}

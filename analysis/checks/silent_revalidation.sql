@@ -4,6 +4,7 @@ definition: A position beyond a truncated log's end became valid again by new ap
 explanation: The group had read past where the older epoch ends, new appends overtook its
   position, and it read on there without a reset or an exception.
 permitted: >-
+  the group's clients show no epochs;
   the group commits no epoch, and a member of it was opened or assigned in between: it went on from
   a commit. A live member's position has the epoch of its last record.
 undecided: a guest's policy is `latest`, so that a reset may have led it on unseen.
@@ -18,7 +19,7 @@ cases:
 - violation: silent
   cause: epoch {previous_epoch} ends at {forked_at} in the log; the position was {position} and
     became valid again through {appended} new records
-  permitted_if: commit_epoch = 'none' and is_resumed
+  permitted_if: commit_epoch = 'none' and is_resumed or is_without_epochs
   undecided_if: hidden_reset = 'latest'
 evidence: previous_epoch, forked_at, position, appended, epoch, went_on_at, commit_epoch
 place:
@@ -57,3 +58,4 @@ resumed as (
 select *, position - forked_at as appended
 from {{ unnoticed("resumed", "stood_micros", "at_micros") }}
 left join planned_groups using (group)
+left join groups_without_epochs using (group)

@@ -6,7 +6,8 @@ explanation: >-
   out for groups that read committed values: `torn_transaction` evaluates that.
 undecided: the history of a member lacks events; the group went on at a commit that no client of
   the run reports; a guest's policy is `latest`, so that a reset may
-  have led past it unseen; a client that chooses what it commits, and is not
+  have led past it unseen, as the group had committed nothing below it, or the log may have lacked what
+  it had; a client that chooses what it commits, and is not
   Java's, had committed the record when its worker was killed, perhaps in a poll that returned it; a
   group that commits the epochs of its records
   noticed a truncation, but was led elsewhere above the divergence.
@@ -52,22 +53,26 @@ cases:
   cause: the leader answered {truncated_to}, the end of its largest epoch not above the requested
     one; after the unclean elections of epochs {unclean_epochs} the exact divergence is not known
 - violation: divergent offset too high
+  when: truncated_to > exact
+  cause: the client truncated its position of epoch {requested_epoch} to {truncated_to}; in the log this
+    epoch ends at {exact}
+  undecided_if: is_gapped
+- violation: divergent offset too high
   when: truncated_to is not null
-  cause: the client truncated its position to the end of committed epoch {committed_epoch} in
-    this log, {truncated_to}, which is above the divergence
+  cause: the client truncated its position to {truncated_to}, which is above the divergence
   undecided_if: is_gapped or coalesce(commit_epoch, 'record') in ('record', 'application')
 - violation: skipped without an error
   when: is_replaced
   cause: the client accepted committed offset {committed_offset} with epoch {committed_epoch},
     but at these offsets the log has other records, of epoch {leader_epoch}, than the group had
     read
-  undecided_if: is_gapped or is_unseen and is_unreported or coalesce(hidden_reset, '') = 'latest'
+  undecided_if: is_gapped or is_unseen and is_unreported or may_be_reset
 - violation: skipped without an error
   cause: neither a truncation nor a reset explains the skip
-  undecided_if: is_gapped or coalesce(hidden_reset, '') = 'latest'
+  undecided_if: is_gapped or may_be_reset
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
-  set_to, set_unreported, withheld_at, truncated_to, unclean_epochs, is_replaced, permit,
-  interrupted
+  set_to, set_unreported, withheld_at, truncated_to, requested_epoch, exact, unclean_epochs,
+  is_replaced, permit, interrupted
 */
 with began as (
   select group, topic, partition, max(committed_offset) as unvalidated_below
@@ -82,13 +87,24 @@ interrupted as (
   where n.offset >= read_to and n.offset < c.offset
   group by all
 ),
+least_commits as (
+  select group, topic, partition, min(offset) as least_commit, max(is_tombstone) as was_deleted
+  from present_offsets
+  where is_tombstone or {{ is_stored }}
+  group by all
+),
 skipped as (
-  select *, coalesce(offset < unvalidated_below, false) as is_unvalidated
+  select *, coalesce(offset < unvalidated_below, false) as is_unvalidated,
+    coalesce(hidden_reset = 'latest', false)
+      and (is_shortened is not null or was_deleted or coalesce(least_commit > offset, true))
+      as may_be_reset
   from explained_skips
   left join interrupted using (group, topic, partition, offset, leader_epoch)
   left join began using (group, topic, partition)
   left join timelines using (topic, partition)
   left join (select group, hidden_reset from planned_groups) using (group)
+  left join least_commits using (group, topic, partition)
+  left join shortened_logs using (topic, partition)
 ),
 judged as (
   select *
@@ -97,6 +113,5 @@ judged as (
 select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, set_unreported, withheld_at, truncated_to,
-  unclean_epochs,
-  is_replaced, read_epoch, is_unseen, permit, is_unreported, is_gapped, interrupted, hidden_reset,
-  leader_epoch") }}
+  requested_epoch, exact, unclean_epochs, is_replaced, read_epoch, is_unseen, permit,
+  is_unreported, is_gapped, interrupted, may_be_reset, leader_epoch") }}

@@ -13,7 +13,8 @@ explanation: The first position is that of the first delivery, or the member's o
   One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
   Where a coordinator had returned the commit at which the member began to somebody who asked, though
   a newer one stood (`stale_fetched_commit`), the cause says so.
-undecided: a guest may have been reset unseen, ahead only by `latest`.
+undecided: a guest may have been reset unseen, ahead only by `latest`, and only where the log may have
+  lacked the committed offset.
 evaluates: every assignment with a commit before it, and every position that an application set and
   the member was delivered something from.
 source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
@@ -49,19 +50,19 @@ cases:
   when: start > committed_offset and is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
     transaction had committed that position
-  undecided_if: hidden_reset = 'latest'
+  undecided_if: hidden_reset = 'latest' and coalesce(is_shortened, false)
 - violation: behind
   when: is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
     transaction had committed that position
-  undecided_if: hidden_reset is not null
+  undecided_if: hidden_reset is not null and coalesce(is_shortened, false)
 - violation: ahead
   when: start > committed_offset
   cause: the member began at {start}, but the group had committed {committed_offset}{returned}
-  undecided_if: hidden_reset = 'latest'
+  undecided_if: hidden_reset = 'latest' and coalesce(is_shortened, false)
 - violation: behind
   cause: the member began at {start}, but the group had committed {committed_offset}{returned}
-  undecided_if: hidden_reset is not null
+  undecided_if: hidden_reset is not null and coalesce(is_shortened, false)
 evidence: member, start, committed_offset, committed_epoch, sought_offset, reset_cause, records
 place:
   offset_first: least(start, coalesce(sought_offset, committed_offset))
@@ -210,3 +211,4 @@ from (
     select * from sought_apart
   )
 left join (select group, hidden_reset from planned_groups) using (group)
+left join shortened_logs using (topic, partition)

@@ -6,6 +6,7 @@ explanation: The group went on above the first of these records, so that it neve
   the delivery with which the group went on. Records below the log start were truncated if a newer
   epoch started at or below them, else deleted. Corrupted values are left out.
 permitted: >-
+  the group's clients show no epochs;
   the group commits no epoch, and another member, or the same one after it was opened or assigned
   again, went on from a commit; or the end that the leader returned for the epoch was not below the
   position: its log lacked the epoch, and had an older one there.
@@ -30,7 +31,7 @@ cases:
   cause: >-
     {records} records of epoch {gone_epoch} were read and then truncated; the group continued in
     epoch {reached_epoch} without an error
-  permitted_if: commit_epoch = 'none' and is_resumed
+  permitted_if: commit_epoch = 'none' and is_resumed or is_without_epochs
   undecided_if: hidden_reset = 'latest'
 evidence: records, gone_epoch, reached_epoch, went_on_at, commit_epoch
 */
@@ -87,4 +88,5 @@ select *, next_member != gone_member or is_again as is_resumed,
   {{ end_then("gone_epoch", "until_micros + :clock_micros") }} as returned
 from {{ unnoticed("begun_again", "first_micros", "until_micros") }}
 left join planned_groups using (group)
+left join groups_without_epochs using (group)
 left join timelines using (topic, partition)

@@ -14,6 +14,9 @@ columns:
   set_to: the offset to which an administrator moved the group past it
   set_unreported: that of a commit that no client of the run reports
   truncated_to: the offset to which the client went for a truncation that it placed above it
+  requested_epoch: of the position that was truncated
+  exact: the end of that epoch in the leader's log, if no other response was right and the client
+    went further
   unclean_epochs: of several unclean elections, where that offset is the one that the leader then
     had to return for the position's epoch, which was newer than the record's; else null
   is_replaced: whether it took the place of a record that was delivered to the group before, and
@@ -28,6 +31,8 @@ with led_past as (
   select {{ skip_key }}, max(to_offset) filter (where is_jump) as jumped_to,
     max(policy) filter (where is_jump) as policy,
     max(to_offset) filter (where cause = 'truncation') as truncated_to,
+    max(from_epoch) filter (where cause = 'truncation') as requested_epoch,
+    max(exact) filter (where cause = 'truncation' and to_offset > exact) as exact,
     max(unclean_epochs) filter (where cause = 'truncation' and leader_epoch < from_epoch
       and to_offset = answered) as unclean_epochs
   from never_delivered join reset_ranges using (group, topic, partition)

@@ -8,7 +8,8 @@ about: |
 
   answered: where the first epoch newer than the position's started, which is the end that the
   leader returns; unclean_epochs: those of the unclean elections from the position's epoch on, if
-  they are several.
+  they are several; exact: `answered`, where the position's epoch was that of what the group had read
+  last, and at most one of those elections was unclean, so that no other response is right.
 subject: progress
 columns:
   to_offset: null where the client raised an exception instead
@@ -47,7 +48,7 @@ forked as (
 ),
 reached as (
   select {{ reset_key }}, max(least(last_offset + 1, forked_at)) as reached_to,
-    max_by(forked_at, read_at) as forked_at
+    max_by(forked_at, read_at) as forked_at, max_by(read_epoch, read_at) as read_epoch
   from forked
   group by all
 ),
@@ -58,7 +59,9 @@ unclean as (
   group by all
 ),
 known as (
-  select *, coalesce(reached_to, 0) as reached, array_sort(transform(filter(elections,
+  select *,
+    if(from_epoch < 0, null, {{ end_then("from_epoch", "at_micros + :clock_micros") }}) as answered,
+    coalesce(reached_to, 0) as reached, array_sort(transform(filter(elections,
       one -> one.epoch >= from_epoch and one.at_micros <= led.at_micros + :clock_micros),
       one -> one.epoch)) as unclean
   from led
@@ -66,8 +69,8 @@ known as (
   left join timelines using (topic, partition)
   left join unclean using (topic, partition)
 )
-select group, topic, partition, at_micros, to_offset, from_epoch, cause, policy,
-  if(from_epoch < 0, null, {{ end_then("from_epoch", "at_micros + :clock_micros") }}) as answered,
+select group, topic, partition, at_micros, to_offset, from_epoch, cause, policy, answered,
+  if(from_epoch = read_epoch and coalesce(size(unclean) < 2, true), answered, null) as exact,
   if(from_epoch >= 0 and size(unclean) > 1, to_json(unclean), null) as unclean_epochs,
   greatest(reached, least(coalesce(from_offset, reached), forked_at)) as covers_from,
   cause = 'seek' or (cause in ('out_of_range', 'no_commit')

@@ -28,7 +28,7 @@ columns:
   led_epoch: the partition's leader epoch when the commit was stored
   commit_epoch: the way to choose an epoch, of the member's commit, or by the group's plan
   could_know: 'whether the group had an epoch to commit: it polled the record before since it was
-    opened last, had committed that offset with an epoch just before, or gets its epochs from
+    opened last, by a client that shows epochs, had committed that offset with an epoch just before, or gets its epochs from
     elsewhere than its records'
 */
 with styles as (
@@ -59,6 +59,7 @@ kept as (
 ),
 deliveries_before as (
   select k.*, p.leader_epoch, p.polled_micros as at_micros, p.seq,
+    coalesce(is_of_log, false) as is_unshown,
     coalesce(p.member = by_member, false) as is_ordered,
     coalesce(p.polled_micros < created_micros, false) as was_former
   from kept as k
@@ -70,6 +71,8 @@ polled as (
   select {{ commit_key }},
     max_by(leader_epoch, struct(is_ordered, if(is_ordered, seq, at_micros)))
       filter (where not was_former) as polled_epoch,
+    max_by(is_unshown, struct(is_ordered, if(is_ordered, seq, at_micros)))
+      filter (where not was_former) as is_unshown,
     max(at_micros) filter (where not was_former) as polled_micros,
     max(not is_ordered and at_micros >= until - :skew_micros) as is_unclear
   from deliveries_before
@@ -108,7 +111,7 @@ led as (
   group by all
 ),
 joined as (
-  select k.*, polled_epoch, polled_micros, is_unclear, led_epoch, opened_micros,
+  select k.*, polled_epoch, polled_micros, is_unshown, is_unclear, led_epoch, opened_micros,
     coalesce(own_style, commit_epoch) as commit_epoch, is_after_control,
     if({{ was_there("logged_epoch", "before", "until") }}, null, logged_epoch) as replaced_by,
     logged_epoch as any_epoch,
@@ -132,7 +135,7 @@ select group, topic, partition, offsets_partition, offsets_offset, offset, commi
   coalesce(is_unclear, false) as is_unclear,
   coalesce(logged_epoch >= 0 and is_after_control, false) as is_after_control,
   coalesce(
-    polled_micros - :jump_micros >= coalesce(opened_micros, 0)
+    polled_micros - :jump_micros >= coalesce(opened_micros, 0) and not is_unshown
     or coalesce(commit_epoch, 'record') not in ('record', 'application')
     or (previous_offset = offset and previous_epoch >= 0), false) as could_know
 from known

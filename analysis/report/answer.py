@@ -6,7 +6,7 @@ resumptions (`contract.answers`).
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,8 @@ UNFINISHED = "The scenario did not finish. Until then: "
 UNKNOWN = "Undecided: the sources of the answer are missing, or have gaps."
 VALUES_MAX = 4
 _CHECKS_MAX = 3
+_VERDICT = "verdict"
+_UNDECIDED = str(FindingVerdict.UNDECIDED)
 _DECIDED = (str(FindingVerdict.VIOLATION), str(FindingVerdict.PERMITTED))
 _TIMES = ("answered_micros", "polled_micros", "committed_micros", "at_micros", "at")
 
@@ -126,10 +128,13 @@ class Figures:
         counts = dict.fromkeys(
             count for figure in figures for count in (*figure.counts, *figure.of)
         )
-        self._values: dict[Count, int | str | None] = dict.fromkeys(counts)
         self._checks = sorted({count.source for count in counts if _is_check(count.source)})
+        for count in list(counts):
+            if (wider := _with_undecided(count)) is not None:
+                counts |= {_number_of(count): None, wider: None}
         named = {term.column for count in counts for term in count.conditions}
         self._keys = sorted(named - self._groups.keys() - {DURING, *FINDINGS.names})
+        self._values: dict[Count, int | str | None] = dict.fromkeys(counts)
         self._count(counts)
 
     def is_known(self, figure: Figure) -> bool:
@@ -137,7 +142,12 @@ class Figures:
         return all(self._values[count] is not None for count in (*figure.counts, *figure.of))
 
     def text_of(self, figure: Figure) -> str:
-        """A figure as text: a number, a number with its noun, a choice, a share, or values."""
+        """A figure as text: a number, a number with its noun, a choice, a share, or values.
+
+        It says how many findings besides may belong to it, since they are undecided.
+        """
+        undecided = sum(map(self._undecided, figure.counts))
+        besides = f" (and {undecided:,} undecided)" if undecided else ""
         values = [self._values[count] for count in figure.counts]
         numbers = [value for value in values if isinstance(value, int)]
         if figure.of:
@@ -145,14 +155,23 @@ class Figures:
             if len(numbers) < len(values) or len(cases) < len(figure.of):
                 return _text_of_unknown(figure)
             found, of = sum(numbers), sum(cases)
-            return f"{found:,} of {with_noun(of, figure.noun)} ({share(found, of)})"
+            counted = f"{found:,} of {with_noun(of, figure.noun)}"
+            return f"{counted}{besides or f' ({share(found, of)})'}"
         if None in values:
             return _text_of_unknown(figure)
         if len(numbers) < len(values):
-            return ", ".join(str(value) for value in values)
+            return ", ".join(str(value) for value in values) + besides
         if figure.choice is not None:
-            return figure.choice[0 if sum(numbers) else 1]
-        return with_noun(sum(numbers), figure.noun)
+            some, none = figure.choice
+            return some if sum(numbers) else _UNDECIDED.capitalize() if undecided else none
+        return with_noun(sum(numbers), figure.noun) + besides
+
+    def _undecided(self, count: Count) -> int:
+        """How much more would be counted if all undecided findings were."""
+        if (wider := _with_undecided(count)) is None:
+            return 0
+        all_of_it, decided = self._values[wider], self._values[_number_of(count)]
+        return int(all_of_it or 0) - int(decided or 0)
 
     def _count(self, counts: Iterable[Count]) -> None:
         """Ask for all counts that can be asked for, by one statement."""
@@ -183,9 +202,9 @@ class Figures:
         measured = self._aggregate(count.measure, source)
         terms = [source.chosen, *(self._met(condition, source) for condition in count.conditions)]
         if _is_check(count.source) and all(
-            condition.column != "verdict" for condition in count.conditions
+            condition.column != _VERDICT for condition in count.conditions
         ):
-            terms.append(_is_in("verdict", _DECIDED))
+            terms.append(_is_in(_VERDICT, _DECIDED))
         # Its names are declared ones, and what a plan writes is in quotation marks.
         return f"select {measured} from {source.name} where {' and '.join(terms)}"  # noqa: S608
 
@@ -333,6 +352,24 @@ class Figures:
         return self._facts.named([Column(*pair, null=True) for pair in kinds.items()], rows)
 
 
+def _number_of(count: Count) -> Count:
+    """The number of what a count lists; the count itself if it lists nothing."""
+    return count if count.measure in COUNTING else replace(count, measure="rows")
+
+
+def _with_undecided(count: Count) -> Count | None:
+    """The number of what is counted and of undecided findings; None if none can be left out."""
+    if not _is_check(count.source) or count.measure == EVALUATED:
+        return None
+    of_verdict = [term for term in count.conditions if term.column == _VERDICT]
+    if any(term.operator != "=" or _UNDECIDED in term.accepted for term in of_verdict):
+        return None
+    others = [term for term in count.conditions if term.column != _VERDICT]
+    accepted = of_verdict[0].accepted if of_verdict else _DECIDED
+    wider = Condition(_VERDICT, "=", (*accepted, _UNDECIDED))
+    return replace(_number_of(count), conditions=(*others, wider))
+
+
 def _spans(row: Row, source: _Source, began: str, ended: str) -> str:
     """Whether a row of a source came about within a time; one without an end has not ended.
 
@@ -394,7 +431,7 @@ def _is_in(value: str, accepted: Iterable[str]) -> str:
 
 def _text_of_unknown(figure: Figure) -> str:
     if figure.choice is not None:
-        return "Undecided"
+        return _UNDECIDED.capitalize()
     if any(count.measure not in COUNTING for count in figure.counts):
         return "unknown"
     return f"an unknown number of {figure.noun}s" if figure.noun else "an unknown number"

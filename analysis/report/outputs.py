@@ -125,9 +125,8 @@ def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None =
         for output in outputs
         if output.verdict is not None and output.verdict.follows is not None
     ]
-    templates = environment().overlay(autoescape=False)
-    templates.filters["plain"] = plain
-    return templates.get_template("summary.md.j2").render(
+    template = environment(escapes=False).get_template("summary.md.j2")
+    return template.render(
         title=title,
         morning=morning,
         outputs=outputs,

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from contract.program import escape_orders
+from contract.program import escape_orders, plain
 
 _GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
 _ROW = re.compile(r"^\| (?P<word>[^|]+) \| (?P<meaning>[^|]+) \| [^|]+ \|$", re.MULTILINE)
@@ -44,16 +44,23 @@ class _Pages(Environment):
     template_class = _Page
 
 
-def environment() -> Environment:
-    """Templates with every value escaped, and unknown names an error."""
+@cache
+def environment(*, escapes: bool = True) -> Environment:
+    """Templates, compiled once in a process; unknown names are an error.
+
+    Args:
+        escapes: whether every value is escaped, as in pages.
+    """
     made = _Pages(
         loader=PackageLoader("analysis.report", "templates"),
-        autoescape=True,
+        autoescape=escapes,
+        auto_reload=False,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.globals["glossary"] = glossary()
+    made.filters["plain"] = plain
     # A path may be no text in UTF-8.
     made.filters["urlencode"] = lambda path: quote(os.fsencode(path))
     return made

@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunDescription
-from contract.software import longest_ms, without_version
+from contract.software import about, longest_ms, without_version
 from contract.terms import Isolation
 
 PLANNED = {
@@ -41,7 +41,16 @@ PLANNED = {
             "is_static": pa.bool_(),
             "has_one_instance": pa.bool_(),
             "has_rack": pa.bool_(),
-            "request_ms": pa.int64(),
+            **{
+                name: pa.int64()
+                for name in (
+                    "request_ms",
+                    "session_ms",
+                    "poll_interval_ms",
+                    "metadata_age_ms",
+                    "round_ms",
+                )
+            },
             "hidden_reset": pa.string(),
             "hash": pa.int32(),
         }
@@ -73,9 +82,12 @@ itself, and reports no commit; or it is a guest that does not show what it commi
 whether a member that is started again keeps its partitions (KIP-345). `has_one_instance`: whether
 all its members have one group.instance.id. `has_rack`: whether it has a `client.rack`, and so may
 read from a follower. `request_ms`: how long a member waits for the response to one request, at
-most; null: not known. `hidden_reset`: the policy by which a guest, whose log is not read, may have
-been reset unseen; null: of any other client. `hash`: modulo the partitions of `__consumer_offsets`,
-which of them is its own.
+most; null: not known. `session_ms`, `poll_interval_ms` and `metadata_age_ms`: by
+`session.timeout.ms`, `max.poll.interval.ms` and `metadata.max.age.ms`, the longest of its members,
+with Kafka's defaults for guests. `round_ms`: what a rebalance takes by the settings, three
+heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a guest, whose log
+is not read, may have been reset unseen; null: of any other client. `hash`: modulo the partitions of
+`__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas`
@@ -93,7 +105,7 @@ def planned_rows(name: str, plan: Plan, run: RunDescription) -> pa.Table:
     if name == "planned_topics":
         rows = _topics(plan)
     elif name in ("planned_groups", "planned_readers"):
-        rows = _groups(plan)
+        rows = _groups(plan, run.config.get("settings", {}))
     elif name == "planned_members":
         rows = _members(plan)
     else:
@@ -118,7 +130,7 @@ def _produce_ms(topic: str, producers: Iterable[ProducerPlan]) -> int | None:
     return longest_ms([producer.request_timeout_ms for producer in (not_planned, *planned)])
 
 
-def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
+def _groups(plan: Plan, of_brokers: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for group in plan.groups:
         yield msgspec.structs.asdict(group) | {
             "client": without_version(group.client),
@@ -132,9 +144,37 @@ def _groups(plan: Plan) -> Iterable[dict[str, Any]]:
             "has_one_instance": group.has_one_instance,
             "has_rack": "client.rack" in group.settings,
             "request_ms": group.request_timeout_ms,
+            **_limits(group, of_brokers),
             "hidden_reset": group.hidden_reset,
             "hash": abs_java_hash(group.group),
         }
+
+
+def _limits(group: GroupPlan, of_brokers: Mapping[str, Any]) -> dict[str, int]:
+    """The longest of its members' times, by the settings of their clients or of the brokers."""
+    members = [group.member(number) for number in range(1, group.members + 1)]
+
+    def longest(setting: str, default: int, settings: Iterable[Mapping[str, Any]]) -> int:
+        names = (setting, setting.replace(".", "_"))
+        given = [str(one[name]) for one in settings for name in names if name in one]
+        return max((int(text) for text in given if text.isdecimal()), default=default)
+
+    own = [member.settings for member in members]
+    if all(about(member.client).is_classic for member in members):
+        session_ms = longest("session.timeout.ms", 45_000, own)
+        heartbeat_ms = longest("heartbeat.interval.ms", 3_000, own)
+        delay_ms = longest("group.initial.rebalance.delay.ms", 3_000, [of_brokers])
+    else:
+        of_consumers = "group.consumer."
+        session_ms = longest(f"{of_consumers}session.timeout.ms", 45_000, [of_brokers])
+        heartbeat_ms = longest(f"{of_consumers}heartbeat.interval.ms", 5_000, [of_brokers])
+        delay_ms = longest(f"{of_consumers}assignment.interval.ms", 1_000, [of_brokers])
+    return {
+        "session_ms": session_ms,
+        "poll_interval_ms": longest("max.poll.interval.ms", 300_000, own),
+        "metadata_age_ms": longest("metadata.max.age.ms", 300_000, own),
+        "round_ms": 3 * heartbeat_ms + delay_ms,
+    }
 
 
 def _members(plan: Plan) -> Iterable[dict[str, Any]]:

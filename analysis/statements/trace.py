@@ -23,7 +23,7 @@ from analysis.statements.plan import PLANNED, planned_rows
 from contract.errors import StatementError, TableError
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription
 from contract.table_columns import Column
-from contract.tables import TABLES
+from contract.tables import ADDED, TABLES
 
 if TYPE_CHECKING:
     from analysis.engine.duckdb import DuckDBEngine
@@ -234,7 +234,7 @@ class Trace:
 
     def problem(self, table: str) -> str:
         """Why a table can't be used, in words; empty if it can."""
-        if table in self.missing:
+        if table in self.missing - ADDED:
             return f"table {table} is missing"
         return self.unreadable.get(table, "")
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from contract.errors import WorkerError
-from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled
+from contract.events import NO_EPOCH, Committed, ConsumerFailed, GroupChanged, Polled, PollsMade
 from contract.software import Client, Level
 from contract.terms import (
     CommitEpoch,
@@ -25,6 +25,8 @@ from harness.clients.history import HistoryWriter
 
 POLL_MS = 100
 POSITION_MS = 100
+_SPAN_MICROS = 1_000_000
+"""An event is of polls in so long a time, or of those before a pause that is longer."""
 NO_GENERATION = -1
 
 Partition = tuple[str, int]
@@ -184,6 +186,7 @@ class GroupMember(ABC):
         self._last_member_id = ""
         self._last_assignment: set[Partition] = set()
         self._is_rebalanced = False
+        self._polled_micros: tuple[int, int] | None = None
         self._open(bootstrap)
         if member.is_subscribed:
             self._subscribe()
@@ -209,6 +212,8 @@ class GroupMember(ABC):
         except self.failures as error:
             self._record_failure(self._failure(error))
             return "failed"
+        finally:
+            self._record_polls()
         if self._last_assignment:
             self._record_positions(GroupChange.STALLED, dict.fromkeys(self._last_assignment))
         else:
@@ -223,8 +228,11 @@ class GroupMember(ABC):
         """
         deadline = time.monotonic() + timeout_seconds
         taken = 0
-        while taken < records and time.monotonic() < deadline:
-            taken += self._poll()
+        try:
+            while taken < records and time.monotonic() < deadline:
+                taken += self._poll()
+        finally:
+            self._record_polls()
         return taken
 
     def read_on(
@@ -244,26 +252,29 @@ class GroupMember(ABC):
         self._enter()
         order = MemberCommit(member=self.member.member, commit_epoch=commit_epoch)
         due = time.monotonic() + commit_interval_seconds
-        while not stop.is_set():
-            try:
-                polled = self._poll()
-                if polled and processing_seconds:
-                    stop.wait(processing_seconds)
-                if polled and self._is_unawaited:
-                    self._commit_unawaited(time.time_ns() // 1000)
-                if not self._is_unawaited and time.monotonic() >= due:
-                    self.commit(order)
-                    due = time.monotonic() + commit_interval_seconds
-            except self.failures as error:
-                self._record_failure(self._failure(error))
-                if not is_persistent:
-                    return
-                stop.wait(POLL_MS / 1000)  # One that can't poll any more raises at once.
-            except WorkerError:
-                raise
-            except Exception as error:
-                self._record_failure(Failure(exception=type(error).__name__, message=str(error)))
-                raise
+        try:
+            while not stop.is_set():
+                try:
+                    polled = self._poll()
+                    if polled and processing_seconds:
+                        stop.wait(processing_seconds)
+                    if polled and self._is_unawaited:
+                        self._commit_unawaited(time.time_ns() // 1000)
+                    if not self._is_unawaited and time.monotonic() >= due:
+                        self.commit(order)
+                        due = time.monotonic() + commit_interval_seconds
+                except self.failures as error:
+                    self._record_failure(self._failure(error))
+                    if not is_persistent:
+                        return
+                    stop.wait(POLL_MS / 1000)  # One that can't poll any more raises at once.
+        except WorkerError:
+            raise
+        except Exception as error:
+            self._record_failure(Failure(exception=type(error).__name__, message=str(error)))
+            raise
+        finally:
+            self._record_polls()
 
     def require(self, commit_epoch: CommitEpoch) -> None:
         """Refuse a style that this client can't commit.
@@ -466,7 +477,7 @@ class GroupMember(ABC):
         """Return the content of one of `failures`."""
 
     def _poll(self) -> int:
-        batches = list(self._fetch())
+        batches = self._fetch_timed()
         assigned = self._assignment()
         # What the poll returned of a partition that is lost by now came before the loss: with
         # KIP-848 a thread of the client's own may take it away once the poll has returned.
@@ -478,6 +489,31 @@ class GroupMember(ABC):
             if batch.partition in assigned:
                 self._record(batch)
         return sum(len(batch.offsets) for batch in batches)
+
+    def _fetch_timed(self) -> list[Batch]:
+        """Poll once, and record each second that polls were made."""
+        began = time.time_ns() // 1000
+        if self._polled_micros and began - self._polled_micros[1] > _SPAN_MICROS:
+            self._record_polls()
+        try:
+            return list(self._fetch())
+        finally:
+            first, ended = (self._polled_micros or (began,))[0], time.time_ns() // 1000
+            self._polled_micros = (first, ended)
+            if ended - first >= _SPAN_MICROS:
+                self._record_polls()
+
+    def _record_polls(self) -> None:
+        """Record the polls since the last record of them."""
+        if self._polled_micros:
+            self._history.write(
+                PollsMade,
+                group=self.member.group,
+                member=self.member.member,
+                began_micros=self._polled_micros[0],
+                ended_micros=self._polled_micros[1],
+            )
+            self._polled_micros = None
 
     def _record(self, batch: Batch) -> None:
         self.records += len(batch.offsets)
@@ -554,6 +590,11 @@ class GroupMember(ABC):
             member=self.member.member,
             **msgspec.structs.asdict(failure),
         )
+        # The poll that raised may have taken partitions away, and no other one may follow.
+        for tp in sorted(self._last_assignment - self._assignment()):
+            self._record_change(GroupChange.REVOKED, tp)
+            self._forget(tp)
+            self._last_assignment.discard(tp)
 
     def _record_positions(
         self, change: GroupChange, positions: dict[Partition, int | None]

@@ -38,5 +38,9 @@ def with_epochs_of_logs(polls: pa.Table, tables: Path) -> pa.Table:
         known.get(record, epoch) if epoch == NO_EPOCH else epoch
         for record, epoch in zip(records, shown, strict=True)
     ]
-    place = polls.schema.get_field_index("leader_epoch")
-    return polls.set_column(place, polls.schema.field(place), pa.array(epochs, pa.int32()))
+    of_log = [epoch == NO_EPOCH for epoch in shown]
+    for name, values in (("leader_epoch", epochs), ("is_of_log", of_log)):
+        place = polls.schema.get_field_index(name)
+        field = polls.schema.field(place)
+        polls = polls.set_column(place, field, pa.array(values, field.type))
+    return polls

@@ -21,6 +21,7 @@ from contract.events import (
     OffsetRead,
     PhaseEntered,
     Polled,
+    PollsMade,
     QuorumSampled,
     Sampled,
     SendsIntended,
@@ -76,6 +77,8 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
     rows.extend_by_columns("polls", _polls(worker, events))
     for event in events:
         match event:
+            case PollsMade():
+                rows.add("poll_spans", worker=worker, **_row(event, without="at_micros"))
             case TransactionChanged():
                 rows.add("transactions", worker=worker, **_row(event))
             case Committed():
@@ -190,6 +193,7 @@ def _polls(worker: str, events: Iterable[Event]) -> pa.Table:
         "leader_epoch": pa.array(chain.from_iterable(event.epochs for event in polls), pa.int32()),
         "value": values,
         "is_intact": is_known_intact.take(known.indices),
+        "is_of_log": pa.repeat(False, len(poll)),
         "position_in_poll": place,
     }
     rows = of_poll.take(poll)

@@ -126,7 +126,6 @@ class Run:
             kept=folder.kept,
         )
         self._injections = Injections(field, phases)
-        self._next_sequence: dict[str, int] = {}
         self._preferred: dict[tuple[str, int], int] = {}
 
     def start(self) -> None:
@@ -197,11 +196,11 @@ class Run:
         A planned producer of that name has its client, its settings and its own acks.
 
         Raises:
+            UsageError: one of that name writes, or wrote, in the background.
             WorkerError: none was acknowledged, so that the scenario can't continue.
         """
         plan = self._planned_producer(writer(producer, topic, acks=acks))
-        first = self._next_sequence.get(producer, 0)
-        self._next_sequence[producer] = first + count
+        first = self.workload.number(producer, count)
         outcomes = self.consumers.producing(plan).call(
             ProducerRole.produce(
                 plan,

@@ -3,7 +3,7 @@
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 
-from contract.errors import WorkerError
+from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
 from contract.software import Client
 from contract.terms import Check, CommitEpoch, Manner, Outcome, ResetPolicy
@@ -70,6 +70,13 @@ def writer(
     )
 
 
+def _used(producer: str) -> UsageError:
+    return UsageError(
+        f"producer {producer} has written before, and numbers its values from 0: two records would "
+        "have one value. Give it another name"
+    )
+
+
 class Workload:
     """The producers and readers while faults hold."""
 
@@ -81,13 +88,21 @@ class Workload:
         self._observer = observer
         self._partitions = {topic.topic: topic.partitions for topic in topics}
         self._producers: dict[str, WorkerService] = {}
+        self._numbered: dict[str, int | None] = {}
+        """By producer: the number of its next value; None if it is written in the background."""
         self._readers: list[str] = []
 
     def start_producer(self, producer: ProducerPlan, *, records_per_second: int) -> None:
         """Write to all partitions of its topic at a fixed rate, until `stop_producers`.
 
         Its own rate counts, if it has one.
+
+        Raises:
+            UsageError: the name was used before.
         """
+        if producer.producer in self._numbered:
+            raise _used(producer.producer)
+        self._numbered[producer.producer] = None
         worker = self._consumers.producing(producer)
         rate = producer.records_per_second
         worker.call(
@@ -98,6 +113,18 @@ class Workload:
             )
         )
         self._producers[producer.producer] = worker
+
+    def number(self, producer: str, count: int) -> int:
+        """Return the number of the first of so many further values of a producer.
+
+        Raises:
+            UsageError: `start_producer` has started one of that name.
+        """
+        first = self._numbered.get(producer, 0)
+        if first is None:
+            raise _used(producer)
+        self._numbered[producer] = first + count
+        return first
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
         """Return the number of acknowledged values of a producer, by default in all partitions."""

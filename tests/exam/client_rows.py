@@ -77,8 +77,12 @@ class ClientRows(HistoryRows):
         topic: str = "t",
         partition: int = 0,
         is_intact: bool = True,
+        is_of_log: bool = False,
     ) -> None:
-        """Records delivered by one poll. sequence: of the first value; else the first offset."""
+        """Records delivered by one poll. sequence: of the first value; else the first offset.
+
+        is_of_log: the client shows no epoch.
+        """
         start = first if sequence is None else sequence
         of_all = {
             "worker": self.own("w"),
@@ -88,6 +92,7 @@ class ClientRows(HistoryRows):
             "partition": partition,
             "leader_epoch": epoch,
             "is_intact": is_intact,
+            "is_of_log": is_of_log,
             "seq": self._next_seq(),
             "polled_micros": self.at(at),
         }
@@ -98,6 +103,20 @@ class ClientRows(HistoryRows):
     def member(self, member: str, group: str = "g") -> str:
         """A member's name, `<group>#<number>`."""
         return f"{self.own(group)}#{member}"
+
+    def polls_made(
+        self, since: float, until: float, *, member: str = "1", group: str = "g"
+    ) -> None:
+        """The application polls a member again and again."""
+        self.add(
+            "poll_spans",
+            worker=self.own("w"),
+            group=self.own(group),
+            member=self.member(member, group),
+            seq=self._next_seq(),
+            began_micros=self.at(since),
+            ended_micros=self.at(until),
+        )
 
     def changed(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 from contract.events import make_value
 from contract.ranges import row_schema
 from contract.run_folder import GroupPlan, MemberPlan, ProducerPlan, TopicPlan
+from contract.software import Level
 from contract.tables import MICROS_PER_SECOND
 from tests.exam.world import DURATIONS, LISTS_OF_SERVERS, NAMES, SERVERS, Place, Row
 
@@ -176,11 +177,13 @@ class HistoryRows:
         settings: dict[str, str | int] | None = None,
         members: int = 1,
         other: str | None = None,
+        level: str = Level.POSITIONS,
     ) -> None:
         """A group under test, and its topic, unless that is planned.
 
         commit_epoch: the style by which it chooses the epoch.
         other: the client of its second member, if it is another one.
+        level: what its guests show.
         """
         if self.own(topic) not in (planned.topic for planned in self.topics):
             self.topic(topic)
@@ -196,6 +199,7 @@ class HistoryRows:
                 settings=settings or {},
                 members=members,
                 others={2: MemberPlan(client=other)} if other else {},
+                level=level,
             )
         )
 

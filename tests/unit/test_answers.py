@@ -42,6 +42,7 @@ from harness.story.soundness import require_answer
 
 LOST = verdict_of({"lost_record": result(finding())})
 RESUMED = make_resumption()
+DECIDED = (FindingVerdict.VIOLATION, PERMITTED)
 
 
 def answer_of(tmp_path: Path, text: str, verdict: Verdict = LOST) -> str:
@@ -146,12 +147,33 @@ def test_other_tables_and_findings_make_another_answer(tmp_path: Path) -> None:
     assert answer(RunFacts(RunFolder(tmp_path)), none) == "No: 0 of 100 were lost."
 
 
-def test_findings_count_unless_they_are_undecided(tmp_path: Path) -> None:
-    both = result(finding(), finding(verdict=PERMITTED), finding(verdict=FindingVerdict.UNDECIDED))
-    verdict = verdict_of({"lost_record": both})
-    text = "{{ lost_record.rows }}, {{ lost_record.rows(verdict='permitted') }}, "
-    text += "{{ lost_record.rows(verdict='undecided') }}"
-    assert answer_of(tmp_path, text, verdict) == "2, 1, 1"
+@pytest.mark.parametrize(
+    ("figure", "reported"),
+    [
+        ("lost_record.rows", "2 (and 1 undecided)"),
+        ("lost_record.records | noun('record')", "4 records (and 2 undecided)"),
+        ("lost_record.rows(verdict='permitted')", "1 (and 1 undecided)"),
+        ("lost_record.rows(verdict='undecided')", "1"),
+        ("lost_record.rows(verdict=other_than('permitted'))", "2"),
+        ("lost_record.rows(acks='1')", "0"),
+        ("lost_record.partitions", "1"),  # that of the undecided one is counted already
+        ("lost_record.topic", "T (and 1 undecided)"),
+        ("(lost_record.rows / sends.rows) | noun('send')", "2 of 3 sends (and 1 undecided)"),
+        ("yes_if_any(lost_record.rows, asked='lost')", "Yes"),
+        ("yes_if_any(lost_record.rows(kind='other'), asked='lost')", "No"),
+        ("yes_if_any(reset.rows, asked='reset')", "Undecided"),
+        ("yes_if_none(reset.rows, asked='without a reset')", "Undecided"),
+        ("reset.rows | whether('Some', 'None')", "Undecided"),
+    ],
+)
+def test_an_answer_says_what_is_undecided(tmp_path: Path, figure: str, reported: str) -> None:
+    lost = [
+        finding(verdict=verdict, evidence={"acks": "all", "kind": "lost"})
+        for verdict in (*DECIDED, FindingVerdict.UNDECIDED)
+    ]
+    reset = finding("reset", verdict=FindingVerdict.UNDECIDED, evidence={})
+    verdict = verdict_of({"lost_record": result(*lost), "reset": result(reset)})
+    assert answer_of(tmp_path, f"{{{{ {figure} }}}}", verdict) == reported
 
 
 @pytest.mark.parametrize(

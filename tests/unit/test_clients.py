@@ -57,6 +57,22 @@ def test_a_member_reads_to_the_log_end_and_commits_what_it_is_reported(tmp_path:
     assert commits == [(3, 1), (3, 7), (3, -1)]
     changes = [row["change"] for row in rows(tmp_path, "group_events")]
     assert changes == ["opened", "assigned", "caught_up", "closed"]
+    (span,) = rows(tmp_path, "poll_spans")
+    assert span["member"] == "g#1"
+    assert span["began_micros"] <= span["ended_micros"]
+
+
+def test_polls_that_are_apart_are_several_spans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.clients.member._SPAN_MICROS", 0)
+    role = role_in(tmp_path)
+    role.open_members([MEMBER])
+    role.take(["g#1"], 3, timeout_seconds=5)
+    role.close_members(["g#1"])
+    began = [row["began_micros"] for row in rows(tmp_path, "poll_spans")]
+    assert len(began) == 3
+    assert began == sorted(began)
 
 
 @pytest.mark.parametrize(
@@ -223,6 +239,7 @@ def test_a_record_came_before_the_loss_that_the_member_notices_after_the_poll(
     member = LosingMember(MEMBER, "b", HistoryWriter(tmp_path / "w.jsonl"))
     member.take(2, timeout_seconds=5)
     events = [json.loads(line) for line in (tmp_path / "w.jsonl").read_text().splitlines()]
+    events = [event for event in events if event["event"] != "PollsMade"]
     seen = [event["offsets"] if event["event"] == "Polled" else event["change"] for event in events]
     assert seen == ["opened", "assigned", [0], [1], "revoked"]
 

@@ -43,10 +43,14 @@ def test_an_epoch_that_is_not_shown_is_that_of_the_log_with_the_record(tmp_path:
     )
     found = with_epochs_of_logs(polls, tmp_path)
     assert found["leader_epoch"].to_pylist() == [1, 2, 4, 7, -1]
-    assert found.drop_columns("leader_epoch") == polls.drop_columns("leader_epoch")
+    assert found["is_of_log"].to_pylist() == [True, True, True, False, True]
+    changed = ["leader_epoch", "is_of_log"]
+    assert found.drop_columns(changed) == polls.drop_columns(changed)
     assert found.schema == polls.schema
 
 
 def test_without_logs_epochs_stay_as_they_are(tmp_path: Path) -> None:
     polls = rows_of("polls", record(0, 0, -1), record(1, 1, 3))
-    assert with_epochs_of_logs(polls, tmp_path) == polls
+    found = with_epochs_of_logs(polls, tmp_path)
+    assert found["leader_epoch"] == polls["leader_epoch"]
+    assert found["is_of_log"].to_pylist() == [True, False]

@@ -80,6 +80,19 @@ def test_a_run_that_ends_its_worker_is_an_error_and_the_others_are_judged(
     assert "the Python worker that judged this run ended 2 times" in str(second.error)
 
 
+def test_a_worker_judges_several_runs(tmp_path: Path) -> None:
+    # Spark ends a worker that has not read the end of what its task was given.
+    folder = generated(tmp_path)
+    ended: list[bool] = []
+
+    def rows() -> Iterator[File]:
+        yield File(0)
+        ended.append(True)
+
+    (piece,) = tasks.judged_pieces(Share(1), [str(folder.path)], rows())
+    assert (piece.name, ended) == ("verdict", [True])
+
+
 def test_a_run_with_more_rows_than_a_task_judges_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract.errors import WorkerError
+from contract.errors import UsageError, WorkerError
 from contract.events import Answered
 from harness.clients.command import Call
 from harness.clients.process import Pending, WorkerService
@@ -93,3 +93,19 @@ def test_a_producer_that_does_not_stop_is_named(stop: Callable[[Workload], objec
         load.start_producer(writer(name, "orders"), records_per_second=1)
     with pytest.raises(WorkerError, match=r"^clients could not stop producer p2: values"):
         stop(load)
+
+
+def test_a_producer_that_begins_anew_has_another_name() -> None:
+    worker: Any = StuckWorker()
+    consumers: Any = SimpleNamespace(producing=lambda _producer: worker)
+    observer: Any = None
+    load = Workload(consumers, observer, [durable_topic("t", partitions=1)])
+    assert [load.number("p", 10), load.number("p", 5), load.number("q", 1)] == [0, 10, 0]
+    load.start_producer(writer("r", "t"), records_per_second=1)
+    for again in (
+        lambda: load.start_producer(writer("r", "t"), records_per_second=1),
+        lambda: load.start_producer(writer("p", "t"), records_per_second=1),
+        lambda: load.number("r", 1),
+    ):
+        with pytest.raises(UsageError, match="has written before, and numbers its values from 0"):
+            again()

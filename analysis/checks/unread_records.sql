@@ -1,0 +1,251 @@
+/*
+id: H7
+definition: >-
+  Records waited in a partition that no member of its group owned, though a member was polled, for
+  longer than Kafka's limits explain.
+explanation: >-
+  The wait begins when nobody owned the partition, a member was polled, and a record lay at the
+  group's position or above: below the high watermark that a leader reported, delivered to another
+  group, or acknowledged with acks=all; for a read_committed group of no aborted transaction, and
+  when the last transaction of the partition had ended. It ends with an assignment of 5 s or a
+  delivery, or with the polls. Of a guest that shows no assignments, it is the time from the last
+  delivery of the partition on. A group whose members are assigned by hand is left out. 30 s are
+  allowed, or what a rebalance takes by the settings, if that is longer; with a fault in force, as
+  in `fetch_unavailable`. The rest has to be explained. To whom the coordinator had granted the partition is
+  by `__consumer_offsets`.
+permitted: >-
+  for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
+  coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
+  while a fault was in force, or that is static and was closed; `max.poll.interval.ms` of a member
+  that was not polled, and so had not revoked or rejoined; the partition of the coordinator had no leader or too small an ISR, or the request timeout
+  after another one was elected, which also begins sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
+undecided: >-
+  the group reads committed values, and a transaction of the partition has no end; or its guests
+  may have been reset to the log end unseen; or a fault was in force, and the client's request
+  timeout is not known.
+evaluates: >-
+  each time of 2 s or more in which a member was polled, and no member owned a partition.
+source: >-
+  KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
+  KIP-345: a static member that was closed as well; KIP-848: a refused member is fenced, and joins
+  again at once; KIP-98.
+needs: [poll_spans, group_members, leaderships]
+evaluated: select count(*) as evaluated from unread_waits
+cases:
+- violation: no owner
+  when: is_shown
+  cause: >-
+    no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
+    records waited from {position} on; {explained}{by_coordinator}{raised}
+  permitted_if: seconds - unservable_seconds <= allowed_seconds
+  undecided_if: is_open or may_be_silent and request_ms is null
+- violation: not delivered
+  cause: >-
+    no member was delivered anything of the partition for {seconds:.1f} s, in which {member} was
+    polled and {records} records waited from {position} on; {explained}{raised}
+  permitted_if: seconds - unservable_seconds <= allowed_seconds
+  undecided_if: is_open or may_be_at_end or may_be_silent and request_ms is null
+evidence: >-
+  member, position, records, seconds, unservable_seconds, allowed_seconds, explained,
+  granted_to, granted_seconds
+place:
+  offset_first: position
+  at: at
+*/
+with waits as (
+  select *, false as needs_insync
+  from unread_waits
+  where ended - at >= {{ 30 * micros_per_second }}
+),
+outages as (
+  select * from {{ with_timeouts("waits", "planned_groups", "group") }}
+),
+-- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
+members_of as (
+  select distinct group, member, worker from group_events
+),
+on_members as (
+  select distinct m.group, member, fault, injected_micros, healed_micros
+  from members_of as m join faults using (worker)
+  where target_kind = 'client'
+),
+ended_slowly as (
+  select group, member, injected_micros as since,
+    if(fault = 'kill', injected_micros, healed_micros) as until,
+    concat('a member was under fault ', fault) as why
+  from on_members
+  union all
+  select group, member, at_micros, at_micros, 'a static member was closed'
+  from group_events join planned_groups using (group)
+  where change = 'closed' and is_static
+  union all
+  select distinct group, member, at_micros, at_micros, 'a member was closed while a fault held'
+  from group_events join held_faults
+    on injected_micros <= at_micros and coalesce(ended_micros >= at_micros, true)
+  where change = 'closed'
+),
+-- A member that was polled no longer after an exception keeps nobody waiting if it owns nothing.
+last_changes as (
+  select group, member, p.until, e.topic, e.partition, change = 'failed' as is_failure,
+    max_by(change, seq) as change
+  from polled_times as p join group_events as e using (group, member)
+  where change in ('assigned', 'revoked', 'lost')
+    and at_micros <= p.until + {{ micros_per_second }}
+    or change = 'failed' and abs(at_micros - p.until) <= {{ micros_per_second }}
+  group by all
+),
+shut_out as (
+  select group, member, until
+  from last_changes
+  group by all
+  having max(is_failure) and count_if(change = 'assigned') = 0
+),
+polled_then as (
+  select group, member, since, until, lead(since) over (
+      partition by group, member order by since) as again_micros
+  from polled_times
+),
+gone as (
+  select group, member, at_micros from group_events where change = 'closed'
+  union all
+  select group, member, injected_micros from on_members where fault = 'kill'
+),
+idle as (
+  select p.group, p.member, p.until as since,
+    least(again_micros, min(g.at_micros) filter (where g.at_micros >= p.until)) as until
+  from polled_then as p left join gone as g using (group, member)
+  left anti join shut_out using (group, member, until)
+  group by p.group, p.member, p.until, again_micros
+),
+coordinators as (
+  select group, broker, from_micros, until_micros
+  from places_of_groups join leader_epochs on partition = offsets_partition
+  where topic = {{ offsets_topic }}
+),
+leaders_then as (
+  select group, topic, partition, broker, from_micros, until_micros
+  from outages join leader_epochs using (topic, partition)
+  union
+  select group, topic, partition, broker, from_micros, until_micros
+  from outages join coordinators using (group)
+),
+sessions as (
+  select group, since, until + session_ms * {{ micros_per_second }} / 1000 as until, why
+  from ended_slowly join planned_groups using (group)
+),
+of_groups as (
+  select * from sessions
+  union all
+  -- A coordinator that loads a group begins its sessions anew.
+  select s.group, from_micros, from_micros + session_ms * {{ micros_per_second }} / 1000, why
+  from sessions as s join coordinators as c on c.group = s.group
+  join planned_groups as g on g.group = s.group
+  where from_micros > s.since and coalesce(from_micros <= s.until, true)
+  union all
+  select group, since, least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
+    'a member was not polled'
+  from idle join planned_groups using (group)
+  union all
+  select group, from_micros,
+    from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
+    'another coordinator was elected'
+  from coordinators join planned_groups using (group)
+  union all
+  select group, since, until, 'the partition of the coordinator could not be served'
+  from places_of_groups join unservable on partition = offsets_partition
+  where topic = {{ offsets_topic }}
+  union all
+  select distinct group, injected_micros, ended_micros, 'a fault was in force'
+  from outages join held_faults on size(brokers) = 0
+),
+of_partitions as (
+  select group, topic, partition, greatest(injected_micros, from_micros) as since,
+    least(ended_micros, until_micros) as until, 'a fault was in force' as why
+  from leaders_then join held_faults on array_contains(brokers, broker)
+  union all
+  select distinct group, topic, partition, created_micros,
+    created_micros + metadata_age_ms * {{ micros_per_second }} / 1000, 'the partition was created'
+  from outages join creations using (topic, partition) join planned_groups using (group)
+  join readership as r using (group, topic, partition)
+  where r.since < created_micros
+),
+explanations as (
+  select group, topic, partition, member, at, ended, since, until,
+    'the partition could not be served' as why
+  from {{ with_excuses("outages") }}
+  union all
+  select o.group, o.topic, o.partition, member, at, ended, since, until, why
+  from outages as o join of_groups as e on e.group = o.group
+  union all
+  select o.group, o.topic, o.partition, member, at, ended, since, until, why
+  from outages as o join of_partitions as e
+    on (e.group, e.topic, e.partition) = (o.group, o.topic, o.partition)
+),
+within as (
+  select * except (since, until), since, coalesce(until, ended) as until
+  from explanations
+  where since < ended and coalesce(until > at, true)
+),
+whys as (
+  select group, topic, partition, member, at, ended,
+    array_join(sort_array(collect_set(why)), ', ') as whys
+  from within
+  group by all
+),
+measured as (
+  select * from {{ with_service("outages", "within", "group, topic, partition, member") }}
+),
+-- Of members that were polled meanwhile, the one that was for longest.
+longest as (
+  select measured.*, greatest(required_seconds, round_ms / 1000) as allowed_seconds,
+    row_number() over (
+      partition by group, topic, partition, position order by seconds desc, member) = 1
+      as is_longest
+  from measured join (select group, round_ms from planned_groups) using (group)
+),
+-- What the coordinator stored: with the consumer protocol, who was to own what.
+states as (
+  select group, member, offsets_offset, at_micros as since, lead(at_micros) over (
+      partition by group, member order by offsets_offset) as until
+  from (select distinct group, member, offsets_offset, at_micros from group_members)
+),
+grants as (
+  select m.group, m.topic, m.partition, m.member, at, ended, s.member as granted_to,
+    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as granted_seconds
+  from measured as m
+  join (select distinct topic, topic_id from leaderships) as t using (topic)
+  join group_members as g
+    on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
+  join states as s
+    on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
+  where since < ended and coalesce(until > at, true)
+  group by all
+),
+granted as (
+  select group, topic, partition, member, at, ended,
+    max_by(granted_to, granted_seconds) as granted_to, max(granted_seconds) as granted_seconds
+  from grants
+  group by all
+),
+raised as (
+  select m.group, m.topic, m.partition, m.member, at, ended,
+    max_by(concat('; the client of ', f.member, ' had raised ', exception), f.at_micros) as raised
+  from measured as m
+  join (select * from group_events where change = 'failed') as f on f.group = m.group
+  where f.at_micros <= ended
+  group by all
+)
+select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
+  coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
+  if(whys is null, 'nothing explains it',
+    format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
+    as explained,
+  if(granted_to is null, '',
+    format_string('; for %.1f s of it the coordinator had granted it to the member with id %s',
+      granted_seconds, granted_to)) as by_coordinator
+from longest
+left join (select group, hidden_reset from planned_groups) using (group)
+left join whys using (group, topic, partition, member, at, ended)
+left join granted using (group, topic, partition, member, at, ended)
+left join raised using (group, topic, partition, member, at, ended)
+where is_longest and seconds > allowed_seconds

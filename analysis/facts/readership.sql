@@ -1,0 +1,70 @@
+/*
+about: |
+  By how many members of its group each partition of a subscribed topic was owned, and when.
+
+  From when the group was polled first. Ownership is what members reported; it ends as they give
+  the partition back, are closed or killed. An ownership of less than 5 s, in which nothing was
+  delivered, is none. A group is subscribed if its coordinator stored a member of it.
+subject: assignments
+columns:
+  since: of this number of owners
+  until: 'null: to the end'
+  is_shown: 'false: its guests show no assignments, so that nothing is known of owners'
+*/
+with groups as (
+  select group, topic, level = 'positions' as is_shown, min(since) as began_micros
+  from planned_readers
+  join planned_groups using (group)
+  join polled_times using (group)
+  left semi join (select group from group_members where member != '') using (group)
+  group by all
+),
+killed as (
+  select distinct e.group, member, injected_micros
+  from group_events as e join faults using (worker)
+  where fault = 'kill' and target_kind = 'client'
+),
+given_up as (
+  select group, topic, partition, member, at_micros
+  from group_events
+  where change in ('revoked', 'lost')
+  union all
+  select group, topic, partition, member, at_micros
+  from ownerships join (
+    select group, member, at_micros from group_events where change = 'closed'
+    union all
+    select group, member, injected_micros from killed) using (group, member)
+),
+held as (
+  select group, topic, partition, member, owned_micros as since,
+    min(at_micros) filter (where at_micros >= owned_micros) as until
+  from ownerships
+  left semi join groups using (group, topic)
+  left join given_up using (group, topic, partition, member)
+  group by all
+),
+short as (
+  select group, topic, partition, member, h.since
+  from held as h left join deliveries as d using (group, topic, partition, member)
+  where until - h.since < {{ 5 * micros_per_second }}
+  group by all
+  having coalesce(count_if(d.at_micros between h.since and until), 0) = 0
+),
+kept as (
+  select * from held left anti join short using (group, topic, partition, member, since)
+),
+changes as (
+  select group, topic, partition, since as at_micros, 1 as change from kept
+  union all
+  select group, topic, partition, until, -1 from kept where until is not null
+  union all
+  select group, topic, partition, began_micros, 0
+  from groups join (select distinct topic, partition from leaderships) using (topic)
+),
+changed as (
+  select group, topic, partition, at_micros, sum(change) as change from changes group by all
+)
+select group, topic, partition, at_micros as since,
+  lead(at_micros) over in_order as until, sum(change) over in_order as owners, is_shown
+from changed join groups using (group, topic)
+window in_order as (partition by group, topic, partition order by at_micros)
