@@ -70,6 +70,12 @@ def failed_clients(verdict: Verdict) -> list[str]:
     ]
 
 
+def has_failed_client(verdict: Verdict) -> bool:
+    """Whether a screen says before all else that a client failed."""
+    ended = any(entry.check == Check.FAILED_CLIENT for entry in verdict.unexpected)
+    return ended or bool(failed_clients(verdict))
+
+
 def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:
     """Why a run is undecided: also where it fails, what else is open."""
     if run.error is not None:
