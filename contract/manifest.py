@@ -22,6 +22,7 @@ TABLES_OF_HISTORIES = (
     "sends",
     "transactions",
     "polls",
+    "unshown_epochs",
     "poll_spans",
     "commits",
     "offset_reads",

@@ -107,12 +107,6 @@ TABLES_OF_CLIENTS = {
         *RANGE,
         int32("leader_epoch", least=-1),
         boolean("is_intact", "the checksums of the values are correct"),
-        boolean(
-            "is_of_log",
-            "whether the client showed no epoch: it is that of the batch in the log; null in older"
-            " runs",
-            null=True,
-        ),
         _SEQ,
         int32(
             "first_place",
@@ -120,6 +114,13 @@ TABLES_OF_CLIENTS = {
         ),
         micros("polled_micros"),
         key="worker seq group member topic partition first_place",
+    ),
+    "unshown_epochs": table(
+        "One row per member and partition of which it was delivered records without a leader epoch:"
+        " `polls` has those of the batches in the logs. Source: consumers' histories.",
+        *MEMBER,
+        *PARTITION,
+        key="worker group member topic partition",
     ),
     "poll_spans": table(
         "One row per second or more in which the application polled a member, each time at most a"

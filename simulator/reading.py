@@ -166,7 +166,6 @@ class Reader:
             leader_epoch=log.epoch[index],
             value=log.value[index],
             is_intact=True,
-            is_of_log=False,
             position_in_poll=np.arange(len(at)) - np.searchsorted(at, at),
             polled_micros=at,
         )

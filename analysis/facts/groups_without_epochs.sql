@@ -5,7 +5,8 @@ kept: false
 columns:
   is_without_epochs: always true
 */
-select group, true as is_without_epochs
-from polls
-group by group
-having min(coalesce(is_of_log, false))
+with shown as (
+  select group from deliveries left anti join unshown_epochs using (group, member, topic, partition)
+)
+select distinct group, true as is_without_epochs
+from unshown_epochs left anti join shown using (group)

@@ -5,7 +5,6 @@ columns:
   worker: whose history or log has it
   member: '`group#incarnation`: `orders#2` is the second one of its group'
   is_intact: the checksums of the values are correct
-  is_of_log: whether the client showed no epoch, and it is that of the batch in the log
   seq: of the event in its history
   first_place: of the first record, among those that the poll returned of the partition; from 0
   offset: the first one
@@ -14,5 +13,5 @@ columns:
   sequence: of the first value
   value: '`producer:sequence` of the first record; one that is not intact is in quotation marks'
 */
-{{ slices_of("polls", "worker, group, member, topic, partition, leader_epoch, is_intact,
-  is_of_log, seq, first_place, polled_micros") }}
+{{ slices_of("polls", "worker, group, member, topic, partition, leader_epoch, is_intact, seq,
+  first_place, polled_micros") }}

@@ -57,15 +57,20 @@ compared as (
 kept as (
   select * from compared where not is_tombstone and not is_set
 ),
+unshown as (
+  select distinct group, member, topic, partition, true as is_unshown from unshown_epochs
+),
 deliveries_before as (
   select k.*, p.leader_epoch, p.polled_micros as at_micros, p.seq,
-    coalesce(is_of_log, false) as is_unshown,
+    coalesce(is_unshown, false) as is_unshown,
     coalesce(p.member = by_member, false) as is_ordered,
     coalesce(p.polled_micros < created_micros, false) as was_former
   from kept as k
   join sliced_polls as p on (p.group, p.topic, p.partition, p.offset)
     = (k.group, k.topic, k.partition, k.before)
   left join recreations as r on (r.topic, r.partition) = (k.topic, k.partition)
+  left join unshown as u on (u.group, u.member, u.topic, u.partition)
+    = (p.group, p.member, p.topic, p.partition)
 ),
 polled as (
   select {{ commit_key }},

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from contract.events import NO_EPOCH
 from contract.ranges import to_records
+from contract.tables import TABLES
 
 _OF_LOGS = ("replica_records", "cut_records")
 _RECORD = ("topic", "partition", "offset", "value")
@@ -38,9 +39,17 @@ def with_epochs_of_logs(polls: pa.Table, tables: Path) -> pa.Table:
         known.get(record, epoch) if epoch == NO_EPOCH else epoch
         for record, epoch in zip(records, shown, strict=True)
     ]
-    of_log = [epoch == NO_EPOCH for epoch in shown]
-    for name, values in (("leader_epoch", epochs), ("is_of_log", of_log)):
-        place = polls.schema.get_field_index(name)
-        field = polls.schema.field(place)
-        polls = polls.set_column(place, field, pa.array(values, field.type))
-    return polls
+    place = polls.schema.get_field_index("leader_epoch")
+    return polls.set_column(place, polls.schema.field(place), pa.array(epochs, pa.int32()))
+
+
+def unshown_epochs(polls: pa.Table) -> list[dict[str, object]]:
+    """Return the rows of the table of that name.
+
+    Args:
+        polls: one row for each record, as the clients showed it.
+    """
+    keys = TABLES["unshown_epochs"].names
+    unshown = polls.filter(pc.equal(polls["leader_epoch"], NO_EPOCH))
+    rows: list[dict[str, object]] = unshown.group_by(keys).aggregate([]).to_pylist()
+    return rows

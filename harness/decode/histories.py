@@ -35,6 +35,7 @@ from contract.events import (
 )
 from contract.ranges import RECORDS
 from contract.terms import PHASE_LIMIT_SECONDS, Outcome
+from harness.decode.epochs import unshown_epochs
 from harness.decode.lines import HistoryLines, histories
 from harness.decode.tables import Rows
 
@@ -74,7 +75,9 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
     _sends(worker, events, rows)
     _faults(events, rows)
     _phases(events, rows)
-    rows.extend_by_columns("polls", _polls(worker, events))
+    polls = _polls(worker, events)
+    rows.extend_by_columns("polls", polls)
+    rows.extend("unshown_epochs", unshown_epochs(polls))
     for event in events:
         match event:
             case PollsMade():
@@ -193,7 +196,6 @@ def _polls(worker: str, events: Iterable[Event]) -> pa.Table:
         "leader_epoch": pa.array(chain.from_iterable(event.epochs for event in polls), pa.int32()),
         "value": values,
         "is_intact": is_known_intact.take(known.indices),
-        "is_of_log": pa.repeat(False, len(poll)),
         "position_in_poll": place,
     }
     rows = of_poll.take(poll)

@@ -77,11 +77,11 @@ class ClientRows(HistoryRows):
         topic: str = "t",
         partition: int = 0,
         is_intact: bool = True,
-        is_of_log: bool = False,
+        is_unshown: bool = False,
     ) -> None:
         """Records delivered by one poll. sequence: of the first value; else the first offset.
 
-        is_of_log: the client shows no epoch.
+        is_unshown: the client shows no epoch.
         """
         start = first if sequence is None else sequence
         of_all = {
@@ -92,10 +92,14 @@ class ClientRows(HistoryRows):
             "partition": partition,
             "leader_epoch": epoch,
             "is_intact": is_intact,
-            "is_of_log": is_of_log,
             "seq": self._next_seq(),
             "polled_micros": self.at(at),
         }
+        if is_unshown:
+            unshown = {
+                key: of_all[key] for key in ("worker", "group", "member", "topic", "partition")
+            }
+            self.add("unshown_epochs", **unshown)
         for index, offset in enumerate(range(first, (first if last is None else last) + 1)):
             value = self.value(start + index, producer)
             self.add("polls", **of_all, offset=offset, value=value, position_in_poll=index)

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from contract.events import make_value
 from contract.ranges import RECORDS, to_ranges
-from harness.decode.epochs import with_epochs_of_logs
+from harness.decode.epochs import unshown_epochs, with_epochs_of_logs
 
 
 def rows_of(table: str, *rows: dict[str, Any]) -> pa.Table:
@@ -43,14 +43,22 @@ def test_an_epoch_that_is_not_shown_is_that_of_the_log_with_the_record(tmp_path:
     )
     found = with_epochs_of_logs(polls, tmp_path)
     assert found["leader_epoch"].to_pylist() == [1, 2, 4, 7, -1]
-    assert found["is_of_log"].to_pylist() == [True, True, True, False, True]
-    changed = ["leader_epoch", "is_of_log"]
-    assert found.drop_columns(changed) == polls.drop_columns(changed)
+    assert found.drop_columns("leader_epoch") == polls.drop_columns("leader_epoch")
     assert found.schema == polls.schema
 
 
 def test_without_logs_epochs_stay_as_they_are(tmp_path: Path) -> None:
     polls = rows_of("polls", record(0, 0, -1), record(1, 1, 3))
-    found = with_epochs_of_logs(polls, tmp_path)
-    assert found["leader_epoch"] == polls["leader_epoch"]
-    assert found["is_of_log"].to_pylist() == [True, False]
+    assert with_epochs_of_logs(polls, tmp_path) == polls
+
+
+def test_members_that_are_shown_no_epoch() -> None:
+    of = {"group": "g", "worker": "w"}
+    polls = rows_of(
+        "polls",
+        record(0, 0, 3) | of | {"member": "shown"},
+        record(0, 0, -1) | of | {"member": "not"},
+        record(1, 1, -1) | of | {"member": "not"},
+    )
+    (row,) = unshown_epochs(polls)
+    assert row == of | {"member": "not", "topic": "t", "partition": 0}
