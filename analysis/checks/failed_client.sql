@@ -3,9 +3,10 @@ id: H8
 definition: A client reported an error to its application.
 explanation: >-
   It is judged by what came of it. A client went on if the member was delivered a record, committed
-  or reached the log ends afterwards. It ended if its process exited, if the
-  error is one after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed for
-  10 s, and for 30 s where the error is one of waiting. The names are those of Java,
+  or reached the log ends afterwards; or, after an error of waiting or a refusal by its group, if it
+  was polled for 10 s without another error. It ended if its process exited, if the error is one
+  after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed
+  for 10 s, and for 30 s where the error is one of waiting. The names are those of Java,
   kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
   (`analysis/macros/errors.sql`). What the story or a fault did is not held against a client: a
   wakeup, a kill of its process, an entry that was removed.
@@ -27,7 +28,7 @@ source: >-
   errors.
 needs: [group_events]
 evaluated: select count(distinct member) as evaluated from group_events
-optional: [polls, commits, faults, acls]
+optional: [deliveries, commits, poll_spans, faults, held_faults, acls]
 cases:
 - permitted: raised, then went on
   when: went_on
@@ -35,6 +36,10 @@ cases:
 - permitted: documented
   when: is_documented
   cause: the client raised {exception}{often} ({document}){said}
+- permitted: raised, then polled on
+  when: sort in ('wait', 'rebalance') and polled_seconds >= 10
+  cause: the client raised {exception}{often}, and was polled for {polled_seconds:.1f} s without
+    another error ({document}){said}
 - undecided: without the codec
   when: sort = 'codec'
   cause: the client raised {exception}{often}, and was delivered nothing
@@ -148,11 +153,15 @@ judged as (
 ),
 -- For how long a member's calls failed without progress.
 last_failures as (
-  select member, count(*) as failed,
+  select member, count(*) as failed, max(at_micros) as failed_micros,
     (max(at_micros) - min(at_micros)) / {{ micros_per_second }} as seconds
   from failures left join progress using (member)
   where coalesce(seq > progress_seq, true)
   group by all
+),
+-- Until when it was polled.
+polled as (
+  select member, max(ended_micros) as polled_micros from poll_spans group by all
 ),
 raised as (
   select group, member, topic, partition, name, sort, min_by(exception, seq) as exception,
@@ -163,6 +172,7 @@ raised as (
 )
 select group, member, topic, partition, name, sort, exception, message, times, at_micros,
   is_documented, coalesce(seconds, 0) as seconds,
+  coalesce(polled_micros - failed_micros, 0) / {{ micros_per_second }} as polled_seconds,
   {{ error_document("sort") }} as document,
   case sort
     when 'reset' then concat('with auto.offset.reset=', coalesce(reset, 'unknown'))
@@ -179,4 +189,5 @@ select group, member, topic, partition, name, sort, exception, message, times, a
 from raised
 left join progress using (member)
 left join last_failures using (member)
+left join polled using (member)
 left join planned_groups using (group)

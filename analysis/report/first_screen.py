@@ -11,8 +11,8 @@ from contract.verdicts import CheckVerdict, FindingVerdict, RunVerdict, Verdict
 
 NAMES_MAX = 3
 """Of the checks that are undecided for one reason."""
-WENT_ON = "raised, then went on"
-"""The kind of a finding of `failed_client` whose client did not end."""
+WENT_ON = "raised, then "
+"""How the kinds of `failed_client` begin whose client did not end."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,14 @@ def failed_clients(verdict: Verdict) -> list[str]:
     return [
         f"a client failed, {found.verdict}: {found.cause} [{where(found)}]"
         for found in result.examples
-        if found.verdict is not FindingVerdict.VIOLATION and found.kind != WENT_ON
+        if found.verdict is not FindingVerdict.VIOLATION and not found.kind.startswith(WENT_ON)
     ]
+
+
+def has_failed_client(verdict: Verdict) -> bool:
+    """Whether a screen says before all else that a client failed."""
+    ended = any(entry.check == Check.FAILED_CLIENT for entry in verdict.unexpected)
+    return ended or bool(failed_clients(verdict))
 
 
 def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:

@@ -12,7 +12,12 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import msgspec
 
-from analysis.report.first_screen import expected_line, failed_clients, reasons
+from analysis.report.first_screen import (
+    expected_line,
+    failed_clients,
+    has_failed_client,
+    reasons,
+)
 from analysis.report.matrix import row_name
 from analysis.report.night_rows import Judged
 from analysis.report.run_output import RunOutput, named_apart, output_of, outputs_of_night
@@ -138,6 +143,7 @@ def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None =
         duration=duration,
         reasons=reasons,
         failed_clients=failed_clients,
+        has_failed_client=has_failed_client,
         where=where,
     )
 

@@ -79,6 +79,8 @@ def show(
         f"Kafka {escape(verdict.on)}, {escape(verdict.cluster)}",
         soft_wrap=True,
     )
+    ended = [entry for entry in verdict.unexpected if entry.check == Check.FAILED_CLIENT]
+    _print_some(console, [_unexpected_line(entry) for entry in ended], style="red")
     _print_some(console, [_sentence(line) for line in failed_clients(verdict)], style="yellow")
     if verdict.answer:
         _print(console, verdict.answer)
@@ -86,7 +88,8 @@ def show(
     if verdict.verdict is RunVerdict.PASS:
         expectations += f" {verdict_line(verdict)}"
     _print(console, expectations)
-    _print_some(console, [_unexpected_line(entry) for entry in verdict.unexpected], style="red")
+    others = [entry for entry in verdict.unexpected if entry not in ended]
+    _print_some(console, [_unexpected_line(entry) for entry in others], style="red")
     if run is not None:
         lines = [f"undecided: {reason.text}" for reason in reasons(verdict, run)]
         _print_some(console, lines, style="yellow")

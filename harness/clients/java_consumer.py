@@ -139,6 +139,8 @@ class JavaMember(CallingMember):
             return int(self._consumer.position(java_partition(*partition), _millis(POSITION_MS)))
         except java_class("org.apache.kafka.common.errors.TimeoutException"):
             return None
+        except java_class("java.lang.IllegalStateException"):
+            return None  # With KIP-848 a thread of the client's own has taken it away meanwhile.
 
     def _commit(
         self, positions: Mapping[Partition, OffsetAndEpoch], *, is_plain: bool

@@ -26,6 +26,7 @@ from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckResult,
     CheckVerdict,
+    FindingVerdict,
     Judging,
     RunVerdict,
     Timing,
@@ -84,6 +85,24 @@ def test_what_is_open_is_printed_with_its_reason(tmp_path: Path, result: CheckRe
     assert [line for line in lines if line.startswith("undecided: ")] == reported
     assert any(result.reason in line for line in reported)
     assert lines[-1] == "error of the scenario: NodeError: node [b]1"
+
+
+@pytest.mark.parametrize("of", [FindingVerdict.VIOLATION, FindingVerdict.UNDECIDED])
+def test_a_client_that_failed_comes_before_the_answer(tmp_path: Path, of: FindingVerdict) -> None:
+    ended = finding("failed_client", verdict=of, kind="ended", cause="the client raised Gone")
+    went_on = msgspec.structs.replace(
+        ended, verdict=FindingVerdict.PERMITTED, kind="raised, then went on", cause="raised Late"
+    )
+    is_violation = of is FindingVerdict.VIOLATION
+    verdict = verdict_of(
+        {"failed_client": result(ended, went_on), "lost_record": result(LOST)},
+        verdict=RunVerdict.FAIL,
+        unexpected=[make_unexpected(ended)] * is_violation + [make_unexpected(LOST)],
+    )
+    lines = printed_verdict(verdict, run_folder(tmp_path).run()).splitlines()
+    said = [number for number, line in enumerate(lines) if "raised Gone" in line]
+    assert said == [lines.index("It is so.") - 1]
+    assert not any("raised Late" in line for line in lines)
 
 
 def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
