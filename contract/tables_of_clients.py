@@ -258,6 +258,7 @@ TABLES_OF_CLIENTS = {
             null=True,
             least=-2,
         ),
+        string("client_id", "the member's `client.id`; null where not stored", null=True),
         string("topic_id", "of an assigned partition; null with the classic protocol", null=True),
         int32("partition", null=True),
         int32(

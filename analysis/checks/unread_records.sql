@@ -17,8 +17,10 @@ permitted: >-
   for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
   coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
   while a fault was in force, or that is static and was closed; `max.poll.interval.ms` of a member
-  that was not polled, and so had not revoked or rejoined; the partition of the coordinator had no leader or too small an ISR, or the request timeout
-  after another one was elected, which also begins sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
+  that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
+  partition to another one for more than 30 s; the partition of the coordinator had no leader or
+  too small an ISR, or the request timeout after another one was elected, which also begins
+  sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
   the group reads committed values, and a transaction of the partition has no end; or its guests
   may have been reset to the log end unseen; or a fault was in force, and the client's request
@@ -59,6 +61,25 @@ with waits as (
 ),
 outages as (
   select * from {{ with_timeouts("waits", "planned_groups", "group") }}
+),
+-- What the coordinator stored: with the consumer protocol, who was to own what.
+states as (
+  select group, member, offsets_offset, at_micros as since, lead(at_micros) over (
+      partition by group, member order by offsets_offset) as until
+  from (select distinct group, member, offsets_offset, at_micros from group_members)
+),
+grants as (
+  select m.group, m.topic, m.partition, m.member, at, ended,
+    coalesce(client_id, s.member) as granted_to, client_id is not null as is_named,
+    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as granted_seconds
+  from outages as m
+  join (select distinct topic, topic_id from leaderships) as t using (topic)
+  join group_members as g
+    on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
+  join states as s
+    on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
+  where since < ended and coalesce(until > at, true)
+  group by all
 ),
 -- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
 members_of as (
@@ -130,32 +151,35 @@ leaders_then as (
   from outages join coordinators using (group)
 ),
 sessions as (
-  select group, since, until + session_ms * {{ micros_per_second }} / 1000 as until, why
+  select group, cast(null as string) as idle_member, since,
+    until + session_ms * {{ micros_per_second }} / 1000 as until, why
   from ended_slowly join planned_groups using (group)
 ),
 of_groups as (
   select * from sessions
   union all
   -- A coordinator that loads a group begins its sessions anew.
-  select s.group, from_micros, from_micros + session_ms * {{ micros_per_second }} / 1000, why
+  select s.group, null, from_micros,
+    from_micros + session_ms * {{ micros_per_second }} / 1000, why
   from sessions as s join coordinators as c on c.group = s.group
   join planned_groups as g on g.group = s.group
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
-  select group, since, least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
+  select group, member, since,
+    least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
     'a member was not polled'
   from idle join planned_groups using (group)
   union all
-  select group, from_micros,
+  select group, null, from_micros,
     from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
     'another coordinator was elected'
   from coordinators join planned_groups using (group)
   union all
-  select group, since, until, 'the partition of the coordinator could not be served'
+  select group, null, since, until, 'the partition of the coordinator could not be served'
   from places_of_groups join unservable on partition = offsets_partition
   where topic = {{ offsets_topic }}
   union all
-  select distinct group, injected_micros, ended_micros, 'a fault was in force'
+  select distinct group, null, injected_micros, ended_micros, 'a fault was in force'
   from outages join held_faults on size(brokers) = 0
 ),
 of_partitions as (
@@ -176,6 +200,11 @@ explanations as (
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_groups as e on e.group = o.group
+  -- No other member has to give back what the coordinator had granted to this one.
+  left anti join grants as g
+    on (g.group, g.topic, g.partition, g.member, g.at)
+      = (o.group, o.topic, o.partition, o.member, o.at)
+      and is_named and granted_to != idle_member and granted_seconds > 30
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_partitions as e
@@ -203,24 +232,6 @@ longest as (
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)
 ),
--- What the coordinator stored: with the consumer protocol, who was to own what.
-states as (
-  select group, member, offsets_offset, at_micros as since, lead(at_micros) over (
-      partition by group, member order by offsets_offset) as until
-  from (select distinct group, member, offsets_offset, at_micros from group_members)
-),
-grants as (
-  select m.group, m.topic, m.partition, m.member, at, ended, s.member as granted_to,
-    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as granted_seconds
-  from measured as m
-  join (select distinct topic, topic_id from leaderships) as t using (topic)
-  join group_members as g
-    on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
-  join states as s
-    on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
-  where since < ended and coalesce(until > at, true)
-  group by all
-),
 granted as (
   select group, topic, partition, member, at, ended,
     max_by(granted_to, granted_seconds) as granted_to, max(granted_seconds) as granted_seconds
@@ -241,7 +252,7 @@ select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
     as explained,
   if(granted_to is null, '',
-    format_string('; for %.1f s of it the coordinator had granted it to the member with id %s',
+    format_string('; for %.1f s of it the coordinator had granted it to %s',
       granted_seconds, granted_to)) as by_coordinator
 from longest
 left join (select group, hidden_reset from planned_groups) using (group)

@@ -8,10 +8,14 @@ import jpype
 from contract.tables import MICROS_PER_MS
 from harness.java.jvm import java_class
 
-_CLASSIC, _CONSUMER = 2, 8
-"""The leading numbers of the keys `GroupMetadata` and `ConsumerGroupCurrentMemberAssignment`."""
-_KEYS = {_CLASSIC: "GroupMetadata", _CONSUMER: "ConsumerGroupCurrentMemberAssignment"}
-_PROTOCOLS = {_CLASSIC: "classic", _CONSUMER: "consumer"}
+_CLASSIC, _CLIENT, _CONSUMER = 2, 5, 8
+_KEYS = {
+    _CLASSIC: "GroupMetadata",
+    _CLIENT: "ConsumerGroupMemberMetadata",
+    _CONSUMER: "ConsumerGroupCurrentMemberAssignment",
+}
+"""By the leading number of a key. With the consumer protocol, a member's client has its own."""
+_PROTOCOLS = {_CLASSIC: "classic", _CLIENT: "consumer", _CONSUMER: "consumer"}
 _PACKAGE = "org.apache.kafka.coordinator.group.generated"
 
 Row = dict[str, Any]
@@ -20,12 +24,13 @@ Row = dict[str, Any]
 class GroupMembers:
     """Collects the states of members in all replicas; the same record on two brokers counts once.
 
-    Every release that has the consumer protocol has both keys; others have the classic one only.
+    Every release that has the consumer protocol has all keys; others have the classic one only.
     """
 
     def __init__(self) -> None:
         """The JVM must run."""
         self._rows: dict[tuple[int, int, int], list[Row]] = {}
+        self._clients: dict[tuple[str, str], str] = {}
         self._accessor = java_class("org.apache.kafka.common.protocol.ByteBufferAccessor")
 
     def add(self, offsets_partition: int, batch: Any, record: Any) -> None:
@@ -50,6 +55,11 @@ class GroupMembers:
         if record.hasValue():
             value_bytes = record.value()
             value = self._read(f"{_KEYS[kind]}Value", value_bytes, int(value_bytes.getShort()))
+        if kind == _CLIENT:
+            if value is not None:
+                member = (str(key.groupId()), str(key.memberId()))
+                self._clients[member] = str(value.clientId())
+            return
         found = _classic(value) if kind == _CLASSIC else _consumer(str(key.memberId()), value)
         self._rows[identity] = [where | row for row in found]
 
@@ -61,7 +71,10 @@ class GroupMembers:
 
     def rows(self) -> list[Row]:
         """Return rows of the table `group_members`."""
-        return [row for identity in sorted(self._rows) for row in self._rows[identity]]
+        rows = [row for identity in sorted(self._rows) for row in self._rows[identity]]
+        return [
+            {"client_id": self._clients.get((row["group"], row["member"])), **row} for row in rows
+        ]
 
 
 def _classic(value: Any) -> Iterator[Row]:
@@ -71,7 +84,11 @@ def _classic(value: Any) -> Iterator[Row]:
         return
     generation = int(value.generation())
     for member in value.members():
-        yield {"member": str(member.memberId()), "generation": generation}
+        yield {
+            "member": str(member.memberId()),
+            "client_id": str(member.clientId()),
+            "generation": generation,
+        }
     if value.members().isEmpty():
         yield {"member": "", "generation": generation}
 

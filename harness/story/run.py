@@ -2,7 +2,7 @@
 
 import time
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
@@ -34,7 +34,7 @@ from harness.story.features import Features
 from harness.story.phases import Phases
 from harness.story.quorum import Quorum
 from harness.story.settings import topic_shape_problems
-from harness.story.topics import new_topic
+from harness.story.topics import brokers_of, new_topic
 from harness.story.transactions import Transactions
 from harness.story.wire import Wire
 from harness.story.workload import Workload, writer
@@ -149,22 +149,27 @@ class Run:
 
     def create(
         self,
-        assignment: Sequence[int],
+        assignment: Sequence[int] | Mapping[str, Sequence[int]],
         *,
         settings: dict[str, str] | None = None,
         is_spread: bool = False,
     ) -> None:
         """Create the planned topics with replicas on these brokers, of which the first leads.
 
-        With `is_spread` each partition's replicas begin one broker further, so that all brokers
-        lead. Further `settings` of all topics stand in the report as a note.
+        The brokers are of all topics, or of each by its name. With `is_spread` each partition's
+        replicas begin one broker further, so that all brokers lead. Further `settings` of all
+        topics stand in the report as a note.
+
+        Raises:
+            UsageError: brokers are given by topic, and not of exactly the planned ones.
         """
+        brokers = brokers_of(assignment, [topic.topic for topic in self.plan.topics])
         self.phases.enter(Stage.STARTING, "creating topics")
         is_own = bool(self.kafka.classes(self.kafka.topology.broker_ids[0]).own)
         topics = [
             new_topic(
                 topic,
-                list(assignment),
+                list(brokers[topic.topic]),
                 is_spread=is_spread,
                 settings=settings or {},
                 is_own=is_own,
@@ -200,7 +205,7 @@ class Run:
             WorkerError: none was acknowledged, so that the scenario can't continue.
         """
         plan = self._planned_producer(writer(producer, topic, acks=acks))
-        first = self.workload.number(producer, count)
+        first = self.workload.numbers.take(producer, count)
         outcomes = self.consumers.producing(plan).call(
             ProducerRole.produce(
                 plan,

@@ -1,6 +1,6 @@
 """The topics of a plan, as they are created."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from contract.errors import UsageError
 from contract.run_folder import TopicPlan
@@ -13,6 +13,24 @@ def durable_topic(name: str, *, partitions: int) -> TopicPlan:
     return TopicPlan(
         topic=name, partitions=partitions, replication=3, min_insync=2, unclean_election=False
     )
+
+
+def brokers_of(
+    assignment: Sequence[int] | Mapping[str, Sequence[int]], topics: Sequence[str]
+) -> Mapping[str, Sequence[int]]:
+    """Return the brokers of each topic, given for all or by topic.
+
+    Raises:
+        UsageError: they are given by topic, and not of exactly these.
+    """
+    if not isinstance(assignment, Mapping):
+        return dict.fromkeys(topics, assignment)
+    if assignment.keys() != {*topics}:
+        raise UsageError(
+            f"brokers are given for {', '.join(sorted(assignment)) or 'no topic'}, but the planned "
+            f"topics are {', '.join(sorted(topics))}"
+        )
+    return assignment
 
 
 def new_topic(

@@ -70,11 +70,27 @@ def writer(
     )
 
 
-def _used(producer: str) -> UsageError:
-    return UsageError(
-        f"producer {producer} has written before, and numbers its values from 0: two records would "
-        "have one value. Give it another name"
-    )
+class Numbers:
+    """The numbers of values: those of one producer are all different, so that its values are."""
+
+    def __init__(self) -> None:
+        """Start without producers."""
+        self._next: dict[str, int | None] = {}
+
+    def take(self, producer: str, count: int | None = None) -> int:
+        """Return the first of the next `count` numbers of a producer; of all of them without one.
+
+        Raises:
+            UsageError: they are taken.
+        """
+        first = self._next.get(producer, 0)
+        if first is None or (count is None and first):
+            raise UsageError(
+                f"producer {producer} has written before, and numbers its values from 0: two "
+                "records would have one value. Give it another name"
+            )
+        self._next[producer] = None if count is None else first + count
+        return first
 
 
 class Workload:
@@ -88,8 +104,7 @@ class Workload:
         self._observer = observer
         self._partitions = {topic.topic: topic.partitions for topic in topics}
         self._producers: dict[str, WorkerService] = {}
-        self._numbered: dict[str, int | None] = {}
-        """By producer: the number of its next value; None if it is written in the background."""
+        self.numbers = Numbers()
         self._readers: list[str] = []
 
     def start_producer(self, producer: ProducerPlan, *, records_per_second: int) -> None:
@@ -100,9 +115,7 @@ class Workload:
         Raises:
             UsageError: the name was used before.
         """
-        if producer.producer in self._numbered:
-            raise _used(producer.producer)
-        self._numbered[producer.producer] = None
+        self.numbers.take(producer.producer)
         worker = self._consumers.producing(producer)
         rate = producer.records_per_second
         worker.call(
@@ -113,18 +126,6 @@ class Workload:
             )
         )
         self._producers[producer.producer] = worker
-
-    def number(self, producer: str, count: int) -> int:
-        """Return the number of the first of so many further values of a producer.
-
-        Raises:
-            UsageError: `start_producer` has started one of that name.
-        """
-        first = self._numbered.get(producer, 0)
-        if first is None:
-            raise _used(producer)
-        self._numbered[producer] = first + count
-        return first
 
     def acknowledged(self, producer: str, partitions: Iterable[int] | None = None) -> int:
         """Return the number of acknowledged values of a producer, by default in all partitions."""

@@ -34,7 +34,7 @@ KAFKAS_OWN = "__"
 
 NAMES = (
     "worker", "group", "member", "topic", "producer", "value", "transactional_id", "topic_id",
-    "node", "principal",
+    "node", "principal", "client_id",
 )  # fmt: skip
 SERVERS = ("broker", "leader", "server")
 LISTS_OF_SERVERS = ("replicas", "isr", "elr", "brokers", "voters", "observers")

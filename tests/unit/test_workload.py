@@ -100,12 +100,12 @@ def test_a_producer_that_begins_anew_has_another_name() -> None:
     consumers: Any = SimpleNamespace(producing=lambda _producer: worker)
     observer: Any = None
     load = Workload(consumers, observer, [durable_topic("t", partitions=1)])
-    assert [load.number("p", 10), load.number("p", 5), load.number("q", 1)] == [0, 10, 0]
+    assert [load.numbers.take(*of) for of in (("p", 10), ("p", 5), ("q", 1))] == [0, 10, 0]
     load.start_producer(writer("r", "t"), records_per_second=1)
     for again in (
         lambda: load.start_producer(writer("r", "t"), records_per_second=1),
         lambda: load.start_producer(writer("p", "t"), records_per_second=1),
-        lambda: load.number("r", 1),
+        lambda: load.numbers.take("r", 1),
     ):
         with pytest.raises(UsageError, match="has written before, and numbers its values from 0"):
             again()
