@@ -65,8 +65,11 @@ class RefusedMemberScenario(Scenario):
     @matrix(member=["dynamic", "static"])
     def test_refused_member(self, member: str) -> None:
         groups = [group for group in self.groups if group.group == member]
-        refused = Expectation(check=Check.UNREAD_RECORDS, groups=["static"])
-        expects = [refused] if member == "static" else []
+        refused = [
+            Expectation(check=check, groups=["static"])
+            for check in (Check.UNREAD_RECORDS, Check.FAILED_CLIENT)
+        ]
+        expects = refused if member == "static" else []
         with self.running(topics=[self.orders], groups=groups, expects=expects) as run:
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()

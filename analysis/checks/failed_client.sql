@@ -153,7 +153,7 @@ judged as (
 ),
 -- For how long a member's calls failed without progress.
 last_failures as (
-  select member, count(*) as failed, max(at_micros) as failed_micros,
+  select member, max(at_micros) as failed_micros,
     (max(at_micros) - min(at_micros)) / {{ micros_per_second }} as seconds
   from failures left join progress using (member)
   where coalesce(seq > progress_seq, true)
@@ -182,7 +182,7 @@ select group, member, topic, partition, name, sort, exception, message, times, a
   end as though,
   coalesce(progress_seq > last_seq, false) as went_on,
   coalesce(sort in ('reset', 'replaced', 'refused', 'exit', 'fatal'), false) as is_end,
-  coalesce(failed > 1 and seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
+  coalesce(seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
     as is_failing,
   if(times > 1, concat(' ', cast(times as string), ' times'), '') as often,
   coalesce(concat(': ', nullif(replace(message, chr(10), ' '), '')), '') as said
