@@ -7,7 +7,8 @@ about: |
   that loses or pauses the partition meanwhile has two waits: one until then, one from when it has
   the partition again. So has one that waits while other groups read to the log end: the first
   final read ends what all members read by themselves, but for a poll that returns within 2 s, and
-  the last one that began is its own. One that commits in between had read on.
+  the last one that began is its own. One that commits in between had read on. Where it is recorded
+  when a member was polled, only those times count.
 subject: deliveries
 optional: [phases, commits]
 columns:
@@ -72,8 +73,16 @@ owned as (
   select group, member, topic, partition, seq, offset, coalesce(back_micros, ended), ended
   from held
   where lost_micros is not null
+),
+polled as (
+  select o.group, o.member, topic, partition, seq, offset, greatest(o.since, p.since) as since,
+    least(ended, p.until) as ended
+  from owned as o join polled_times as p
+    on (p.group, p.member) = (o.group, o.member) and p.since < ended and p.until > o.since
+  union all
+  select * from owned left anti join polled_times using (group, member)
 )
 select group, member, topic, partition, seq, offset, greatest(since, answered_micros) as at, ended,
   answered_micros, {{ is_for_all }} as is_for_all
-from owned join sliced_acknowledged using (topic, partition, offset)
+from polled join sliced_acknowledged using (topic, partition, offset)
 where greatest(since, answered_micros) < ended
