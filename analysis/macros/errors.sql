@@ -63,10 +63,14 @@
 {% macro error_name(exception, message) -%}
 {% set own = "regexp_replace(regexp_extract(" ~ exception ~ ", '([^.]*)$', 1),
     '^(Local|Broker): ', '')" %}
-if({{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID',
-  'fencedinstanceid',
-  regexp_replace(regexp_replace(lower(translate({{ own }}, '_ -*', '')), '^err', ''),
-    '(failed)?(exception|error)?$', ''))
+case
+  when {{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID'
+    then 'fencedinstanceid'
+  when {{ exception }} = '_FATAL' and {{ message }} rlike 'UNRELEASED_INSTANCE_ID'
+    then 'unreleasedinstanceid'
+  else regexp_replace(regexp_replace(lower(translate({{ own }}, '_ -*', '')), '^err', ''),
+    '(failed)?(exception|error)?$', '')
+end
 {%- endmacro %}
 
 {# Which of the list a name is of; null: of none. And its document. #}
