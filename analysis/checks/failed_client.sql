@@ -14,18 +14,20 @@ permitted: >-
   a document permits the error in the state of its time. The position was out of the log or there
   was none, with `auto.offset.reset=none`. Another member of the group was opened or closed, or
   assigned or given partitions, within 60 s before a refusal by the group. A fault was in force
-  within 60 s before a timeout, which is as long as a call waits by default. An access control
-  entry was removed. Of a static member (KIP-345) another process with its group.instance.id was
+  within 60 s before a timeout, which is as long as a call waits by default. The access
+  control entry that the client needs, READ on the topic or its group, was removed, or one that
+  denies was added. Of a static member (KIP-345) another process with its group.instance.id was
   there: with the classic protocol a newer one, with the consumer protocol an older one, which was
   open, or was killed no more than 45 s before.
 undecided: >-
-  no list has the name, and nothing shows that the client ended; or the error is a timeout or a
+  no list has the name, and nothing shows that the client ended; or access was taken away and given
+  again, and its broker may not have applied that; or the error is a timeout or a
   refusal, no cause of it is on record, and the member was not asked again for long enough; or the
   client lacks a codec, which its application has to install.
 evaluates: every member.
 source: >-
   Javadoc of KafkaConsumer; KIP-320, KIP-345, KIP-848; librdkafka, INTRODUCTION.md, Fatal consumer
-  errors.
+  errors; AclEntry, AclPermissionType: DENY comes first.
 needs: [group_events]
 evaluated: select count(distinct member) as evaluated from group_events
 optional: [deliveries, commits, poll_spans, faults, held_faults, acls]
@@ -47,6 +49,10 @@ cases:
 - violation: ended
   when: is_end
   cause: the client raised {exception}{often}, which ended it, {though} ({document}){said}
+- undecided: with access again
+  when: is_regained
+  cause: the client raised {exception}{often} after its access was taken away and given again;
+    whether its broker had applied that is not known{said}
 - violation: each later call failed
   when: is_failing
   cause: the client raised {exception}{often}, and each later call failed, for
@@ -124,12 +130,38 @@ after_faults as (
   where sort in ('wait', 'rebalance')
     and coalesce(ended_micros, at_micros) >= at_micros - {{ 60 * micros_per_second }}
 ),
-without_access as (
-  select distinct member, seq
+-- Entries for what was refused, of any principal: whose the client is is not known.
+{% set has_no_read = "resource_type not in ('TOPIC', 'GROUP')" %}
+entries as (
+  select f.member, f.seq, f.at_micros as failed_micros, a.*
   from failures as f
-  join planned_readers as r on r.group = f.group
-  join acls as a on a.resource_name in (f.group, r.topic) or pattern_type = 'PREFIXED'
-  where sort = 'access' and removed_micros <= f.at_micros + :clock_micros
+  join acls as a on startswith(name, lower(replace(resource_type, '_', '')))
+    or name = 'authorization'
+  left join planned_readers as r on r.group = f.group
+  where sort = 'access' and a.at_micros <= f.at_micros + :clock_micros
+    and ({{ has_no_read }} or resource_name in ('*', if(resource_type = 'GROUP', f.group, r.topic))
+      or pattern_type = 'PREFIXED'
+        and startswith(if(resource_type = 'GROUP', f.group, r.topic), resource_name))
+    and ({{ has_no_read }} or operation in ('READ', 'ALL')
+      or operation = 'DESCRIBE' and permission = 'DENY')
+),
+accesses as (
+  select member, seq, principal, max(permission = 'DENY') as was_denied,
+    max(permission = 'DENY'
+      and coalesce(removed_micros + :clock_micros >= failed_micros, true)) as is_denied,
+    max(removed_micros) filter (where permission = 'ALLOW'
+      and removed_micros <= failed_micros + :clock_micros) as lost_micros,
+    min(at_micros) filter (where permission = 'ALLOW'
+      and at_micros <= failed_micros - :clock_micros
+      and coalesce(removed_micros > failed_micros + :clock_micros, true)) as given_micros
+  from entries
+  group by all
+),
+without_access as (
+  select member, seq, max(is_denied or lost_micros is not null and given_micros is null) as is_lost,
+    max(was_denied or coalesce(given_micros > lost_micros, false)) as is_regained
+  from accesses
+  group by all
 ),
 judged as (
   select f.*,
@@ -140,16 +172,17 @@ judged as (
       when 'reset' then coalesce(g.reset = 'none', false)
       when 'replaced' then coalesce(is_replaced, false)
       when 'refused' then coalesce(is_refused, false)
-      when 'access' then w.seq is not null
+      when 'access' then coalesce(is_lost, false)
       when 'rebalance' then c.seq is not null or h.seq is not null
       when 'wait' then h.seq is not null
-      else false end as is_documented
+      else false end as is_documented,
+    coalesce(is_regained, false) as is_regained
   from failures as f
   left join planned_groups as g using (group)
   left join rivals using (member, seq)
   left join after_changes as c using (member, seq)
   left join after_faults as h using (member, seq)
-  left join without_access as w using (member, seq)
+  left join without_access using (member, seq)
 ),
 -- For how long a member's calls failed without progress.
 last_failures as (
@@ -166,12 +199,12 @@ polled as (
 raised as (
   select group, member, topic, partition, name, sort, min_by(exception, seq) as exception,
     min_by(message, seq) as message, max(seq) as last_seq, min(is_documented) as is_documented,
-    count(*) as times, min(at_micros) as at_micros
+    max(is_regained) as is_regained, count(*) as times, min(at_micros) as at_micros
   from judged
   group by group, member, topic, partition, name, sort
 )
 select group, member, topic, partition, name, sort, exception, message, times, at_micros,
-  is_documented, coalesce(seconds, 0) as seconds,
+  is_documented, is_regained, coalesce(seconds, 0) as seconds,
   coalesce(polled_micros - failed_micros, 0) / {{ micros_per_second }} as polled_seconds,
   {{ error_document("sort") }} as document,
   case sort
