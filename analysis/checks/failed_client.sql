@@ -126,9 +126,10 @@ after_changes as (
 after_faults as (
   select distinct member, seq
   from failures
-  join held_faults on injected_micros <= at_micros
+  join held_faults on injected_micros <= at_micros + :clock_micros
   where sort in ('wait', 'rebalance')
-    and coalesce(ended_micros, at_micros) >= at_micros - {{ 60 * micros_per_second }}
+    and coalesce(ended_micros, at_micros)
+      >= at_micros - {{ 60 * micros_per_second }} - :clock_micros
 ),
 -- Entries for what was refused, of any principal: whose the client is is not known.
 {% set has_no_read = "resource_type not in ('TOPIC', 'GROUP')" %}
