@@ -174,6 +174,7 @@ judged as (
       when 'replaced' then coalesce(is_replaced, false)
       when 'refused' then coalesce(is_refused, false)
       when 'access' then coalesce(is_lost, false)
+      when 'exit' then coalesce(killed_micros <= f.at_micros + :clock_micros, false)
       when 'rebalance' then c.seq is not null or h.seq is not null
       when 'wait' then h.seq is not null
       else false end as is_documented,
@@ -181,6 +182,7 @@ judged as (
   from failures as f
   left join planned_groups as g using (group)
   left join rivals using (member, seq)
+  left join killed using (member)
   left join after_changes as c using (member, seq)
   left join after_faults as h using (member, seq)
   left join without_access using (member, seq)

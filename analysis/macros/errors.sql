@@ -51,7 +51,8 @@
     "document": "KIP-848: a process is refused while another one has its group.instance.id"},
   "exit": {
     "names": "guestexited",
-    "document": "docs/guests.md: a guest that can not go on exits with another status than 0"},
+    "document": "docs/guests.md: a guest that can not go on exits with another status than 0; docs/faults.md:
+      a kill ends it"},
   "fatal": {
     "names": "fatal unsupportedversion unsupportedassignor unsupportedcompressiontype
       inconsistentgroupprotocol invalidgroupid groupmaxsizereached invalidrequest invalidconfig
