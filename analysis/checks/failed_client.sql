@@ -6,7 +6,7 @@ explanation: >-
   or reached the log ends afterwards; or, after an error of waiting or a refusal by its group, if it
   was polled for 10 s without another error. It ended if its process exited, if the error is one
   after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed
-  for 10 s, and for 30 s where the error is one of waiting. The names are those of Java,
+  with a known error for 10 s, and for 30 s where the error is one of waiting. The names are those of Java,
   kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
   (`analysis/macros/errors.sql`). What the story or a fault did is not held against a client: a
   wakeup, a kill of its process, an entry that was removed.
@@ -20,7 +20,7 @@ permitted: >-
   there: with the classic protocol a newer one, with the consumer protocol an older one, which was
   open, or was killed no more than 45 s before.
 undecided: >-
-  no list has the name, and nothing shows that the client ended; or access was taken away and given
+  no list has the name; or access was taken away and given
   again, and its broker may not have applied that; or the error is a timeout or a
   refusal, no cause of it is on record, and the member was not asked again for long enough; or the
   client lacks a codec, which its application has to install.
@@ -53,14 +53,14 @@ cases:
   when: is_regained
   cause: the client raised {exception}{often} after its access was taken away and given again;
     whether its broker had applied that is not known{said}
-- violation: each later call failed
-  when: is_failing
-  cause: the client raised {exception}{often}, and each later call failed, for
-    {seconds:.1f} s{said}
 - undecided: unknown error
   when: sort is null
   cause: the client raised {exception}{often}, which no list of errors has;
     what came of it is not known{said}
+- violation: each later call failed
+  when: is_failing
+  cause: the client raised {exception}{often}, and each later call failed, for
+    {seconds:.1f} s{said}
 - undecided: without a cause
   cause: the client raised {exception}{often}; nothing on record explains it,
     and what came of it is not known{said}

@@ -53,6 +53,10 @@
     "names": "guestexited",
     "document": "docs/guests.md: a guest that can not go on exits with another status than 0; docs/faults.md:
       a kill ends it"},
+  "other": {
+    "names": "kafka kafkajs illegalstate illegalargument concurrentmodification serialization
+      unknownserver unknown invalidtopic fail state invalidarg",
+    "document": "no document permits it here"},
   "fatal": {
     "names": "fatal unsupportedversion unsupportedassignor unsupportedcompressiontype
       inconsistentgroupprotocol invalidgroupid groupmaxsizereached invalidrequest invalidconfig
