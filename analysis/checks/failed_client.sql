@@ -12,8 +12,9 @@ explanation: >-
   wakeup, a kill of its process, an entry that was removed.
 permitted: >-
   a document permits the error in the state of its time. The position was out of the log or there
-  was none, with `auto.offset.reset=none`. Another member of the group was opened or closed, or
-  assigned or given partitions, within 60 s before a refusal by the group. A fault was in force
+  was none, with `auto.offset.reset=none`. Within 60 s before a refusal by the group another of its
+  members was opened or closed, any lost partitions or was assigned some, which of the member itself
+  is not the first time, or the member was not polled for `max.poll.interval.ms`. A fault was in force
   within 60 s before a timeout, which is as long as a call waits by default. The access
   control entry that the client needs, READ on the topic or its group, was removed, or one that
   denies was added. Of a static member (KIP-345) another process with its group.instance.id was
@@ -89,7 +90,8 @@ progress as (
 ),
 members as (
   select worker, group, member, regexp_extract(member, '[.]([0-9]+)$', 1) as number,
-    min(at_micros) as opened_micros, min(if(change = 'closed', at_micros, null)) as closed_micros
+    min(at_micros) as opened_micros, min(if(change = 'closed', at_micros, null)) as closed_micros,
+    min(if(change = 'assigned', at_micros, null)) as assigned_micros
   from group_events
   group by all
 ),
@@ -115,13 +117,27 @@ rivals as (
     and (o.number = m.number or has_one_instance)
   group by all
 ),
+-- Pauses of a member's polls: when they were as long as max.poll.interval.ms, and their end.
+pauses as (
+  select member, ended_micros + poll_interval_ms * {{ micros_per_second }} / 1000 as late_micros,
+    lead(began_micros) over (partition by member order by began_micros) as until
+  from poll_spans join planned_groups using (group)
+),
 after_changes as (
-  select distinct f.member, f.seq
-  from failures as f join group_events as e on e.group = f.group
+  select f.member, f.seq
+  from failures as f
+  join group_events as e on e.group = f.group
+  join members as m on m.member = f.member
   where sort = 'rebalance' and change in ('opened', 'closed', 'assigned', 'revoked', 'lost')
-    and (e.member != f.member or change in ('assigned', 'revoked', 'lost'))
+    and (e.member != f.member or change in ('revoked', 'lost')
+      or change = 'assigned' and e.at_micros > assigned_micros)
     and e.at_micros between f.at_micros - {{ 60 * micros_per_second }}
       and f.at_micros + {{ micros_per_second }}
+  union
+  select f.member, f.seq
+  from failures as f join pauses on pauses.member = f.member and late_micros <= f.at_micros
+  where sort = 'rebalance'
+    and coalesce(until >= greatest(late_micros, f.at_micros - {{ 60 * micros_per_second }}), true)
 ),
 after_faults as (
   select distinct member, seq
