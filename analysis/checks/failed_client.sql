@@ -19,7 +19,8 @@ permitted: >-
   control entry that the client needs, READ on the topic or its group, was removed, or one that
   denies was added. Of a static member (KIP-345) another process with its group.instance.id was
   there: with the classic protocol a newer one, with the consumer protocol an older one, which was
-  open, or was killed no more than 45 s before.
+  open, or was killed no more than 45 s before. There the older one is fenced when the newer one has
+  partitions.
 undecided: >-
   no list has the name; or access was taken away and given
   again, and its broker may not have applied that; or the error is a timeout or a
@@ -104,7 +105,8 @@ killed as (
 -- Processes that had the group.instance.id of a member when it failed.
 rivals as (
   select f.member, f.seq,
-    max(o.opened_micros >= m.opened_micros) as is_replaced,
+    max(o.opened_micros >= m.opened_micros
+      and (client != 'java-consumer' or o.assigned_micros <= f.at_micros)) as is_replaced,
     max(o.opened_micros <= m.opened_micros
       and coalesce(o.closed_micros > f.at_micros, true)
       and coalesce(killed_micros + {{ 45 * micros_per_second }} > f.at_micros, true)) as is_refused
@@ -114,7 +116,7 @@ rivals as (
   join members as o on o.group = f.group and o.member != f.member
   left join killed as k on k.member = o.member
   where sort in ('replaced', 'refused') and o.opened_micros <= f.at_micros
-    and (o.number = m.number or has_one_instance)
+    and (o.number = m.number or has_one_instance) and (is_static or client = 'guest')
   group by all
 ),
 -- Pauses of a member's polls: when they were as long as max.poll.interval.ms, and their end.
