@@ -15,7 +15,7 @@ permitted: >-
   was none, with `auto.offset.reset=none`. Within 60 s before a refusal by the group another of its
   members was opened or closed, any lost partitions or was assigned some, which of the member itself
   is not the first time, or the member was not polled for `max.poll.interval.ms`. A fault was in force
-  within 60 s before a timeout, which is as long as a call waits by default. The access
+  within 60 s before a timeout, unless on the client of another group, which is as long as a call waits by default. The access
   control entry that the client needs, READ on the topic or its group, was removed, or one that
   denies was added. Of a static member (KIP-345) another process with its group.instance.id was
   there: with the classic protocol a newer one, with the consumer protocol an older one, which was
@@ -142,10 +142,11 @@ after_changes as (
     and coalesce(until >= greatest(late_micros, f.at_micros - {{ 60 * micros_per_second }}), true)
 ),
 after_faults as (
-  select distinct member, seq
-  from failures
+  select distinct f.member, seq
+  from failures as f
   join held_faults on injected_micros <= at_micros + :clock_micros
-  where sort in ('wait', 'rebalance')
+  left join members as m on m.group = f.group and target = concat('client:', m.worker)
+  where sort in ('wait', 'rebalance') and (target_kind != 'client' or m.member is not null)
     and coalesce(ended_micros, at_micros)
       >= at_micros - {{ 60 * micros_per_second }} - :clock_micros
 ),
