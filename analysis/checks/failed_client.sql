@@ -6,26 +6,26 @@ explanation: >-
   or reached the log ends afterwards; or, after an error of waiting or a refusal by its group, if it
   was polled for 10 s without another error. It ended if its process exited, if the error is one
   after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed
-  with a known error for 10 s, and for 30 s where the error is one of waiting. The names are those of Java,
-  kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
+  with a known error for 10 s, and for 30 s where the error is one of waiting. The names are those
+  of Java, kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
   (`analysis/macros/errors.sql`). What the story or a fault did is not held against a client: a
   wakeup, a kill of its process, an entry that was removed.
 permitted: >-
   a document permits the error in the state of its time. The position was out of the log or there
   was none, with `auto.offset.reset=none`. Within 60 s before a refusal by the group another of its
-  members was opened or closed, any lost partitions or was assigned some, which of the member itself
-  is not the first time, or the member was not polled for `max.poll.interval.ms`. A fault was in force
-  within 60 s before a timeout, unless on the client of another group, which is as long as a call waits by default. The access
-  control entry that the client needs, READ on the topic or its group, was removed, or one that
-  denies was added. Of a static member (KIP-345) another process with its group.instance.id was
-  there: with the classic protocol a newer one, with the consumer protocol an older one, which was
-  open, or was killed no more than 45 s before. There the older one is fenced when the newer one has
-  partitions.
+  members was opened, closed or assigned partitions, or lost some; or the member itself lost some or
+  was assigned some again, or was not polled for `max.poll.interval.ms`. A fault was in force within
+  60 s before a timeout, which is as long as a call waits by default; not one on the client of
+  another group. The access control entry that the client needs, READ on the topic or its group, was
+  removed, or one that denies was added. Of a static member (KIP-345) another process with its
+  group.instance.id was there: with the classic protocol a newer one, with the consumer protocol an
+  older one, which was open, or was killed no more than 45 s before. There the older one is fenced
+  when the newer one has partitions.
 undecided: >-
-  no list has the name; or access was taken away and given
-  again, and its broker may not have applied that; or the error is a timeout or a
-  refusal, no cause of it is on record, and the member was not asked again for long enough; or the
-  client lacks a codec, which its application has to install.
+  no list has the name; or access was taken away and given again, and its broker may not have
+  applied that; or the error is a timeout or a refusal, no cause of it is on record, and the member
+  was not asked again for long enough; or the client lacks a codec, which its application has to
+  install.
 evaluates: every member.
 source: >-
   Javadoc of KafkaConsumer; KIP-320, KIP-345, KIP-848; librdkafka, INTRODUCTION.md, Fatal consumer

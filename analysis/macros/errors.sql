@@ -51,8 +51,8 @@
     "document": "KIP-848: a process is refused while another one has its group.instance.id"},
   "exit": {
     "names": "guestexited",
-    "document": "docs/guests.md: a guest that can not go on exits with another status than 0; docs/faults.md:
-      a kill ends it"},
+    "document": "docs/guests.md: a guest that can not go on exits with another status than 0;
+      docs/faults.md: a kill ends its process"},
   "other": {
     "names": "kafka kafkajs illegalstate illegalargument concurrentmodification serialization
       unknownserver unknown invalidtopic fail state invalidarg",
@@ -69,7 +69,8 @@
 {% set own = "regexp_replace(regexp_extract(" ~ exception ~ ", '([^.]*)$', 1),
     '^(Local|Broker): ', '')" %}
 case
-  when {{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID'
+  when {{ exception }} = '_FATAL'
+    and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID'
     then 'fencedinstanceid'
   when {{ exception }} = '_FATAL' and {{ message }} rlike 'UNRELEASED_INSTANCE_ID'
     then 'unreleasedinstanceid'
