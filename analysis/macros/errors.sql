@@ -51,7 +51,12 @@
     "document": "KIP-848: a process is refused while another one has its group.instance.id"},
   "exit": {
     "names": "guestexited",
-    "document": "docs/guests.md: a guest that can not go on exits with another status than 0"},
+    "document": "docs/guests.md: a guest that can not go on exits with another status than 0;
+      docs/faults.md: a kill ends its process"},
+  "other": {
+    "names": "kafka kafkajs illegalstate illegalargument concurrentmodification serialization
+      unknownserver unknown invalidtopic fail state invalidarg",
+    "document": "no document permits it here"},
   "fatal": {
     "names": "fatal unsupportedversion unsupportedassignor unsupportedcompressiontype
       inconsistentgroupprotocol invalidgroupid groupmaxsizereached invalidrequest invalidconfig
@@ -63,10 +68,15 @@
 {% macro error_name(exception, message) -%}
 {% set own = "regexp_replace(regexp_extract(" ~ exception ~ ", '([^.]*)$', 1),
     '^(Local|Broker): ', '')" %}
-if({{ exception }} = '_FATAL' and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID',
-  'fencedinstanceid',
-  regexp_replace(regexp_replace(lower(translate({{ own }}, '_ -*', '')), '^err', ''),
-    '(failed)?(exception|error)?$', ''))
+case
+  when {{ exception }} = '_FATAL'
+    and {{ message }} rlike 'Static consumer fenced|FENCED_INSTANCE_ID'
+    then 'fencedinstanceid'
+  when {{ exception }} = '_FATAL' and {{ message }} rlike 'UNRELEASED_INSTANCE_ID'
+    then 'unreleasedinstanceid'
+  else regexp_replace(regexp_replace(lower(translate({{ own }}, '_ -*', '')), '^err', ''),
+    '(failed)?(exception|error)?$', '')
+end
 {%- endmacro %}
 
 {# Which of the list a name is of; null: of none. And its document. #}
