@@ -5,6 +5,7 @@ of an unclean election is a scenario of its own, `unclean_election`.
 """
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 from effects import await_changes, changes_of, leader_of, replica, segments, topic_ids_on_disk
@@ -100,10 +101,19 @@ def rebalance(client: Client) -> Callable[[Run], None]:
     return story
 
 
-def begin_burst(run: Run) -> tuple[Path, int]:
-    """Fill segments; returns the leader's replica and the start of a segment that all have."""
+_BURSTS = count()
+"""Numbers of producers: each has a name of its own."""
+
+
+def begin_burst(run: Run) -> tuple[str, Path, int]:
+    """Fill segments.
+
+    Returns:
+        The producer, the leader's replica, and the start of a segment that all replicas have.
+    """
     run.observer.worker.call(ObserverRole.alter_topic("orders", EXPIRING_TOPIC))
-    run.workload.start_producer(writer("burst", "orders", acks="1"), records_per_second=3000)
+    burst = f"burst-{next(_BURSTS)}"
+    run.workload.start_producer(writer(burst, "orders", acks="1"), records_per_second=3000)
     folder = replica(run, leader_of(run, "orders"))
     (*_, newest) = segments(folder)
     run.observer.await_state(
@@ -112,7 +122,7 @@ def begin_burst(run: Run) -> tuple[Path, int]:
         lambda state: state.log_end_offset >= newest,
         what=f"to have {newest} on all in-sync replicas: records above that are not deleted",
     )
-    return folder, newest
+    return burst, folder, newest
 
 
 def await_gone(folder: Path, newest: int) -> None:
@@ -124,18 +134,18 @@ def await_gone(folder: Path, newest: int) -> None:
 
 
 def delete_before(run: Run) -> None:
-    folder, newest = begin_burst(run)
+    burst, folder, newest = begin_burst(run)
     run.inject(DeleteBefore("orders", 0, offset=newest))
     await_gone(folder, newest)
-    run.workload.stop_producer("burst")
+    run.workload.stop_producer(burst)
 
 
 def expire(by: By) -> Callable[[Run], None]:
     def story(run: Run) -> None:
-        folder, newest = begin_burst(run)
+        burst, folder, newest = begin_burst(run)
         with run.fault(Expire(replace(ORDERS, retention_ms=3000), by)):
             await_gone(folder, newest)
-        run.workload.stop_producer("burst")
+        run.workload.stop_producer(burst)
         settings = run.observer.worker.call(ObserverRole.describe_topic("orders")).config
         assert (settings["retention.ms"], settings["retention.bytes"]) == ("-1", "-1")
 
