@@ -14,7 +14,7 @@ evaluated: select count(*) as evaluated from asked_commits
 cases:
 - violation: '{kind}'
   cause: >-
-    {member} reported a commit of offset {asked_offset} with epoch {asked_epoch} as {outcome};
+    {reporter} reported a commit of offset {asked_offset} with epoch {asked_epoch} as {outcome};
     offset {stored_offset} with epoch {stored_epoch} is stored
   undecided_if: outcome = 'failed' and coalesce(took_micros >= 100000, true)
 evidence: member, outcome, asked_offset, asked_epoch, stored_offset, stored_epoch
@@ -23,4 +23,6 @@ place:
   offset_last: stored_offset
   at: stored_micros
 */
-select * from stored_otherwise where kind is not null
+select *, if(client = 'guest', concat('the guest of ', member), member) as reporter
+from stored_otherwise left join (select group, client from planned_groups) using (group)
+where kind is not null

@@ -34,5 +34,5 @@ def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> 
         "double_ownership": 1,
         "fenced_in_isr": 1,
         "unjustified_reset": 1,
-        "phantom_record": 4,
+        "phantom_record": 8,
     }
