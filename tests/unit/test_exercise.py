@@ -23,7 +23,7 @@ def test_what_could_not_have_failed_is_not_exercised(make_trace: TraceMaker) -> 
         "double_ownership": 0,
         "fenced_in_isr": 0,
         "unjustified_reset": 0,
-        "phantom_record": 4,
+        "phantom_record": 8,
     }
     assert calm[Check.LOST_RECORD].evaluated == 4
     fenced = [*WHOLE_HANDED_ON["broker_states"], registered(fenced=True, at=9_999, broker=2)]
