@@ -24,7 +24,8 @@ permitted: >-
 undecided: >-
   the group reads committed values, and a transaction of the partition has no end; or its guests
   may have been reset to the log end unseen; or a fault was in force, and the client's request
-  timeout is not known.
+  timeout is not known; or a session or the pause between two polls is of a guest whose settings
+  do not name its limit.
 evaluates: >-
   each time of 2 s or more in which a member was polled, and no member owned a partition.
 source: >-
@@ -40,13 +41,13 @@ cases:
     no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
     records waited from {position} on; {explained}{by_coordinator}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
-  undecided_if: is_open or may_be_silent and request_ms is null
+  undecided_if: is_open or may_last_longer or may_be_silent and request_ms is null
 - violation: not delivered
   cause: >-
     no member was delivered anything of the partition for {seconds:.1f} s, in which {member} was
     polled and {records} records waited from {position} on; {explained}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
-  undecided_if: is_open or may_be_at_end or may_be_silent and request_ms is null
+  undecided_if: is_open or may_be_at_end or may_last_longer or may_be_silent and request_ms is null
 evidence: >-
   member, position, records, seconds, unservable_seconds, allowed_seconds, explained,
   granted_to, granted_seconds
@@ -150,25 +151,40 @@ leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
   from outages join coordinators using (group)
 ),
+-- Where a guest's own limits are not known, those of Kafka's client count; it may have longer ones.
+limits as (
+  select group, coalesce(session_ms, 45000) * {{ micros_per_second }} / 1000 as session_micros,
+    coalesce(poll_interval_ms, 300000) * {{ micros_per_second }} / 1000 as poll_micros,
+    session_ms, poll_interval_ms
+  from planned_groups
+),
+of_unknown_length as (
+  select distinct o.group, at, ended, true as may_last_longer
+  from outages as o join (
+    select group, since, null as until from ended_slowly join limits using (group)
+    where session_ms is null
+    union all
+    select group, since, until from idle join limits using (group)
+    where poll_interval_ms is null) as s on s.group = o.group
+  where since < ended and coalesce(until > at, true)
+),
 sessions as (
-  select group, cast(null as string) as idle_member, since,
-    until + session_ms * {{ micros_per_second }} / 1000 as until, why
-  from ended_slowly join planned_groups using (group)
+  select group, cast(null as string) as idle_member, since, until + session_micros as until, why
+  from ended_slowly join limits using (group)
 ),
 of_groups as (
   select * from sessions
   union all
   -- A coordinator that loads a group begins its sessions anew.
   select s.group, null, from_micros,
-    from_micros + session_ms * {{ micros_per_second }} / 1000, why
+    from_micros + session_micros, why
   from sessions as s join coordinators as c on c.group = s.group
-  join planned_groups as g on g.group = s.group
+  join limits as g on g.group = s.group
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
   select group, member, since,
-    least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
-    'a member was not polled'
-  from idle join planned_groups using (group)
+    least(until, since + poll_micros), 'a member was not polled'
+  from idle join limits using (group)
   union all
   select group, null, from_micros,
     from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
@@ -248,6 +264,7 @@ raised as (
 )
 select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
   coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
+  coalesce(may_last_longer, false) as may_last_longer,
   if(whys is null, 'nothing explains it',
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
     as explained,
@@ -256,6 +273,7 @@ select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
       granted_seconds, granted_to)) as by_coordinator
 from longest
 left join (select group, hidden_reset from planned_groups) using (group)
+left join of_unknown_length using (group, at, ended)
 left join whys using (group, topic, partition, member, at, ended)
 left join granted using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)
