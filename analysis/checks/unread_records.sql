@@ -14,9 +14,10 @@ explanation: >-
   in `fetch_unavailable`. The rest has to be explained. To whom the coordinator had granted the partition is
   by `__consumer_offsets`.
 permitted: >-
-  for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
-  coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
-  while a fault was in force, or that is static and was closed; `max.poll.interval.ms` of a member
+  for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
+  leader, on the group's coordinator or on half of the brokers; `session.timeout.ms` of a member
+  that was killed, cut or paused, that was closed while a fault held on it, on its group or on its
+  coordinator, if that is known, or that is static and was closed; `max.poll.interval.ms` of a member
   that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
   partition to another one for more than 30 s; the partition of the coordinator had no leader or
   too small an ISR, or the request timeout after another one was elected, which also begins
@@ -86,6 +87,11 @@ grants as (
 members_of as (
   select distinct group, member, worker from group_events
 ),
+coordinators as (
+  select group, broker, from_micros, until_micros
+  from places_of_groups join leader_epochs on partition = offsets_partition
+  where topic = {{ offsets_topic }}
+),
 on_members as (
   select distinct m.group, member, fault, injected_micros, healed_micros
   from members_of as m join faults using (worker)
@@ -101,10 +107,14 @@ ended_slowly as (
   from group_events join planned_groups using (group)
   where change = 'closed' and is_static
   union all
-  select distinct group, member, at_micros, at_micros, 'a member was closed while a fault held'
-  from group_events join held_faults
+  select distinct e.group, member, at_micros, at_micros, 'a member was closed while a fault held'
+  from group_events as e join held_faults
     on injected_micros <= at_micros and coalesce(ended_micros >= at_micros, true)
+  left join coordinators as c
+    on c.group = e.group and from_micros <= at_micros and coalesce(until_micros > at_micros, true)
   where change = 'closed'
+    and (target_worker = e.worker or target_group = e.group or size(brokers) > 0
+      and coalesce(array_contains(brokers, broker), true))
 ),
 -- A member that was polled no longer after an exception keeps nobody waiting if it owns nothing.
 last_changes as (
@@ -138,11 +148,6 @@ idle as (
   from polled_then as p left join gone as g using (group, member)
   left anti join shut_out using (group, member, until)
   group by p.group, p.member, p.until, again_micros
-),
-coordinators as (
-  select group, broker, from_micros, until_micros
-  from places_of_groups join leader_epochs on partition = offsets_partition
-  where topic = {{ offsets_topic }}
 ),
 leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
@@ -195,8 +200,9 @@ of_groups as (
   from places_of_groups join unservable on partition = offsets_partition
   where topic = {{ offsets_topic }}
   union all
-  select distinct group, null, injected_micros, ended_micros, 'a fault was in force'
-  from outages join held_faults on size(brokers) = 0
+  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force'
+  from outages as o join held_faults on coalesce(target_group = o.group, true)
+  where size(brokers) = 0 and target_kind != 'client'
 ),
 of_partitions as (
   select group, topic, partition, greatest(injected_micros, from_micros) as since,
@@ -212,7 +218,18 @@ of_partitions as (
 explanations as (
   select group, topic, partition, member, at, ended, since, until,
     'the partition could not be served' as why
-  from {{ with_excuses("outages") }}
+  from outages join unservable using (topic, partition)
+  where not is_small
+  union all
+  select group, topic, partition, member, at, ended, since, until,
+    'too few brokers were in service'
+  from outages cross join service_gaps
+  where not is_of_clients
+  union all
+  select o.group, topic, partition, o.member, at, ended, injected_micros, healed_micros,
+    'the member was under a fault'
+  from outages as o join on_members as f on (f.group, f.member) = (o.group, o.member)
+  where fault != 'kill'
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_groups as e on e.group = o.group
@@ -244,7 +261,8 @@ measured as (
 longest as (
   select measured.*, greatest(required_seconds, round_ms / 1000) as allowed_seconds,
     row_number() over (
-      partition by group, topic, partition, position order by seconds desc, member) = 1
+      partition by group, topic, partition, position order by
+        seconds - unservable_seconds desc, seconds desc, member) = 1
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)
 ),
