@@ -21,7 +21,8 @@ permitted: >-
   that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
   partition to another one for more than 30 s; the partition of the coordinator had no leader or
   too small an ISR, or the request timeout after another one was elected, which also begins
-  sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
+  sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that was created
+  meanwhile.
 undecided: >-
   the group reads committed values, and a transaction of the partition has no end; or its guests
   may have been reset to the log end unseen; or a fault was in force, and the client's request
@@ -32,7 +33,7 @@ evaluates: >-
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
   KIP-345: a static member that was closed as well; KIP-848: a refused member is fenced, and joins
-  again at once; KIP-98.
+  again at once; KAFKA-14462: the coordinator assigns a new partition by itself; KIP-98.
 needs: [poll_spans, group_members, leaderships]
 evaluated: select count(*) as evaluated from unread_waits
 cases:
@@ -213,7 +214,7 @@ of_partitions as (
     created_micros + metadata_age_ms * {{ micros_per_second }} / 1000, 'the partition was created'
   from outages join creations using (topic, partition) join planned_groups using (group)
   join readership as r using (group, topic, partition)
-  where r.since < created_micros
+  where r.since < created_micros and is_classic
 ),
 explanations as (
   select group, topic, partition, member, at, ended, since, until,
