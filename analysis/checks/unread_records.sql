@@ -19,7 +19,8 @@ permitted: >-
   that was killed, cut or paused, that was closed while a fault held on it, on its group or on its
   coordinator, if that is known, or that is static and was closed; `max.poll.interval.ms` of a member
   that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
-  partition to another one for more than 30 s; the partition of the coordinator had no leader or
+  partition to another one for more than 30 s; with KIP-848 both count only of a member that had
+  the partition, or was granted it; the partition of the coordinator had no leader or
   too small an ISR, or the request timeout after another one was elected, which also begins
   sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that was created
   meanwhile.
@@ -175,33 +176,32 @@ of_unknown_length as (
   where since < ended and coalesce(until > at, true)
 ),
 sessions as (
-  select group, cast(null as string) as idle_member, since, until + session_micros as until, why
+  select group, member, since, until + session_micros as until, why
   from ended_slowly join limits using (group)
 ),
 of_groups as (
-  select * from sessions
+  select *, false as is_idle from sessions
   union all
   -- A coordinator that loads a group begins its sessions anew.
-  select s.group, null, from_micros,
-    from_micros + session_micros, why
+  select s.group, member, from_micros, from_micros + session_micros, why, false
   from sessions as s join coordinators as c on c.group = s.group
   join limits as g on g.group = s.group
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
   select group, member, since,
-    least(until, since + poll_micros), 'a member was not polled'
+    least(until, since + poll_micros), 'a member was not polled', true
   from idle join limits using (group)
   union all
   select group, null, from_micros,
     from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
-    'another coordinator was elected'
+    'another coordinator was elected', false
   from coordinators join planned_groups using (group)
   union all
-  select group, null, since, until, 'the partition of the coordinator could not be served'
+  select group, null, since, until, 'the partition of the coordinator could not be served', false
   from places_of_groups join unservable on partition = offsets_partition
   where topic = {{ offsets_topic }}
   union all
-  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force'
+  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force', false
   from outages as o join held_faults on coalesce(target_group = o.group, true)
   where size(brokers) = 0 and target_kind != 'client'
 ),
@@ -215,6 +215,11 @@ of_partitions as (
   from outages join creations using (topic, partition) join planned_groups using (group)
   join readership as r using (group, topic, partition)
   where r.since < created_micros and is_classic
+),
+holders as (
+  select group, topic, partition, member from ownerships
+  union
+  select group, topic, partition, granted_to from grants
 ),
 explanations as (
   select group, topic, partition, member, at, ended, since, until,
@@ -232,13 +237,18 @@ explanations as (
   from outages as o join on_members as f on (f.group, f.member) = (o.group, o.member)
   where fault != 'kill'
   union all
-  select o.group, o.topic, o.partition, member, at, ended, since, until, why
+  select o.group, o.topic, o.partition, o.member, at, ended, since, until, why
   from outages as o join of_groups as e on e.group = o.group
+  join planned_groups as p on p.group = o.group
+  -- With the classic protocol a rebalance waits for each member.
+  left join holders as h
+    on (h.group, h.topic, h.partition, h.member) = (o.group, o.topic, o.partition, e.member)
   -- No other member has to give back what the coordinator had granted to this one.
   left anti join grants as g
     on (g.group, g.topic, g.partition, g.member, g.at)
       = (o.group, o.topic, o.partition, o.member, o.at)
-      and is_named and granted_to != idle_member and granted_seconds > 30
+      and is_named and is_idle and granted_to != e.member and granted_seconds > 30
+  where is_classic or e.member is null or h.member is not null
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_partitions as e
