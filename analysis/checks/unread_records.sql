@@ -4,37 +4,37 @@ definition: >-
   Records waited in a partition that no member of its group owned, though a member was polled, for
   longer than Kafka's limits explain.
 explanation: >-
-  The wait begins when nobody owned the partition, a member was polled, and a record lay at the
-  group's position or above: below the high watermark that a leader reported, delivered to another
-  group, or acknowledged with acks=all; for a read_committed group of no aborted transaction, and
-  when the last transaction of the partition had ended. It ends with an assignment of 5 s or a
-  delivery, or with the polls. Of a guest that shows no assignments, it is the time from the last
-  delivery of the partition on. A group whose members are assigned by hand is left out. 30 s are
-  allowed, or what a rebalance takes by the settings, if that is longer; with a fault in force, as
-  in `fetch_unavailable`. The rest has to be explained. To whom the coordinator had granted the partition is
-  by `__consumer_offsets`.
+  The wait begins when nobody owned the partition, or its owner had to be removed, a member was
+  polled, and a record lay at the group's position or above: below the high watermark that a leader
+  reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
+  no aborted transaction, and when the last transaction of the partition had ended. It ends with an
+  assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
+  the time from the last delivery of the partition on. A group whose members are assigned by hand is
+  left out. 30 s are allowed, or what a rebalance takes by the settings, if that is longer; with a
+  fault in force, as in `fetch_unavailable`. The rest has to be explained. To whom the coordinator
+  had granted the partition is by `__consumer_offsets`.
 permitted: >-
   for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
-  leader, on the group's coordinator or on half of the brokers; `session.timeout.ms` of a member
-  that was killed, cut or paused, that was closed while a fault held on it, on its group or on its
-  coordinator, if that is known, or that is static and was closed; `max.poll.interval.ms` of a member
-  that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
-  partition to another one for more than 30 s; with KIP-848 both count only of a member that had
-  the partition, or was granted it; the partition of the coordinator had no leader or
-  too small an ISR, or the request timeout after another one was elected, which also begins
-  sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that was created
-  meanwhile.
+  leader, on the group's coordinator or on half of the brokers; `session.timeout.ms`, from its last
+  heartbeat on, of a member that was killed, cut or paused, or was closed while a fault held on it,
+  on its group or on its coordinator, or that is static and was closed; `max.poll.interval.ms` of a
+  member that was not polled, and so had not revoked or rejoined, unless the coordinator had granted
+  the partition to another one for more than 30 s; with KIP-848 both count only of a member that had
+  the partition, or was granted it; the partition of the coordinator had no leader or too small an
+  ISR, or the request timeout after another one was elected, which also begins sessions anew; with
+  the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
-  the group reads committed values, and a transaction of the partition has no end; or its guests
-  may have been reset to the log end unseen; or a fault was in force, and the client's request
-  timeout is not known; or a session or the pause between two polls is of a guest whose settings
-  do not name its limit.
+  the group reads committed values, and a transaction of the partition has no end; or its guests may
+  have been reset to the log end unseen; or a fault was in force, and the client's request timeout
+  is not known; or a session or the pause between two polls is of a guest whose settings do not name
+  its limit.
 evaluates: >-
   each time of 2 s or more in which a member was polled, and no member owned a partition.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
-  KIP-345: a static member that was closed as well; KIP-848: a refused member is fenced, and joins
-  again at once; KAFKA-14462: the coordinator assigns a new partition by itself; KIP-98.
+  KIP-345: a static member that was closed as well, or was not polled for too long; KIP-848: a
+  refused member is fenced, and joins again at once; KAFKA-14462: the coordinator assigns a new
+  partition by itself; KIP-98.
 needs: [poll_spans, group_members, leaderships]
 evaluated: select count(*) as evaluated from unread_waits
 cases:
@@ -85,6 +85,13 @@ grants as (
   where since < ended and coalesce(until > at, true)
   group by all
 ),
+-- Where a guest's own limits are not known, those of Kafka's client count; it may have longer ones.
+limits as (
+  select group, coalesce(session_ms, 45000) * {{ micros_per_second }} / 1000 as session_micros,
+    coalesce(poll_interval_ms, 300000) * {{ micros_per_second }} / 1000 as poll_micros,
+    session_ms, poll_interval_ms, is_static
+  from planned_groups
+),
 -- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
 members_of as (
   select distinct group, member, worker from group_events
@@ -95,15 +102,22 @@ coordinators as (
   where topic = {{ offsets_topic }}
 ),
 on_members as (
-  select distinct m.group, member, fault, injected_micros, healed_micros
+  select distinct m.group, member, fault, injected_micros, proved_micros, healed_micros
   from members_of as m join faults using (worker)
   where target_kind = 'client'
 ),
 ended_slowly as (
+  -- The last heartbeat: one that was held up counts if the session had not ended by the heal.
   select group, member, injected_micros as since,
-    if(fault = 'kill', injected_micros, healed_micros) as until,
+    case
+      when fault = 'kill' then injected_micros
+      when fault in ('cut', 'pause')
+          and coalesce(healed_micros > proved_micros + session_micros, true)
+        then coalesce(proved_micros, healed_micros)
+      else healed_micros
+    end as until,
     concat('a member was under fault ', fault) as why
-  from on_members
+  from on_members join limits using (group)
   union all
   select group, member, at_micros, at_micros, 'a static member was closed'
   from group_events join planned_groups using (group)
@@ -158,13 +172,6 @@ leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
   from outages join coordinators using (group)
 ),
--- Where a guest's own limits are not known, those of Kafka's client count; it may have longer ones.
-limits as (
-  select group, coalesce(session_ms, 45000) * {{ micros_per_second }} / 1000 as session_micros,
-    coalesce(poll_interval_ms, 300000) * {{ micros_per_second }} / 1000 as poll_micros,
-    session_ms, poll_interval_ms
-  from planned_groups
-),
 of_unknown_length as (
   select distinct o.group, at, ended, true as may_last_longer
   from outages as o join (
@@ -189,7 +196,8 @@ of_groups as (
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
   select group, member, since,
-    least(until, since + poll_micros), 'a member was not polled', true
+    least(until, since + poll_micros + if(is_static, session_micros, 0)),
+    'a member was not polled', true
   from idle join limits using (group)
   union all
   select group, null, from_micros,

@@ -3,7 +3,10 @@ about: |
   By how many members of its group each partition of a subscribed topic was owned, and when.
 
   From when the group was polled first. Ownership is what members reported; it ends as they give
-  the partition back, are closed or killed. An ownership of less than 5 s, in which nothing was
+  the partition back, are closed or killed. It pauses from when the group has removed a member until
+  that is reached or polled again: of one that is cut or paused, when its session has ended, and of
+  one that is not polled, after `max.poll.interval.ms`, and then its session if it is static; never of
+  a guest whose settings do not name these limits. An ownership of less than 5 s, in which nothing was
   delivered, is none. A group is subscribed if its coordinator stored a member of it.
 subject: assignments
 columns:
@@ -53,10 +56,42 @@ short as (
 kept as (
   select * from held left anti join short using (group, topic, partition, member, since)
 ),
+removed as (
+  select e.group, member, coalesce(proved_micros, healed_micros)
+      + session_ms * {{ micros_per_second }} / 1000 as since,
+    healed_micros as until
+  from (select distinct group, member, worker from group_events) as e
+  join faults using (worker)
+  join planned_groups as g on g.group = e.group
+  where fault in ('cut', 'pause') and target_kind = 'client'
+  union all
+  select group, member, until + (poll_interval_ms + if(is_static, session_ms, 0))
+      * {{ micros_per_second }} / 1000,
+    lead(since) over (partition by group, member order by since)
+  from polled_times join planned_groups using (group)
+),
+out as (
+  select group, member, greatest(since, max(until) over earlier) as since, until
+  from (
+    select group, member, since, coalesce(until, run_ended_micros) as until
+    from removed cross join run_conditions)
+  where since < until
+  window earlier as (partition by group, member order by since, until
+    rows between unbounded preceding and 1 preceding)
+),
+pauses as (
+  select group, topic, partition, o.since, least(o.until, k.until) as until
+  from kept as k join out as o using (group, member)
+  where o.since > k.since and o.since < least(o.until, k.until)
+),
 changes as (
   select group, topic, partition, since as at_micros, 1 as change from kept
   union all
   select group, topic, partition, until, -1 from kept where until is not null
+  union all
+  select group, topic, partition, since, -1 from pauses
+  union all
+  select group, topic, partition, until, 1 from pauses
   union all
   select group, topic, partition, began_micros, 0
   from groups join (select distinct topic, partition from leaderships) using (topic)
