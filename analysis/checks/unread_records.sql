@@ -24,12 +24,14 @@ permitted: >-
   ISR, or the request timeout after another one was elected, which also begins sessions anew; with
   the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
-  the group reads committed values, and a transaction of the partition has no end; or its guests may
-  have been reset to the log end unseen; or a fault was in force, and the client's request timeout
-  is not known; or a session or the pause between two polls is of a guest whose settings do not name
-  its limit.
+  a member owned the partition, and was polled and delivered nothing of it any more; or the group
+  shows assignments, had none, and its coordinator stored no member; or the group reads committed
+  values, and a transaction of the partition has no end; or its guests may have been reset to the
+  log end unseen; or a fault was in force, and the client's request timeout is not known; or a
+  session or the pause between two polls is of a guest whose settings do not name its limit.
 evaluates: >-
-  each time of 2 s or more in which a member was polled, and no member owned a partition.
+  each time of 2 s or more in which a member was polled, and no member owned a partition, or its
+  owner was delivered nothing of it any more.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
   KIP-345: a static member that was closed as well, or was not polled for too long; KIP-848: a
@@ -38,13 +40,20 @@ source: >-
 needs: [poll_spans, group_members, leaderships]
 evaluated: select count(*) as evaluated from unread_waits
 cases:
+- undecided: not delivered to its owner
+  when: is_held
+  cause: >-
+    {member} owned the partition, and was polled and delivered nothing of it for the last
+    {seconds:.1f} s, though {records} records waited from {position} on; {explained}{raised}
+  permitted_if: seconds - unservable_seconds <= allowed_seconds
 - violation: no owner
   when: is_shown
   cause: >-
     no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
     records waited from {position} on; {explained}{by_coordinator}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
-  undecided_if: is_open or may_last_longer or may_be_silent and request_ms is null
+  undecided_if: >-
+    not is_stored or is_open or may_last_longer or may_be_silent and request_ms is null
 - violation: not delivered
   cause: >-
     no member was delivered anything of the partition for {seconds:.1f} s, in which {member} was
@@ -280,7 +289,7 @@ measured as (
 longest as (
   select measured.*, greatest(required_seconds, round_ms / 1000) as allowed_seconds,
     row_number() over (
-      partition by group, topic, partition, position order by
+      partition by group, topic, partition, is_held, position order by
         seconds - unservable_seconds desc, seconds desc, member) = 1
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)

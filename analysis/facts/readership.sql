@@ -7,19 +7,33 @@ about: |
   that is reached or polled again: of one that is cut or paused, when its session has ended, and of
   one that is not polled, after `max.poll.interval.ms`, and then its session if it is static; never of
   a guest whose settings do not name these limits. An ownership of less than 5 s, in which nothing was
-  delivered, is none. A group is subscribed if its coordinator stored a member of it.
+  delivered, is none. A group is subscribed if its coordinator stored a member of it, or if it shows
+  assignments and had none.
 subject: assignments
 columns:
+  is_stored: its coordinator stored a member
   since: of this number of owners
   until: 'null: to the end'
   is_shown: 'false: its guests show no assignments, so that nothing is known of owners'
 */
-with groups as (
-  select group, topic, level = 'positions' as is_shown, min(since) as began_micros
+with stored as (
+  select distinct group from group_members where member != ''
+),
+subscribed as (
+  select group, true as is_stored from stored
+  union all
+  select group, false
+  from planned_groups
+  left anti join stored using (group)
+  left anti join (select group from group_events where change = 'assigned') using (group)
+  where level = 'positions'
+),
+groups as (
+  select group, topic, level = 'positions' as is_shown, is_stored, min(since) as began_micros
   from planned_readers
   join planned_groups using (group)
   join polled_times using (group)
-  left semi join (select group from group_members where member != '') using (group)
+  join subscribed using (group)
   group by all
 ),
 killed as (
@@ -100,6 +114,6 @@ changed as (
   select group, topic, partition, at_micros, sum(change) as change from changes group by all
 )
 select group, topic, partition, at_micros as since,
-  lead(at_micros) over in_order as until, sum(change) over in_order as owners, is_shown
+  lead(at_micros) over in_order as until, sum(change) over in_order as owners, is_shown, is_stored
 from changed join groups using (group, topic)
 window in_order as (partition by group, topic, partition order by at_micros)
