@@ -2,13 +2,13 @@
 about: |
   By how many members of its group each partition of a subscribed topic was owned, and when.
 
-  From when the group was polled first. Ownership is what members reported; it ends as they give
-  the partition back, are closed or killed. It pauses from when the group has removed a member until
+  From when the group was polled first. Ownership is what members reported; it ends as they give the
+  partition back, are closed or killed. It pauses from when the group has removed a member until
   that is reached or polled again: of one that is cut or paused, when its session has ended, and of
-  one that is not polled, after `max.poll.interval.ms`, and then its session if it is static; never of
-  a guest whose settings do not name these limits. An ownership of less than 5 s, in which nothing was
-  delivered, is none. A group is subscribed if its coordinator stored a member of it, or if it shows
-  assignments and had none.
+  one that is not polled, after `max.poll.interval.ms`, and then its session if it is static; never
+  of a guest whose settings do not name these limits. An ownership of less than 5 s, in which
+  nothing was delivered, is none. A group is subscribed if its coordinator stored a member of it, or
+  if it shows assignments and had none.
 subject: assignments
 columns:
   is_stored: its coordinator stored a member
