@@ -4,49 +4,62 @@ definition: >-
   Records waited in a partition that no member of its group owned, though a member was polled, for
   longer than Kafka's limits explain.
 explanation: >-
-  The wait begins when nobody owned the partition, a member was polled, and a record lay at the
-  group's position or above: below the high watermark that a leader reported, delivered to another
-  group, or acknowledged with acks=all; for a read_committed group of no aborted transaction, and
-  when the last transaction of the partition had ended. It ends with an assignment of 5 s or a
-  delivery, or with the polls. Of a guest that shows no assignments, it is the time from the last
-  delivery of the partition on. A group whose members are assigned by hand is left out. 30 s are
-  allowed, or what a rebalance takes by the settings, if that is longer; with a fault in force, as
-  in `fetch_unavailable`. The rest has to be explained. To whom the coordinator had granted the partition is
-  by `__consumer_offsets`.
+  The wait begins when nobody owned the partition, or its owner had to be removed, a member was
+  polled, and a record lay at the group's position or above: below the high watermark that a leader
+  reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
+  no aborted transaction, and when the last transaction of the partition had ended. It ends with an
+  assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
+  the time from the last delivery of the partition on. A group whose members are assigned by hand is
+  left out. 30 s are allowed, or what a rebalance takes by the settings, if that is longer; with a
+  fault in force, as in `fetch_unavailable`. The rest has to be explained. To whom the coordinator
+  had granted the partition is by `__consumer_offsets`.
 permitted: >-
-  for the rest one of these lasted: a fault on clients, on the partition's leader or on the group's
-  coordinator; `session.timeout.ms` of a member that was killed, cut or paused, that was closed
-  while a fault was in force, or that is static and was closed; `max.poll.interval.ms` of a member
-  that was not polled, and so had not revoked or rejoined, unless the coordinator had granted the
-  partition to another one for more than 30 s; the partition of the coordinator had no leader or
-  too small an ISR, or the request timeout after another one was elected, which also begins
-  sessions anew; `metadata.max.age.ms` of a partition that was created meanwhile.
+  for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
+  leader, on the group's coordinator or on half of the brokers; `session.timeout.ms`, from its last
+  heartbeat on, of a member that was killed, cut or paused, or was closed while a fault held on it,
+  on its group or on its coordinator, or that is static and was closed; `max.poll.interval.ms` of a
+  member that was not polled, and so had not revoked or rejoined, unless the coordinator had granted
+  the partition to another one for more than 30 s; with KIP-848 both count only of a member that had
+  the partition, or was granted it; the partition of the coordinator had no leader or too small an
+  ISR, or the request timeout after another one was elected, which also begins sessions anew; with
+  the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
-  the group reads committed values, and a transaction of the partition has no end; or its guests
-  may have been reset to the log end unseen; or a fault was in force, and the client's request
-  timeout is not known.
+  a member owned the partition, and was polled and delivered nothing of it any more; or the group
+  shows assignments, had none, and its coordinator stored no member; or the group reads committed
+  values, and a transaction of the partition has no end; or its guests may have been reset to the
+  log end unseen; or a fault was in force, and the client's request timeout is not known; or a
+  session or the pause between two polls is of a guest whose settings do not name its limit.
 evaluates: >-
-  each time of 2 s or more in which a member was polled, and no member owned a partition.
+  each time of 2 s or more in which a member was polled, and no member owned a partition, or its
+  owner was delivered nothing of it any more.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
-  KIP-345: a static member that was closed as well; KIP-848: a refused member is fenced, and joins
-  again at once; KIP-98.
+  KIP-345: a static member that was closed as well, or was not polled for too long; KIP-848: a
+  refused member is fenced, and joins again at once; KAFKA-14462: the coordinator assigns a new
+  partition by itself; KIP-98.
 needs: [poll_spans, group_members, leaderships]
 evaluated: select count(*) as evaluated from unread_waits
 cases:
+- undecided: not delivered to its owner
+  when: is_held
+  cause: >-
+    {member} owned the partition, and was polled and delivered nothing of it for the last
+    {seconds:.1f} s, though {records} records waited from {position} on; {explained}{raised}
+  permitted_if: seconds - unservable_seconds <= allowed_seconds
 - violation: no owner
   when: is_shown
   cause: >-
     no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
     records waited from {position} on; {explained}{by_coordinator}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
-  undecided_if: is_open or may_be_silent and request_ms is null
+  undecided_if: >-
+    not is_stored or is_open or may_last_longer or may_be_silent and request_ms is null
 - violation: not delivered
   cause: >-
     no member was delivered anything of the partition for {seconds:.1f} s, in which {member} was
     polled and {records} records waited from {position} on; {explained}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
-  undecided_if: is_open or may_be_at_end or may_be_silent and request_ms is null
+  undecided_if: is_open or may_be_at_end or may_last_longer or may_be_silent and request_ms is null
 evidence: >-
   member, position, records, seconds, unservable_seconds, allowed_seconds, explained,
   granted_to, granted_seconds
@@ -81,29 +94,52 @@ grants as (
   where since < ended and coalesce(until > at, true)
   group by all
 ),
+-- Where a guest's own limits are not known, those of Kafka's client count; it may have longer ones.
+limits as (
+  select group, coalesce(session_ms, 45000) * {{ micros_per_second }} / 1000 as session_micros,
+    coalesce(poll_interval_ms, 300000) * {{ micros_per_second }} / 1000 as poll_micros,
+    session_ms, poll_interval_ms, is_static
+  from planned_groups
+),
 -- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
 members_of as (
   select distinct group, member, worker from group_events
 ),
+coordinators as (
+  select group, broker, from_micros, until_micros
+  from places_of_groups join leader_epochs on partition = offsets_partition
+  where topic = {{ offsets_topic }}
+),
 on_members as (
-  select distinct m.group, member, fault, injected_micros, healed_micros
+  select distinct m.group, member, fault, injected_micros, proved_micros, healed_micros
   from members_of as m join faults using (worker)
   where target_kind = 'client'
 ),
 ended_slowly as (
+  -- The last heartbeat: one that was held up counts if the session had not ended by the heal.
   select group, member, injected_micros as since,
-    if(fault = 'kill', injected_micros, healed_micros) as until,
+    case
+      when fault = 'kill' then injected_micros
+      when fault in ('cut', 'pause')
+          and coalesce(healed_micros > proved_micros + session_micros, true)
+        then coalesce(proved_micros, healed_micros)
+      else healed_micros
+    end as until,
     concat('a member was under fault ', fault) as why
-  from on_members
+  from on_members join limits using (group)
   union all
   select group, member, at_micros, at_micros, 'a static member was closed'
   from group_events join planned_groups using (group)
   where change = 'closed' and is_static
   union all
-  select distinct group, member, at_micros, at_micros, 'a member was closed while a fault held'
-  from group_events join held_faults
+  select distinct e.group, member, at_micros, at_micros, 'a member was closed while a fault held'
+  from group_events as e join held_faults
     on injected_micros <= at_micros and coalesce(ended_micros >= at_micros, true)
+  left join coordinators as c
+    on c.group = e.group and from_micros <= at_micros and coalesce(until_micros > at_micros, true)
   where change = 'closed'
+    and (target_worker = e.worker or target_group = e.group or size(brokers) > 0
+      and coalesce(array_contains(brokers, broker), true))
 ),
 -- A member that was polled no longer after an exception keeps nobody waiting if it owns nothing.
 last_changes as (
@@ -138,11 +174,6 @@ idle as (
   left anti join shut_out using (group, member, until)
   group by p.group, p.member, p.until, again_micros
 ),
-coordinators as (
-  select group, broker, from_micros, until_micros
-  from places_of_groups join leader_epochs on partition = offsets_partition
-  where topic = {{ offsets_topic }}
-),
 leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
   from outages join leader_epochs using (topic, partition)
@@ -150,37 +181,46 @@ leaders_then as (
   select group, topic, partition, broker, from_micros, until_micros
   from outages join coordinators using (group)
 ),
+of_unknown_length as (
+  select distinct o.group, at, ended, true as may_last_longer
+  from outages as o join (
+    select group, since, null as until from ended_slowly join limits using (group)
+    where session_ms is null
+    union all
+    select group, since, until from idle join limits using (group)
+    where poll_interval_ms is null) as s on s.group = o.group
+  where since < ended and coalesce(until > at, true)
+),
 sessions as (
-  select group, cast(null as string) as idle_member, since,
-    until + session_ms * {{ micros_per_second }} / 1000 as until, why
-  from ended_slowly join planned_groups using (group)
+  select group, member, since, until + session_micros as until, why
+  from ended_slowly join limits using (group)
 ),
 of_groups as (
-  select * from sessions
+  select *, false as is_idle from sessions
   union all
   -- A coordinator that loads a group begins its sessions anew.
-  select s.group, null, from_micros,
-    from_micros + session_ms * {{ micros_per_second }} / 1000, why
+  select s.group, member, from_micros, from_micros + session_micros, why, false
   from sessions as s join coordinators as c on c.group = s.group
-  join planned_groups as g on g.group = s.group
+  join limits as g on g.group = s.group
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
   select group, member, since,
-    least(until, since + poll_interval_ms * {{ micros_per_second }} / 1000),
-    'a member was not polled'
-  from idle join planned_groups using (group)
+    least(until, since + poll_micros + if(is_static, session_micros, 0)),
+    'a member was not polled', true
+  from idle join limits using (group)
   union all
   select group, null, from_micros,
     from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
-    'another coordinator was elected'
+    'another coordinator was elected', false
   from coordinators join planned_groups using (group)
   union all
-  select group, null, since, until, 'the partition of the coordinator could not be served'
+  select group, null, since, until, 'the partition of the coordinator could not be served', false
   from places_of_groups join unservable on partition = offsets_partition
   where topic = {{ offsets_topic }}
   union all
-  select distinct group, null, injected_micros, ended_micros, 'a fault was in force'
-  from outages join held_faults on size(brokers) = 0
+  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force', false
+  from outages as o join held_faults on coalesce(target_group = o.group, true)
+  where size(brokers) = 0 and target_kind != 'client'
 ),
 of_partitions as (
   select group, topic, partition, greatest(injected_micros, from_micros) as since,
@@ -191,20 +231,41 @@ of_partitions as (
     created_micros + metadata_age_ms * {{ micros_per_second }} / 1000, 'the partition was created'
   from outages join creations using (topic, partition) join planned_groups using (group)
   join readership as r using (group, topic, partition)
-  where r.since < created_micros
+  where r.since < created_micros and is_classic
+),
+holders as (
+  select group, topic, partition, member from ownerships
+  union
+  select group, topic, partition, granted_to from grants
 ),
 explanations as (
   select group, topic, partition, member, at, ended, since, until,
     'the partition could not be served' as why
-  from {{ with_excuses("outages") }}
+  from outages join unservable using (topic, partition)
+  where not is_small
   union all
-  select o.group, o.topic, o.partition, member, at, ended, since, until, why
+  select group, topic, partition, member, at, ended, since, until,
+    'too few brokers were in service'
+  from outages cross join service_gaps
+  where not is_of_clients
+  union all
+  select o.group, topic, partition, o.member, at, ended, injected_micros, healed_micros,
+    'the member was under a fault'
+  from outages as o join on_members as f on (f.group, f.member) = (o.group, o.member)
+  where fault != 'kill'
+  union all
+  select o.group, o.topic, o.partition, o.member, at, ended, since, until, why
   from outages as o join of_groups as e on e.group = o.group
+  join planned_groups as p on p.group = o.group
+  -- With the classic protocol a rebalance waits for each member.
+  left join holders as h
+    on (h.group, h.topic, h.partition, h.member) = (o.group, o.topic, o.partition, e.member)
   -- No other member has to give back what the coordinator had granted to this one.
   left anti join grants as g
     on (g.group, g.topic, g.partition, g.member, g.at)
       = (o.group, o.topic, o.partition, o.member, o.at)
-      and is_named and granted_to != idle_member and granted_seconds > 30
+      and is_named and is_idle and granted_to != e.member and granted_seconds > 30
+  where is_classic or e.member is null or h.member is not null
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_partitions as e
@@ -228,7 +289,8 @@ measured as (
 longest as (
   select measured.*, greatest(required_seconds, round_ms / 1000) as allowed_seconds,
     row_number() over (
-      partition by group, topic, partition, position order by seconds desc, member) = 1
+      partition by group, topic, partition, is_held, position order by
+        seconds - unservable_seconds desc, seconds desc, member) = 1
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)
 ),
@@ -248,6 +310,7 @@ raised as (
 )
 select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
   coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
+  coalesce(may_last_longer, false) as may_last_longer,
   if(whys is null, 'nothing explains it',
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
     as explained,
@@ -256,6 +319,7 @@ select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
       granted_seconds, granted_to)) as by_coordinator
 from longest
 left join (select group, hidden_reset from planned_groups) using (group)
+left join of_unknown_length using (group, at, ended)
 left join whys using (group, topic, partition, member, at, ended)
 left join granted using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)

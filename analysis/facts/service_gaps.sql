@@ -6,6 +6,7 @@ about: |
 subject: faults
 columns:
   until: 'null: to the end'
+  is_of_clients: a fault held on clients, be it on some of them only
 */
 with moments as (
   select injected_micros as since from held_faults where injected_micros is not null
@@ -28,10 +29,10 @@ held as (
 known as (
   select count(distinct broker) as all_brokers from broker_states
 )
-select since, until
+select since, until, false as is_of_clients
 from held cross join known
 where all_brokers > 0 and 2 * (all_brokers - brokers) <= all_brokers
 union all
-select injected_micros, ended_micros
+select injected_micros, ended_micros, true
 from held_faults
 where injected_micros is not null and (fault = 'cut clients' or target_kind = 'client')

@@ -3,11 +3,13 @@ about: |
   Times of 2 s or more in which a member was polled, and nobody owned a partition of its group
   (`readership`); with the records that waited.
 
-  Of a guest that shows no assignments they begin after the last delivery of the partition. The
+  Also the last times in which an owner was polled, and was delivered nothing of its partition any
+  more. These, and those of a guest that shows no assignments, begin after the last delivery. The
   position is where the next owner goes on at the least: behind what was delivered and survives, or
   at the group's commit, unless that is beyond the log end.
 subject: assignments
 columns:
+  is_held: the member owned the partition, and had neither paused it nor set its position
   at: micros, since when records waited, too; null where none did
   ended: micros, when that, or the polls, ended
   position: 'null: not known'
@@ -17,8 +19,20 @@ columns:
 with last_deliveries as (
   select group, topic, partition, max(at_micros) as at_micros from deliveries group by all
 ),
+last_polls as (
+  select group, member, max(since) as since, max(until) as until from polled_times group by all
+),
+owners as (
+  select group, topic, partition, member, max(at_micros) as at_micros,
+    max(position) filter (where change = 'assigned') as position
+  from group_events
+  where change in ('assigned', 'revoked', 'lost', 'paused', 'resumed', 'sought')
+  group by all
+  having max_by(change, seq) in ('assigned', 'resumed') and count_if(change = 'sought') = 0
+),
 unowned as (
-  select r.group, r.topic, r.partition, p.member, is_shown,
+  select r.group, r.topic, r.partition, p.member, is_shown, is_stored, false as is_held,
+    null as owned_position,
     greatest(r.since, p.since, if(is_shown, null, d.at_micros)) as since,
     least(r.until, p.until) as ended
   from readership as r
@@ -28,6 +42,13 @@ unowned as (
   where owners = 0
     and least(r.until, p.until) - greatest(r.since, p.since, if(is_shown, null, d.at_micros))
       >= {{ 2 * micros_per_second }}
+  union all
+  select group, topic, partition, member, true, true, true, o.position,
+    greatest(p.since, o.at_micros, d.at_micros), until
+  from owners as o join last_polls as p using (group, member)
+  left semi join readership using (group, topic, partition)
+  left join last_deliveries as d using (group, topic, partition)
+  where until - greatest(p.since, o.at_micros, d.at_micros) >= {{ 2 * micros_per_second }}
 ),
 -- Where the group's next owner goes on, at the least. A commit beyond the log end is reset.
 delivered as (
@@ -45,8 +66,8 @@ committed as (
   group by all
 ),
 placed as (
-  select group, topic, partition, member, since, ended, is_shown,
-    greatest(d.position, c.position,
+  select group, topic, partition, member, since, ended, is_shown, is_stored, is_held,
+    greatest(d.position, c.position, owned_position,
       if(reset = 'earliest' or d.position is not null or c.position is not null, log_start, null))
       as position
   from unowned
@@ -109,7 +130,7 @@ of_stable as (
   select group, topic, partition, stable_micros, is_open
   from committed_readers join stable using (topic)
 )
-select group, topic, partition, member, is_shown, position, ended,
+select group, topic, partition, member, is_shown, is_stored, is_held, position, ended,
   coalesce(is_open, false) as is_open,
   if(min(proved_micros) is null and max(reported_micros) is null, null, greatest(
     since, least(min(proved_micros), max(reported_micros)), max(stable_micros))) as at,
@@ -118,4 +139,5 @@ from placed
 left join proved using (group, topic, partition, member, since)
 left join reported using (group, topic, partition, member, since)
 left join of_stable using (group, topic, partition)
-group by group, topic, partition, member, since, is_shown, position, ended, is_open
+group by group, topic, partition, member, since, is_shown, is_stored, is_held, position, ended,
+  is_open

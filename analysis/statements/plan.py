@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, RunDescription
-from contract.software import about, longest_ms, without_version
+from contract.software import Client, about, longest_ms, without_version
 from contract.terms import Isolation
 
 PLANNED = {
@@ -41,6 +41,7 @@ PLANNED = {
             "is_static": pa.bool_(),
             "has_one_instance": pa.bool_(),
             "has_rack": pa.bool_(),
+            "is_classic": pa.bool_(),
             **{
                 name: pa.int64()
                 for name in (
@@ -81,13 +82,14 @@ the members in question. `isolation`: read_committed if a member reads committed
 itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
 whether a member that is started again keeps its partitions (KIP-345). `has_one_instance`: whether
 all its members have one group.instance.id. `has_rack`: whether it has a `client.rack`, and so may
-read from a follower. `request_ms`: how long a member waits for the response to one request, at
-most; null: not known. `session_ms`, `poll_interval_ms` and `metadata_age_ms`: by
-`session.timeout.ms`, `max.poll.interval.ms` and `metadata.max.age.ms`, the longest of its members,
-with Kafka's defaults for guests. `round_ms`: what a rebalance takes by the settings, three
-heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a guest, whose log
-is not read, may have been reset unseen; null: of any other client. `hash`: modulo the partitions of
-`__consumer_offsets`, which of them is its own.
+read from a follower. `is_classic`: whether a member is not known to be of KIP-848. `request_ms`:
+how long a member waits for the response to one request, at most; null: not known. `session_ms`,
+`poll_interval_ms` and `metadata_age_ms`: by `session.timeout.ms`, `max.poll.interval.ms` and
+`metadata.max.age.ms`, the longest of its members. The first two are null where the settings of a
+guest do not name them; otherwise Kafka's defaults count. `round_ms`: what a rebalance takes by the
+settings, three heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a
+guest, whose log is not read, may have been reset unseen; null: of any other client. `hash`: modulo
+the partitions of `__consumer_offsets`, which of them is its own.
 
 Of `run_conditions`, one row, `metadata_max_bytes`: of a commit, by `offset.metadata.max.bytes`.
 `min_insync`, `unclean_election`: of topics that the plan does not have, by `min.insync.replicas`
@@ -150,28 +152,39 @@ def _groups(plan: Plan, of_brokers: Mapping[str, Any]) -> Iterable[dict[str, Any
         }
 
 
-def _limits(group: GroupPlan, of_brokers: Mapping[str, Any]) -> dict[str, int]:
+def _limits(group: GroupPlan, of_brokers: Mapping[str, Any]) -> dict[str, int | None]:
     """The longest of its members' times, by the settings of their clients or of the brokers."""
     members = [group.member(number) for number in range(1, group.members + 1)]
 
+    def given(setting: str, settings: Mapping[str, Any]) -> list[int]:
+        texts = [str(settings.get(name)) for name in (setting, setting.replace(".", "_"))]
+        return [int(text) for text in texts if text.isdecimal()]
+
     def longest(setting: str, default: int, settings: Iterable[Mapping[str, Any]]) -> int:
-        names = (setting, setting.replace(".", "_"))
-        given = [str(one[name]) for one in settings for name in names if name in one]
-        return max((int(text) for text in given if text.isdecimal()), default=default)
+        return max((ms for one in settings for ms in given(setting, one)), default=default)
 
     own = [member.settings for member in members]
-    if all(about(member.client).is_classic for member in members):
-        session_ms = longest("session.timeout.ms", 45_000, own)
+    of_guests = [one.settings for one in members if about(one.client) is Client.GUEST.about]
+
+    def if_known(setting: str, default: int) -> int | None:
+        is_known = all(given(setting, settings) for settings in of_guests)
+        return longest(setting, default, own) if is_known else None
+
+    is_classic = [about(member.client).is_classic for member in members]
+    session_ms = if_known("session.timeout.ms", 45_000)
+    if all(is_classic):
         heartbeat_ms = longest("heartbeat.interval.ms", 3_000, own)
         delay_ms = longest("group.initial.rebalance.delay.ms", 3_000, [of_brokers])
     else:
         of_consumers = "group.consumer."
-        session_ms = longest(f"{of_consumers}session.timeout.ms", 45_000, [of_brokers])
+        if not of_guests:
+            session_ms = longest(f"{of_consumers}session.timeout.ms", 45_000, [of_brokers])
         heartbeat_ms = longest(f"{of_consumers}heartbeat.interval.ms", 5_000, [of_brokers])
         delay_ms = longest(f"{of_consumers}assignment.interval.ms", 1_000, [of_brokers])
     return {
+        "is_classic": any(is_classic),
         "session_ms": session_ms,
-        "poll_interval_ms": longest("max.poll.interval.ms", 300_000, own),
+        "poll_interval_ms": if_known("max.poll.interval.ms", 300_000),
         "metadata_age_ms": longest("metadata.max.age.ms", 300_000, own),
         "round_ms": 3 * heartbeat_ms + delay_ms,
     }
