@@ -67,9 +67,16 @@ place:
   offset_first: position
   at: at
 */
-with waits as (
-  select *, false as needs_insync
-  from unread_waits
+with stood as (
+  select distinct group, member, topic, partition from standstills
+),
+-- What `stuck_consumer` judges is not undecided here.
+waits as (
+  select u.*, false as needs_insync
+  from unread_waits as u
+  left anti join stood as s on (s.group, s.member) = (u.group, u.member)
+    and (is_held or not is_stored)
+    and (s.partition = -1 or (s.topic, s.partition) = (u.topic, u.partition))
   where ended - at >= {{ 30 * micros_per_second }}
 ),
 outages as (
