@@ -169,7 +169,7 @@ class Source:
         With the names of their topics in it, it reads the rows of these topics only.
         """
         shown = f"topic is null or topic in ({self._topics})"
-        return f"{text} where {shown} order by place, nth, at_micros, value"
+        return f"{text} where {shown} order by place, nth, at_micros, value, text"
 
     @property
     def partitions_found(self) -> int:
