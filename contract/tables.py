@@ -454,7 +454,7 @@ _OF_RUN = {
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | _OF_SERVERS | _OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""
 
-ADDED = frozenset({"poll_spans", "unshown_epochs"})
+ADDED = frozenset({"client_ids", "poll_spans", "unshown_epochs"})
 """Tables that runs of earlier releases do not have."""
 
 OF_RUN = b"fencepost.run"

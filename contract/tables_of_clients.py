@@ -245,6 +245,14 @@ TABLES_OF_CLIENTS = {
         ),
         key="offsets_partition offsets_offset log_epoch",
     ),
+    "client_ids": table(
+        "One row per member of a group with the consumer protocol. Source: `__consumer_offsets`,"
+        " all replicas (ConsumerGroupMemberMetadata).",
+        string("group"),
+        string("member", "its id"),
+        string("client_id", "its `client.id`"),
+        key="group member",
+    ),
     "group_members": table(
         "One row per partition that a stored state of a group's member has assigned; one without a"
         " partition if it has none. Source: `__consumer_offsets`, all replicas, each record once"
@@ -258,7 +266,6 @@ TABLES_OF_CLIENTS = {
             null=True,
             least=-2,
         ),
-        string("client_id", "the member's `client.id`; null where not stored", null=True),
         string("topic_id", "of an assigned partition; null with the classic protocol", null=True),
         int32("partition", null=True),
         int32(

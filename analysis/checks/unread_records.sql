@@ -98,6 +98,7 @@ grants as (
     on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
   join states as s
     on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
+  left join client_ids as c on (c.group, c.member) = (g.group, g.member)
   where since < ended and coalesce(until > at, true)
   group by all
 ),

@@ -71,9 +71,13 @@ class GroupMembers:
 
     def rows(self) -> list[Row]:
         """Return rows of the table `group_members`."""
-        rows = [row for identity in sorted(self._rows) for row in self._rows[identity]]
+        return [row for identity in sorted(self._rows) for row in self._rows[identity]]
+
+    def client_ids(self) -> list[Row]:
+        """Return rows of the table of that name."""
         return [
-            {"client_id": self._clients.get((row["group"], row["member"])), **row} for row in rows
+            {"group": group, "member": member, "client_id": client_id}
+            for (group, member), client_id in sorted(self._clients.items())
         ]
 
 
@@ -84,11 +88,7 @@ def _classic(value: Any) -> Iterator[Row]:
         return
     generation = int(value.generation())
     for member in value.members():
-        yield {
-            "member": str(member.memberId()),
-            "client_id": str(member.clientId()),
-            "generation": generation,
-        }
+        yield {"member": str(member.memberId()), "generation": generation}
     if value.members().isEmpty():
         yield {"member": "", "generation": generation}
 

@@ -43,12 +43,14 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path, run: str) -> di
     decode_cut(kept, rows)
     rows.extend("committed_offsets", committed.rows())
     rows.extend("group_members", members.rows())
+    rows.extend("client_ids", members.client_ids())
     rows.extend("leaderships", metadata.leaderships())
     rows.extend("broker_states", metadata.broker_states())
     rows.extend("acls", metadata.acls())
     names = (
         "committed_offsets",
         "group_members",
+        "client_ids",
         "leaderships",
         "broker_states",
         "acls",

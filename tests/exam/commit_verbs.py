@@ -110,14 +110,19 @@ def member_stored(
     *,
     at: float = 20.0,
     member: str = "m",
+    client_id: str | None = None,
     **columns: Any,
 ) -> None:
     """A member of the group, as it is stored; "": the group is empty."""
+    who = {"group": h.own("g"), "member": h.own(member)}
+    if client_id is not None and who not in [
+        {key: row[key] for key in who} for row in h.rows["client_ids"]
+    ]:
+        h.add("client_ids", **who, client_id=h.own(client_id))
     h.add(
         "group_members",
-        group=h.own("g"),
+        **who,
         protocol=protocol,
-        member=h.own(member),
         generation=generation,
         offsets_partition=h.index,
         offsets_offset=h.at(at) // 1000 % 10**9,
