@@ -32,7 +32,7 @@ source: >-
   errors; AclEntry, AclPermissionType: DENY comes first.
 needs: [group_events]
 evaluated: select count(distinct member) as evaluated from group_events
-optional: [deliveries, commits, poll_spans, faults, held_faults, acls]
+optional: [deliveries, commits, poll_spans, faults_on_members, held_faults, acls]
 cases:
 - permitted: raised, then went on
   when: went_on
@@ -98,7 +98,7 @@ members as (
 ),
 killed as (
   select member, min(injected_micros) as killed_micros
-  from members join faults using (worker)
+  from faults_on_members
   where fault = 'kill'
   group by all
 ),

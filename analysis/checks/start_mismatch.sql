@@ -172,16 +172,11 @@ resets_since as (
   group by all
 ),
 -- Records between, of the log that the delivery came from, that the member was to be delivered.
-not_for_group as (
-  select distinct group, topic, partition, value
-  from transactional_writes join committed_readers using (topic)
-  where ended_as != 'committed'
-),
 between_them as (
   select group, topic, partition, member, sought_micros,
     sum(least(last_offset, first_offset - 1) - greatest(offset, position) + 1) as records
   from sought join surviving_records using (topic, partition)
-  left anti join not_for_group using (group, topic, partition, value)
+  left anti join not_committed_writes using (group, topic, partition, value)
   where last_offset >= position and offset < first_offset and leader_epoch <= first_epoch
   group by all
 ),

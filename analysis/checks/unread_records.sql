@@ -110,18 +110,10 @@ limits as (
   from planned_groups
 ),
 -- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
-members_of as (
-  select distinct group, member, worker from group_events
-),
 coordinators as (
   select group, broker, from_micros, until_micros
   from places_of_groups join leader_epochs on partition = offsets_partition
   where topic = {{ offsets_topic }}
-),
-on_members as (
-  select distinct m.group, member, fault, injected_micros, proved_micros, healed_micros
-  from members_of as m join faults using (worker)
-  where target_kind = 'client'
 ),
 ended_slowly as (
   -- The last heartbeat: one that was held up counts if the session had not ended by the heal.
@@ -134,7 +126,7 @@ ended_slowly as (
       else healed_micros
     end as until,
     concat('a member was under fault ', fault) as why
-  from on_members join limits using (group)
+  from faults_on_members join limits using (group)
   union all
   select group, member, at_micros, at_micros, 'a static member was closed'
   from group_events join planned_groups using (group)
@@ -173,7 +165,7 @@ polled_then as (
 gone as (
   select group, member, at_micros from group_events where change = 'closed'
   union all
-  select group, member, injected_micros from on_members where fault = 'kill'
+  select group, member, injected_micros from faults_on_members where fault = 'kill'
 ),
 idle as (
   select p.group, p.member, p.until as since,
@@ -259,7 +251,7 @@ explanations as (
   union all
   select o.group, topic, partition, o.member, at, ended, injected_micros, healed_micros,
     'the member was under a fault'
-  from outages as o join on_members as f on (f.group, f.member) = (o.group, o.member)
+  from outages as o join faults_on_members as f on (f.group, f.member) = (o.group, o.member)
   where fault != 'kill'
   union all
   select o.group, o.topic, o.partition, o.member, at, ended, since, until, why

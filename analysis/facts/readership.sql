@@ -36,11 +36,6 @@ groups as (
   join subscribed using (group)
   group by all
 ),
-killed as (
-  select distinct e.group, member, injected_micros
-  from group_events as e join faults using (worker)
-  where fault = 'kill' and target_kind = 'client'
-),
 given_up as (
   select group, topic, partition, member, at_micros
   from group_events
@@ -50,7 +45,9 @@ given_up as (
   from ownerships join (
     select group, member, at_micros from group_events where change = 'closed'
     union all
-    select group, member, injected_micros from killed) using (group, member)
+    select group, member, injected_micros
+    from faults_on_members
+    where fault = 'kill') using (group, member)
 ),
 held as (
   select group, topic, partition, member, owned_micros as since,

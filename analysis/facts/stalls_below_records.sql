@@ -21,11 +21,6 @@ high_watermarks as (
   where broker = leader and s.at_micros <= p.at_micros
   group by all
 ),
-not_committed as (
-  select distinct group, topic, partition, value
-  from transactional_writes join committed_readers using (topic)
-  where ended_as != 'committed'
-),
 records as (
   select topic, partition, offset, value, true as is_kept from surviving_records
   union all
@@ -34,7 +29,7 @@ records as (
 above as (
   select group, topic, partition, position, at_micros, offset, value, is_kept
   from positions join records using (topic, partition)
-  left anti join not_committed using (group, topic, partition, value)
+  left anti join not_committed_writes using (group, topic, partition, value)
   where offset >= position
 ),
 seen as (

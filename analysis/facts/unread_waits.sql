@@ -76,15 +76,10 @@ placed as (
   left join planned_groups using (group)
   left join log_bounds using (topic, partition)
 ),
-not_committed as (
-  select distinct group, topic, partition, value
-  from transactional_writes join committed_readers using (topic)
-  where ended_as != 'committed'
-),
 records_above as (
   select group, topic, partition, member, since, offset, r.records, value
   from placed join surviving_records as r using (topic, partition)
-  left anti join not_committed using (group, topic, partition, value)
+  left anti join not_committed_writes using (group, topic, partition, value)
   where offset >= position
 ),
 seen as (
