@@ -30,7 +30,7 @@ owners as (
   group by all
   having max_by(change, seq) in ('assigned', 'resumed') and count_if(change = 'sought') = 0
 ),
-unowned as (
+polled as (
   select r.group, r.topic, r.partition, p.member, is_shown, is_stored, false as is_held,
     null as owned_position,
     greatest(r.since, p.since, if(is_shown, null, d.at_micros)) as since,
@@ -40,15 +40,15 @@ unowned as (
   left join last_deliveries as d
     on (d.group, d.topic, d.partition) = (r.group, r.topic, r.partition)
   where owners = 0
-    and least(r.until, p.until) - greatest(r.since, p.since, if(is_shown, null, d.at_micros))
-      >= {{ 2 * micros_per_second }}
   union all
   select group, topic, partition, member, true, true, true, o.position,
     greatest(p.since, o.at_micros, d.at_micros), until
   from owners as o join last_polls as p using (group, member)
   left semi join readership using (group, topic, partition)
   left join last_deliveries as d using (group, topic, partition)
-  where until - greatest(p.since, o.at_micros, d.at_micros) >= {{ 2 * micros_per_second }}
+),
+unowned as (
+  select * from polled where ended - since >= {{ 2 * micros_per_second }}
 ),
 -- Where the group's next owner goes on, at the least. A commit beyond the log end is reset.
 delivered as (
