@@ -1,7 +1,7 @@
 """The driver's access to a cluster: one observer per cluster, on a node of its own."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -141,6 +141,43 @@ class Observer:
                 partial(_is_led_by_first, assignment=topic.assignment),
                 what="to be led by their first replicas, all in sync",
             )
+
+    def restore_leaders(self, created: Mapping[str, list[list[int]]]) -> list[tuple[str, int]]:
+        """Wait until partitions are in sync and led as `create_topics` left them.
+
+        The first replica is elected where another one leads; not where the replicas are others now.
+
+        Args:
+            created: by topic, each partition's replicas, the preferred leader first.
+
+        Returns:
+            The partitions where a leader was elected.
+
+        Raises:
+            WaitTimeoutError: a replica did not get into the ISR, or a leader was not elected.
+        """
+        elected: list[tuple[str, int]] = []
+        for topic, assignment in created.items():
+            is_restored = partial(_is_led_by_first, assignment=assignment)
+            now = self.worker.call(ObserverRole.describe_topic(topic)).assignment
+            for number, replicas in enumerate(assignment):
+                if now[number] != replicas:
+                    continue
+                first = replicas[0]
+                state = self.await_state(
+                    topic,
+                    number,
+                    partial(_are_in_sync, replicas=replicas),
+                    what=f"all replicas of {topic}-{number} to be in sync",
+                )
+                if state.leader != first:
+                    through = self.kafka.bootstrap_through(state.leader)
+                    elect = ObserverRole.elect(topic, number, unclean=False, bootstrap=through)
+                    self.worker.call(elect)
+                    elected.append((topic, number))
+                what = f"{topic}-{number} to be led by broker {first}, all replicas in sync"
+                self.await_state(topic, number, is_restored, what=what)
+        return elected
 
     def await_leaderless(self, topic: str, partition: int, *, according_to: int) -> None:
         """Wait until a broker is unfenced and knows no leader of the partition.
@@ -369,4 +406,8 @@ class Observer:
 
 def _is_led_by_first(state: PartitionState, *, assignment: list[list[int]]) -> bool:
     replicas = assignment[state.partition]
-    return state.leader == replicas[0] and state.isr == sorted(replicas)
+    return state.leader == replicas[0] and _are_in_sync(state, replicas=replicas)
+
+
+def _are_in_sync(state: PartitionState, *, replicas: list[int]) -> bool:
+    return state.isr == sorted(replicas)

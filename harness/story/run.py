@@ -125,8 +125,8 @@ class Run:
             clients=consumers.by_name,
             kept=folder.kept,
         )
-        self._injections = Injections(field, phases)
-        self._preferred: dict[tuple[str, int], int] = {}
+        self._injections = Injections(field, phases, before_first=self._restore_leaders)
+        self._created: dict[str, list[list[int]]] = {}
 
     def start(self) -> None:
         """Start servers and workers in parallel, and wait until all brokers are unfenced."""
@@ -176,11 +176,7 @@ class Run:
             )
             for topic in self.plan.topics
         ]
-        self._preferred = {
-            (topic.topic, partition): replicas[0]
-            for topic in topics
-            for partition, replicas in enumerate(topic.assignment)
-        }
+        self._created = {topic.topic: topic.assignment for topic in topics}
         self.observer.create_topics(topics)
         if settings:
             given = ", ".join(f"{name}={value}" for name, value in settings.items())
@@ -473,13 +469,18 @@ class Run:
         """Let the observer sample every broker twice a second, until the end."""
         self.observer.watch([topic.topic for topic in self.plan.topics])
 
+    def _restore_leaders(self) -> None:
+        """Undo what a busy machine did: brokers that it stalls are fenced, and others lead."""
+        for topic, partition in self.observer.restore_leaders(self._created):
+            self.note(
+                f"another broker led {topic}-{partition} before the first fault; the preferred "
+                "leader was elected"
+            )
+
     def preferred_of(self, broker: int, topic: TopicPlan) -> list[int]:
         """Return the partitions of a topic whose preferred leader is this broker."""
-        return [
-            partition
-            for partition in range(topic.partitions)
-            if self._preferred[topic.topic, partition] == broker
-        ]
+        assignment = self._created[topic.topic]
+        return [partition for partition, (first, *_) in enumerate(assignment) if first == broker]
 
     def await_epoch_above(self, topic: TopicPlan, partitions: Sequence[int], epoch: int) -> None:
         """Wait until partitions are led under a newer epoch than this, by any broker."""
@@ -546,10 +547,11 @@ class Run:
 class Injections:
     """Holds the faults that are injected until they are healed."""
 
-    def __init__(self, field: Field, phases: Phases) -> None:
-        """Start without faults."""
+    def __init__(self, field: Field, phases: Phases, *, before_first: Callable[[], None]) -> None:
+        """Start without faults; `before_first` is called once, before any is injected."""
         self._field = field
         self._phases = phases
+        self._before_first: Callable[[], None] | None = before_first
         self._held: list[HeldFault] = []
 
     @property
@@ -561,6 +563,9 @@ class Injections:
         self, *faults: Fault, require: Callable[[Fault], None] | None = None
     ) -> list[HeldFault]:
         """Inject faults in immediate succession, then prove them."""
+        if self._before_first:
+            self._before_first()
+            self._before_first = None
         what = ", ".join(f"{fault.verb} {fault.target}" for fault in faults)
         self._phases.enter(Stage.HELD, what)
         held: list[HeldFault] = []

@@ -254,7 +254,7 @@ def test_a_fault_that_can_not_be_healed_stops_no_other(on_nodes: Field) -> None:
             raise NodeError("it stays")
 
     phases = cast("Any", SimpleNamespace(enter=lambda *_: None))
-    injections = Injections(on_nodes, phases)
+    injections = Injections(on_nodes, phases, before_first=lambda: None)
     (first,) = injections.inject(Lapsing(str))
     injections.inject(Stubborn(str))
     with pytest.raises(NodeError, match="it stays"):
