@@ -25,10 +25,11 @@ from cluster.nodes.local import EmbeddedPool, LoopbackPool
 from cluster.nodes.node import Node
 from cluster.nodes.pool import CONTAINERS_FILE, PoolKind
 from cluster.refusal import refuse
+from cluster.reports import report
 from contract.errors import FencepostError, NodeError, UsageError
 
 SCENARIO_ENDED = "the scenario's process "
-"""Begins the line that says how it ended, where it did not give its nodes back."""
+"""Begins the report that says how it ended, where it did not give its nodes back."""
 _WATCH_SECONDS = 2
 
 
@@ -69,7 +70,7 @@ class PoolCluster(Cluster):  # type: ignore[misc]
         while not never.wait(_WATCH_SECONDS):
             is_gone = len(self._taken) and not multiprocessing.active_children()
             if is_gone and missed == self._allocations:
-                print(f"{SCENARIO_ENDED}{_how_ended(self.scenarios)}", flush=True)
+                report(f"{SCENARIO_ENDED}{_how_ended(self.scenarios)}")
                 os._exit(FencepostError.exit_code)
             missed = self._allocations if is_gone else None
 

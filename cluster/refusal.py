@@ -1,9 +1,11 @@
-"""Pass the error that ended a process of a run to its caller, by a line of its output."""
+"""Pass the error that ended a process of a session to its owner, as a report."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
 
+from cluster.reports import report
 from contract import errors
 from contract.errors import FencepostError
 from contract.events import as_json
@@ -12,17 +14,14 @@ _PREFIX = "fencepost-refused: "
 
 
 def refuse(error: FencepostError) -> None:
-    """Print an error on standard output for `refusal_in`."""
+    """Report an error for `refusal_in`."""
     described = as_json([type(error).__name__, str(error)]).decode()
-    print(f"{_PREFIX}{described}", flush=True)
+    report(f"{_PREFIX}{described}")
 
 
-def refusal_in(lines: list[str]) -> FencepostError | None:
-    """Return the first error that `refuse` printed in these lines; None if there is none.
-
-    A line of another program is passed over, whatever it begins with.
-    """
-    for line in lines:
+def refusal_in(reports: Iterable[str]) -> FencepostError | None:
+    """Return the first error that `refuse` reported; None if there is none."""
+    for line in reports:
         if line.startswith(_PREFIX):
             with suppress(msgspec.DecodeError, AttributeError, TypeError):
                 described = msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])

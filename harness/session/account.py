@@ -1,6 +1,6 @@
 """What a session was asked to run, and which of it came to nothing.
 
-ducktape's process prints both in lines of its output.
+ducktape's process reports both.
 """
 
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from cluster.reports import report as send
 from contract.errors import FencepostError, RunFolderError
 from contract.events import as_json
 from contract.nights import SESSION_FILE
@@ -31,15 +32,15 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 def report(event: Asked | Failed) -> None:
-    """Print it on standard output for `dropped`."""
-    print(f"{_PREFIX}{as_json(event).decode()}", flush=True)
+    """Report it for `dropped_tests`."""
+    send(f"{_PREFIX}{as_json(event).decode()}")
 
 
 def dropped_tests(
-    lines: Iterable[str], exit_code: int, refused: FencepostError | None
+    reports: Iterable[str], exit_code: int, refused: FencepostError | None
 ) -> list[str]:
     """Return a sentence for each test without a run, and each failure that is no error of a run."""
-    reported = [_read(line) for line in lines]
+    reported = [_read(line) for line in reports]
     asked = [event for event in reported if isinstance(event, Asked)]
     why = {
         event.test: _in_words(event.why, refused) for event in reported if isinstance(event, Failed)
@@ -65,9 +66,9 @@ def dropped_tests(
     return found
 
 
-def failure_of(folder: Path, lines: Iterable[str]) -> str | None:
+def failure_of(folder: Path, reports: Iterable[str]) -> str | None:
     """Return why the test of a run's folder did not pass, as ducktape reported; None if not."""
-    reported = [_read(line) for line in lines]
+    reported = [_read(line) for line in reports]
     tests = [
         event.test
         for event in reported
@@ -84,7 +85,7 @@ def _in_words(why: str, refused: FencepostError | None) -> str:
 
 
 def _read(line: str) -> Asked | Failed | None:
-    """Return what `report` printed; None for a line of another program, whatever it begins with."""
+    """Return what `report` sent; None for another report."""
     if not line.startswith(_PREFIX):
         return None
     try:

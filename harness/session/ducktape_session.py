@@ -27,6 +27,7 @@ from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import Sandbox
 from cluster.nodes.tether import tether_command
 from cluster.refusal import refusal_in
+from cluster.reports import PIPE, lines_of, reports
 from contract.errors import (
     InterruptError,
     NodeError,
@@ -141,13 +142,15 @@ def run_ducktape(
     folder, notes = reserve_session(results, root)
     try:
         start = _starter(session, [results, root, *writable])
-        started = start(command, env=environment({**asked, NOTES: str(notes)}))
-        program = command[: len(python(PROGRAM))]
-        watch = HangWatch(
-            partial(stacks_of_session, started.pid, root, notes, program), started.kill
-        )
-        exit_code, lines = _watch(started, session, on_phase, watch)
-        refused = refusal_in(lines)
+        with reports(notes / "reports") as pipe:
+            sent = {NOTES: str(notes), PIPE: str(notes / "reports")}
+            started = start(command, env=environment({**asked, **sent}))
+            program = command[: len(python(PROGRAM))]
+            watch = HangWatch(
+                partial(stacks_of_session, started.pid, root, notes, program), started.kill
+            )
+            exit_code, lines, reported = _watch(started, session, on_phase, watch, pipe)
+        refused = refusal_in(reported)
         if watch.hung is not None:
             watch.hung.write(_hung_run(folder))
         if not has_runs(folder):
@@ -157,12 +160,12 @@ def run_ducktape(
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         (folder / SESSION_FILE).write_text("\n".join(lines))
         for run in find_runs(folder):
-            why = _how_ended(run.path, lines) if watch.hung is None else watch.hung.why
+            why = _how_ended(run.path, reported) if watch.hung is None else watch.hung.why
             salvage(run, root, why=why)
         _report_errors(folder)
     except KeyboardInterrupt:
         raise InterruptError(_keep_files(folder, root)) from None
-    return DucktapeSession(folder, exit_code, tuple(dropped_tests(lines, exit_code, refused)))
+    return DucktapeSession(folder, exit_code, tuple(dropped_tests(reported, exit_code, refused)))
 
 
 def _hung_run(folder: Path) -> Path:
@@ -174,11 +177,11 @@ def _hung_run(folder: Path) -> Path:
     return folder
 
 
-def _how_ended(folder: Path, lines: Sequence[str]) -> str:
+def _how_ended(folder: Path, reported: Sequence[str]) -> str:
     """Say how an unfinished scenario ended: by its error, or as ducktape's process saw it."""
-    if (why := failure_of(folder, lines)) is not None:
+    if (why := failure_of(folder, reported)) is not None:
         return f"{SCENARIO_ENDED}could not write its end: {why}"
-    seen = [line for line in lines if line.startswith(SCENARIO_ENDED)]
+    seen = [line for line in reported if line.startswith(SCENARIO_ENDED)]
     return f"{seen[-1] if seen else f'{SCENARIO_ENDED}ended'} before it had collected all"
 
 
@@ -234,9 +237,15 @@ def _watch(
     session: Session,
     on_phase: Callable[[str], None],
     watch: HangWatch,
-) -> tuple[int, list[str]]:
-    """Follow ducktape to its end, and report its scenarios' phases; returns status and output."""
+    pipe: int,
+) -> tuple[int, list[str], list[str]]:
+    """Follow ducktape to its end, and tell its scenarios' phases.
+
+    Returns:
+        its status, and what it printed and reported.
+    """
     lines: list[str] = []
+    reported: list[str] = []
 
     def begin(phase: str) -> None:
         if not session.is_endless:
@@ -245,11 +254,10 @@ def _watch(
 
     try:
         begin("starting ducktape")
-        for raw in process.stdout or ():
-            line = raw.decode(errors="replace").rstrip("\n")
-            if line.startswith(PREFIX):
+        for line, is_report in lines_of(process.stdout.fileno(), pipe) if process.stdout else ():
+            (reported if is_report else lines).append(line)
+            if is_report and line.startswith(PREFIX):
                 begin(line.removeprefix(PREFIX))
-            lines.append(line)
         exit_code = process.wait()
     finally:
         watch.end()
@@ -257,7 +265,7 @@ def _watch(
         process.wait()
         if session.cluster == PoolKind.DOCKER:
             _remove_containers()
-    return exit_code, lines
+    return exit_code, lines, reported
 
 
 def _remove_containers() -> None:

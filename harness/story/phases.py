@@ -1,5 +1,6 @@
-"""The phases of a run: printed on standard output, and written to the history."""
+"""The phases of a run: reported, and written to the history."""
 
+from cluster.reports import report
 from contract.events import PhaseEntered, encodable
 from contract.terms import Stage
 from harness.clients.history import HistoryWriter
@@ -16,5 +17,5 @@ class Phases:
 
     def enter(self, stage: Stage, doing: str) -> None:
         """Begin a phase of a stage."""
-        print(f"{PREFIX}{stage}: {encodable(doing)}", flush=True)
+        report(f"{PREFIX}{stage}: {encodable(doing)}")
         self._history.write(PhaseEntered, stage=stage, doing=doing)

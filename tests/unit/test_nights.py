@@ -341,9 +341,16 @@ def test_a_night_of_some_hours_begins_with_the_canary_and_the_baseline(tmp_path:
 
 # Folders of sessions: two that begin at once, a copied results folder, damaged state.
 
-DAY = time.strftime("%Y-%m-%d")
+DAY = "2026-02-28"
 
 
+@pytest.fixture
+def on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours and ducktape's names begin with the date."""
+    monkeypatch.setattr(time, "strftime", lambda _: DAY)
+
+
+@pytest.mark.usefixtures("on_one_day")
 def test_ducktape_chooses_the_reserved_folder(tmp_path: Path) -> None:
     (tmp_path / f"{DAY}--007").mkdir()
     (tmp_path / f"{DAY}--x").mkdir()
@@ -354,6 +361,7 @@ def test_ducktape_chooses_the_reserved_folder(tmp_path: Path) -> None:
     assert chosen == folder.name
 
 
+@pytest.mark.usefixtures("on_one_day")
 def test_sessions_that_begin_at_once_have_folders_of_their_own(tmp_path: Path) -> None:
     roots = [node_root(tmp_path) for _ in range(5)]
     places = [root.__enter__() for root in roots]

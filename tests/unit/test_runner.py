@@ -1,8 +1,10 @@
 """ducktape's runner listens to this session's processes only, and drops none of its tests."""
 
 import multiprocessing
+import os
 import pickle
 import runpy
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from ducktape.command_line import main
 from ducktape.errors import TimeoutError as UnresponsiveError
 from ducktape.tests import runner, runner_client
 
+from cluster.reports import PIPE, lines_of, reports
 from contract.errors import NodeError, UsageError
 from contract.nights import SESSION_FILE
 from contract.run_folder import find_runs
@@ -49,6 +52,7 @@ class Own(Scenario):
 
     @matrix(way=WAYS)
     def test_own(self, way):
+        print("no report is read from a line that begins so: ", end="", flush=True)
         if way == "early":
             raise ValueError("before its run")
         if way == "refused":
@@ -112,6 +116,25 @@ def send_to(receiver: LocalReceiver, content: bytes) -> Any:
     return stranger
 
 
+def test_reports_of_several_processes_stay_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is longer than what a pipe takes at once."""
+    pipe = tmp_path / "reports"
+    monkeypatch.setenv(PIPE, str(pipe))
+    code = "import sys; from cluster.reports import report; report(sys.argv[1] * 200_000)"
+    stdout, said = os.pipe()
+    with reports(pipe) as end:
+        started = [
+            subprocess.Popen([sys.executable, "-c", code, name], stdout=said) for name in "abc"
+        ]
+        os.close(said)
+        read = sorted(line for line, is_report in lines_of(stdout, end) if is_report)
+    os.close(stdout)
+    assert [process.wait() for process in started] == [0, 0, 0]
+    assert read == [name * 200_000 for name in "abc"]
+
+
 @pytest.mark.parametrize("kind", ["pickle", "changed", "another key", "short", "empty"])
 def test_what_a_stranger_sends_is_never_unpickled(
     receiver: LocalReceiver, kind: str, tmp_path: Path
@@ -127,6 +150,7 @@ def test_what_a_stranger_sends_is_never_unpickled(
         "empty": b"",
     }[kind]
     stranger = send_to(receiver, content)
+    assert receiver.socket.poll()
     with pytest.raises(UnresponsiveError):
         receiver.recv(timeout=200)
     assert stranger.recv() == b""
