@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
-import yaml
 
-from contract.errors import UsageError, lacking
-from contract.files import read_described, read_file, replace_file
+from contract.errors import lacking
+from contract.files import read_described, replace_file
 from contract.software import Choice, with_note
 from contract.terms import Check
 from contract.verdicts import CheckVerdict, RunVerdict
+from contract.written import Written
 
 # What a night shows beside the nights before it: a part of its `report/summary.json`.
 #
@@ -230,22 +230,25 @@ class Known:
     entries: tuple[KnownFinding, ...] = ()
 
 
+_KNOWN_HINTS = {
+    "": "each entry begins with `- check:`",
+    "expires": "it is the last day on which the entry counts, such as 2027-01-31",
+    "reason": "say why it is known",
+    "link": "say where more about it is",
+}
+
+
 def read_known(path: Path) -> Known:
     """Read the entries of a file.
 
     Raises:
         UsageError: it is missing or invalid; names the file, the entry and what to write.
     """
-    try:
-        content = yaml.safe_load(read_file(path))
-    except OSError as error:
-        raise UsageError(f"--known {path} can't be read: {error.strerror or error}") from error
-    except (yaml.YAMLError, ValueError) as error:
-        # PyYAML raises ValueError for a date that is none.
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    if not isinstance(content, list | None):
-        raise UsageError(f"{path} is no list of findings: each entry begins with `- check:`")
-    entries = [_entry(entry, f"{path}: entry {at}") for at, entry in enumerate(content or (), 1)]
+    file = Written(path, what="--known")
+    entries = file.convert(list[KnownFinding], empty=[], hints=_KNOWN_HINTS)
+    for at, entry in enumerate(entries):
+        if entry.check not in set(Check):
+            raise file.refuse(lacking("check", entry.check, Check), str(at), "check")
     return Known(path, tuple(entries))
 
 
@@ -259,26 +262,6 @@ def known_beside(results: Path) -> Known:
     """
     path = results.absolute().parent / KNOWN_FILE
     return read_known(path) if path.is_file() else Known(None)
-
-
-def _entry(written: object, where: str) -> KnownFinding:
-    try:
-        entry = msgspec.convert(written, KnownFinding)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {_problem(error)}") from error
-    if entry.check not in set(Check):
-        raise UsageError(f"{where}: {lacking('check', entry.check, Check)}")
-    return entry
-
-
-def _problem(error: msgspec.ValidationError) -> str:
-    text = str(error).replace("`$.", "`").replace(" - at `$`", "")
-    if "`expires`" in text:
-        return f"`expires` is the last day on which it counts, such as 2027-01-31 ({text})"
-    if "regex" in text:
-        _, _, field = text.partition(" - at ")
-        return f"{field} is empty: say why it is known, and where more about it is"
-    return text.replace("Object ", "it ")
 
 
 NIGHT_FILE = "night.json"

@@ -11,8 +11,8 @@ import msgspec
 from contract.errors import lacking
 from contract.terms import ResetPolicy
 from contract.verdicts import EXIT_CODES, RunVerdict
+from contract.written import Written
 from extras.conform.features import Features, promised_kinds
-from extras.conform.located import Located
 from extras.conform.vocabulary import (
     COMMITS,
     DECIDED,
@@ -67,7 +67,7 @@ def read_expected(path: Path) -> list[Expected]:
     Raises:
         UsageError: it is missing or invalid; names the file, the line and what to write.
     """
-    file = Located(path, option="--expected")
+    file = Written(path, what="--expected")
     found = file.convert(list[Expected], empty=[])
     for number, entry in enumerate(found):
         if problem := _problem(entry):

@@ -9,7 +9,7 @@ import msgspec
 from contract.errors import lacking
 from contract.software import Level, about
 from contract.terms import Isolation, ResetPolicy
-from extras.conform.located import Located
+from contract.written import Written
 from extras.conform.vocabulary import COMMITS, MEETS, Cell, Hazard, Kind, Reader
 
 _Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
@@ -123,7 +123,7 @@ def read_features(path: Path) -> Features:
     Raises:
         UsageError: it is missing or invalid; names the file, the line and what to write.
     """
-    file = Located(path, option="--features")
+    file = Written(path, what="--features")
     features = file.convert(Features)
     for name, claim in features.claims.items():
         if name not in CLAIMS:

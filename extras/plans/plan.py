@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from contract.errors import UsageError
 from contract.run_folder import GroupPlan, ProducerPlan, TopicPlan
 from contract.terms import Check
+from contract.written import Written
 from harness.faults import By, Expire, Fault, Hold
 from harness.faults.language import is_instant, parse_fault
 
@@ -135,9 +136,9 @@ def read_plan(file: Path) -> RandomPlan:
         UsageError: it can't be read, is no plan, or has a step that can't be taken.
     """
     try:
-        plan = msgspec.json.decode(file.read_bytes(), type=RandomPlan, strict=True)
-    except (OSError, msgspec.MsgspecError) as error:
-        raise UsageError(f"{file} is no plan of the scenario random: {error}") from None
+        plan = Written(file, what="the plan", is_json=True).convert(RandomPlan)
+    except UsageError as error:
+        raise UsageError(f"it is no plan of the scenario random: {error}") from None
     try:
         require_possible(plan)
     except UsageError as error:

@@ -1,6 +1,5 @@
 """Checks of the command line, and of what a run needs of this machine."""
 
-import json
 import os
 import re
 import resource
@@ -15,6 +14,7 @@ from contract.errors import PrerequisiteError, UsageError
 from contract.files import place
 from contract.processes import require_spark_home
 from contract.run_folder import SEED_BITS, require_outside
+from contract.written import read_json
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
@@ -169,10 +169,7 @@ def parameters_of(text: str | None) -> dict[str, Any]:
     Raises:
         UsageError: it is none.
     """
-    try:
-        parsed = json.loads("{}" if text is None else text)
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--parameters is not JSON: {error}") from error
+    parsed = {} if text is None else read_json(text, what="--parameters")
     if not isinstance(parsed, dict):
         shown = shorten(str(text))
         raise UsageError(f'--parameters must be a JSON object like {{"name": 1}}, not {shown}')

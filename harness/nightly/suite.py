@@ -1,6 +1,7 @@
 """Suites of scenarios, and the runs of a night from one: all random choices are of its seed."""
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,17 +11,16 @@ from random import Random
 from typing import Annotated, Any, Literal
 
 import msgspec
-import yaml
 
 from cluster.clients.versions import require_choice
 from cluster.kafka.lock import locked_versions
 from cluster.kafka.own_jars import resolve
 from contract.errors import DistributionError, UsageError
-from contract.files import read_file
 from contract.nights import RANDOM, PlannedRun
 from contract.run_folder import SEED_BITS
 from contract.software import Build, Choice
 from contract.verdicts import RunVerdict
+from contract.written import Written
 from harness.invocation import rerun_command
 from harness.session.catalog import ScenarioFile, find_scenarios, scenario_folders
 from harness.story.changes import parse_change
@@ -29,6 +29,7 @@ _FOLDER = "suites"
 _ANY = f"{_FOLDER}/*.yml"
 _SUFFIXES = (".yml", ".yaml")
 _Seed = Annotated[int, msgspec.Meta(ge=0, lt=1 << SEED_BITS)]
+_HINTS = dict.fromkeys(("kafka", "client_version"), "put a version in quotes")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -110,23 +111,22 @@ def find_suite(name_or_path: str, folder: Path | None = None) -> Suite:
 
 
 def _read(path: Path, name_or_path: str, folder: Path | None) -> Suite:
-    try:
-        content = read_file(path)
-    except OSError as error:
+    if not os.path.lexists(path):
         raise UsageError(
-            f"there is no suite {name_or_path} ({error.strerror or error}: {path}); there are: "
+            f"there is no suite {name_or_path} (no file {path}); there are: "
             f"{', '.join(suite_names())}; or give the path of a .yml file"
-        ) from error
-    parsed = _parse(content, path)
+        )
+    file = Written(path, what="the suite")
+    parsed = file.convert(SuiteFile, hints=_HINTS)
     home = path.absolute().parent
     found = [
-        _check_entry(entry, f"{path}: runs[{index}]", home, folder)
+        _check_entry(entry, f"{path}:{file.line('runs', str(index))}: runs[{index}]", home, folder)
         for index, entry in enumerate(parsed.runs)
     ]
     return Suite(
         name=path.stem,
         path=path,
-        sha256=hashlib.sha256(content).hexdigest(),
+        sha256=hashlib.sha256(file.content).hexdigest(),
         description=" ".join(parsed.description.split()),
         entries=tuple(
             _in_place(entry, file, home) for entry, file in zip(parsed.runs, found, strict=True)
@@ -142,18 +142,6 @@ def _in_place(entry: Entry, scenario: ScenarioFile, folder: Path) -> Entry:
         kafka_dir=str(folder / entry.kafka_dir) if entry.kafka_dir else "",
         client_jars=[str(folder / jar) for jar in entry.client_jars],
     )
-
-
-def _parse(content: bytes, path: Path) -> SuiteFile:
-    try:
-        return msgspec.convert(yaml.safe_load(content), SuiteFile)
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path} is not YAML: {error}") from error
-    except msgspec.ValidationError as error:
-        problem = str(error).replace("`$.", "`").replace("Object ", "")
-        is_version = ".kafka" in problem or ".client_version" in problem
-        hint = "; put a version in quotes" if is_version else ""
-        raise UsageError(f"{path}: {problem}{hint} (CONTRIBUTING.md, A suite)") from error
 
 
 def _check_entry(entry: Entry, where: str, home: Path, folder: Path | None) -> ScenarioFile:

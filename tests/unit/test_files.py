@@ -119,7 +119,12 @@ def read_polls(run: RunFolder) -> None:
         ("report/verdict.json", of_run(_verdict), RunFolderError, "is not a valid verdict"),
         ("tables/polls.parquet", of_run(unreadable), TableError, "is not a Parquet file"),
         ("tables/polls.parquet", of_run(read_polls), TableError, "table polls can't be read"),
-        ("suite.yml", lambda path: find_suite(str(path / "suite.yml")), UsageError, "no suite"),
+        (
+            "suite.yml",
+            lambda path: find_suite(str(path / "suite.yml")),
+            UsageError,
+            "the suite .* can't be read",
+        ),
     ],
 )
 def test_what_is_no_file_is_an_error(

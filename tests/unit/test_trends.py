@@ -440,12 +440,18 @@ def test_known_findings_are_read_from_beside_the_results(tmp_path: Path) -> None
         ("- {check: rest, reason: r, link: l, expires: 2027-01-31}", "the nearest is reset"),
         ("- {check: reset, link: l, expires: 2027-01-31}", "missing required field `reason`"),
         ("- {check: reset, reason: r, expires: 2027-01-31}", "missing required field `link`"),
-        ("- {check: reset, reason: ' ', link: l, expires: 2027-01-31}", "`reason` is empty"),
+        (
+            "- {check: reset, reason: ' ', link: l, expires: 2027-01-31}",
+            "; say why it is known",
+        ),
         ("- {check: reset, reason: r, link: l, expires: 31.01.2027}", "such as 2027-01-31"),
-        ("- {check: reset, reason: r, link: l, expires: 2027-13-01}", "is not YAML: month must"),
+        ("- {check: reset, reason: r, link: l, expires: 2027-13-01}", "such as 2027-01-31"),
         ("- {check: reset, reason: r, link: l}", "missing required field `expires`"),
-        (f"- {VALID}\n- {VALID[:-1]}, clients: java}}", "entry 2: it contains unknown field"),
-        ("check: reset", "is no list of findings"),
+        (
+            f"- {VALID}\n- {VALID[:-1]}, clients: java}}",
+            ":2: `[1]`: it contains unknown field",
+        ),
+        ("check: reset", "each entry begins with"),
         ("- [", "is not YAML"),
     ],
 )
