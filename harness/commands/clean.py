@@ -63,7 +63,8 @@ def nights(
         bool, typer.Option("--dry-run", help="Say what would be removed, and remove nothing.")
     ] = False,
     has_all: Annotated[
-        bool, typer.Option("--all", help="Remove raw data of runs of unexpected verdict, too.")
+        bool,
+        typer.Option("--all", help="Remove those of runs of another verdict than expected, too."),
     ] = False,
 ) -> None:
     """Remove the raw data and tables of nights that are older than the newest of their suite.
@@ -87,7 +88,7 @@ def nights(
         with suppress(UsageError, RunFolderError), hold(path):
             summary = read_summary(path)
             for row, run in judged_runs(path, summary) if summary is not None else ():
-                if has_all or row.outcome is not Outcome.UNEXPECTED:
+                if has_all or row.outcome is Outcome.EXPECTED:
                     data = sum(size_of(file) for file in run.data() if not file.is_symlink())
                     freed += data if is_dry_run else remove_raw_data(run)
                     count += bool(data)

@@ -1,5 +1,6 @@
 """Room on the disk: the raw data of judged runs are removed, and what was found in them stays."""
 
+import errno
 import os
 import shutil
 import time
@@ -22,6 +23,7 @@ _SHARE_OF_FREE = 0.5
 _BLOCK_BYTES = 512
 """Of `st_blocks`, whatever the file system."""
 _END_OF_HEADER = "</header>"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def size_of(path: Path) -> int:
@@ -37,18 +39,29 @@ def remove_raw_data(run: RunFolder) -> int:
     """Remove the raw data and tables of a judged run; returns the bytes that this freed.
 
     Its plan, description, report and findings stay. The run says so, and its page. A link in the
-    place of a folder is left, as all that it leads to.
+    place of a folder is left, as all that it leads to. On a full disk the largest folder goes
+    before this is noted.
     """
-    folders = [path for path in run.data() if not path.is_symlink()]
+    folders = sorted((path for path in run.data() if not path.is_symlink()), key=size_of)
     if not folders:
         return 0
     with alone_in(run.path):
         freed = sum(map(size_of, folders))
-        run.write_removed(Removed(at_micros=time.time_ns() // 1000, bytes=freed))
-        _note_on_page(run, freed)
+        try:
+            _note(run, freed)
+        except OSError as error:
+            if error.errno not in _FULL:
+                raise
+            shutil.rmtree(folders.pop())
+            _note(run, freed)
         for path in folders:
             shutil.rmtree(path)
     return freed
+
+
+def _note(run: RunFolder, freed: int) -> None:
+    run.write_removed(Removed(at_micros=time.time_ns() // 1000, bytes=freed))
+    _note_on_page(run, freed)
 
 
 def _note_on_page(run: RunFolder, freed: int) -> None:

@@ -1,5 +1,6 @@
 """Raw data make room: of expected runs first, of old nights; what was found stays."""
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from contract.nights import (
     RunStatus,
     write_atomically,
 )
-from contract.run_folder import REMOVED_FILE, RunFolder
+from contract.run_folder import REMOVED_FILE, Removed, RunFolder
 from contract.verdicts import Verdict
 from harness.cli import program
 from harness.nightly import room
@@ -97,6 +98,20 @@ def test_what_was_found_stays_and_the_page_says_what_was_removed(tmp_path: Path)
     assert page.index("removed on") < page.index("</header>")
     assert remove_raw_data(run) == 0
     assert kept_verdict(run).verdict == make_struct(Verdict)
+
+
+def test_a_full_disk_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_in(tmp_path / "run")
+    write, there = RunFolder.write_removed, len(run.data())
+
+    def write_if_there_is_room(folder: RunFolder, removed: Removed) -> None:
+        if len(folder.data()) == there:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(folder, removed)
+
+    monkeypatch.setattr(RunFolder, "write_removed", write_if_there_is_room)
+    assert remove_raw_data(run) >= MEGABYTE
+    assert (run.is_removed, run.data()) == (True, [])
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
@@ -178,7 +193,7 @@ def prune(results: Path, *options: str) -> str:
 def results(tmp_path: Path) -> Path:
     nights = tmp_path / "nightly"
     for number in range(1, 5):
-        outcomes = [EXPECTED, UNEXPECTED]
+        outcomes = [EXPECTED, UNEXPECTED, UNDECIDED, Outcome.KNOWN]
         night_in(nights, f"smoke-{number}", outcomes, number=number)
         night_in(nights, f"other-{number}", outcomes, number=number, suite="other")
     night_in(nights, "unfinished", [EXPECTED], number=0, ended_micros=None)
@@ -201,9 +216,10 @@ def test_the_newest_nights_of_each_suite_stay_whole(results: Path) -> None:
     assert (results / "nightly" / "smoke-1" / "report" / "summary.json").exists()
 
 
-def test_all_removes_those_of_unexpected_verdict_too(results: Path) -> None:
+def test_all_removes_those_of_another_verdict_too(results: Path) -> None:
     prune(results, "--keep", "3", "--all")
-    assert prune_all(results) == {"smoke-1": ["001", "002"], "other-1": ["001", "002"]}
+    runs = ["001", "002", "003", "004"]
+    assert prune_all(results) == {"smoke-1": runs, "other-1": runs}
 
 
 def test_a_dry_run_says_the_same_and_removes_nothing(results: Path) -> None:
