@@ -1,7 +1,7 @@
 /*
 id: F7
 definition: A client reset a position that was within the leader's log, and on the branch of that
-  log, at that time.
+  log, at that time. A position of a topic that was deleted, and created again, is none.
 explanation: This is KAFKA-19902's symptom. The position is compared with the leader's log start,
   its log end and the start of each newer epoch at that time.
 evaluates: every member that was opened.
@@ -44,10 +44,23 @@ with committed as (
   where not is_tombstone and committed_epoch >= 0 and committed_micros <= at_micros
   group by all
 ),
+-- Of members that were open before their topic was created again, and delivered nothing of it yet.
+of_former_topics as (
+  select r.group, r.topic, r.partition, r.member, r.at_micros
+  from judged_resets as r
+  join recreations using (topic, partition)
+  join group_events as e on (e.group, e.member) = (r.group, r.member)
+  left join deliveries as d
+    on (d.group, d.member, d.topic, d.partition) = (r.group, r.member, r.topic, r.partition)
+    and d.at_micros between created_micros and r.at_micros
+  where e.at_micros < created_micros and d.at_micros is null
+  group by all
+),
 left_positions as (
   select * except (from_epoch),
     if(from_epoch < 0, coalesce(stored_epoch, from_epoch), from_epoch) as from_epoch
   from judged_resets
+  left anti join of_former_topics using (group, topic, partition, member, at_micros)
   left join committed using (group, topic, partition, member, at_micros, from_offset)
 ),
 sampled as (

@@ -19,7 +19,7 @@
           on _change.topic = _then.topic and _change.partition = _then.partition
             and _change.at_micros <= _then.at_micros + :skew_micros
         group by all) as _led
-      join samples as _sample using (topic, partition)
+      join {{ of_present_topic("samples", "at_micros") }} as _sample using (topic, partition)
       where log_end_offset >= 0 and broker = leader
       group by all) as _known using (topic, partition, at_micros))
 {%- endmacro %}
