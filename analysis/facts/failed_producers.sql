@@ -8,7 +8,7 @@ columns:
   member: the producer
   name: as in the list of errors, `analysis/macros/errors.sql`
   topic: 'null: of a step of a transaction'
-  times: how many sends and steps
+  times: how many values and steps
   is_documented: a document permits the error in the state of its time, each time
   may_be_expired: it was fenced, and its transaction was open for 10 s or more, or it is not known
     for how long
@@ -21,11 +21,11 @@ with failures as (
     select *, {{ error_name("error", "error") }} as name
     from (
       select worker, producer, topic, intended_micros as began_micros,
-        coalesce(answered_micros, intended_micros) as at_micros, error, 'a send' as call
-      from sends
+        coalesce(answered_micros, intended_micros) as at_micros, error, records, 'a send' as call
+      from counted_sends
       where error is not null and outcome != 'ok'
       union all
-      select worker, producer, null, began_micros, at_micros, error, concat('the step ', step)
+      select worker, producer, null, began_micros, at_micros, error, 1, concat('the step ', step)
       from transactions
       where error is not null and change in ('fenced', 'failed') and producer != ''))
 ),
@@ -117,7 +117,7 @@ last_failures as (
   group by all
 )
 select producer as member, topic, name, sort, min(error) as exception, min(call) as call,
-  count(*) as times, min(at_micros) as at_micros, min(is_documented) as is_documented,
+  sum(records) as times, min(at_micros) as at_micros, min(is_documented) as is_documented,
   max(coalesce(may_be_expired, false)) as may_be_expired, coalesce(seconds, 0) as seconds,
   coalesce(progress_micros > max(at_micros), false) as went_on
 from judged
