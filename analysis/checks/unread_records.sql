@@ -22,9 +22,9 @@ permitted: >-
   the classic protocol the largest of all members, of a member that was not polled, and so had not
   revoked or rejoined, unless the coordinator had granted the partition to another one for more than
   30 s; with KIP-848 both count only of a member that had the partition, or was granted it, while it
-  has it by the log; the partition of the coordinator had no leader or too small an
-  ISR, or the request timeout after another one was elected, which also begins sessions anew; with
-  the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
+  has it, or is to have it, by the log; the partition of the coordinator had no leader or too small
+  an ISR, or the request timeout after another one was elected, which also begins sessions anew;
+  with the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
   a member owned the partition, and was polled and delivered nothing of it any more; or the group
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
@@ -256,7 +256,8 @@ of_partitions as (
   join readership as r using (group, topic, partition)
   where r.since < created_micros and is_classic
 ),
--- Who had not given it back, and when; where the log has no states, who ever had it.
+-- Who had not given it back, or was to have it, and when; where the log has no states, who ever
+-- had it.
 holders as (
   select distinct group, topic, partition, member, null as had_micros, null as gave_micros,
     false as is_pending
@@ -266,6 +267,8 @@ holders as (
     from member_metadata as m left semi join member_states using (group)) using (group, member)
   union all
   select distinct group, topic, partition, granted_to, since, until, is_pending from granted_then
+  union all
+  select group, topic, partition, assigned_to, since, until, false from stored_assignments
 ),
 explanations as (
   select group, topic, partition, member, at, ended, since, until,

@@ -87,7 +87,9 @@ without_access as (
   left join opened as i on i.producer = o.producer and i.at_micros = o.at_micros
   join acls as a on a.at_micros <= o.at_micros + :clock_micros
     and (permission = 'DENY' or removed_micros <= o.at_micros + :clock_micros)
-    and resource_name in (o.topic, i.transactional_id, '*', 'kafka-cluster')
+    and resource_name = case resource_type
+      when 'TOPIC' then o.topic
+      when 'TRANSACTIONAL_ID' then i.transactional_id end
   where sort = 'access'
 ),
 judged as (
