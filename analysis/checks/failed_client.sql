@@ -4,13 +4,14 @@ definition: A client reported an error to its application, by a poll, a commit, 
   of a transaction.
 explanation: >-
   It is judged by what came of it. A client went on if the member was delivered a record, committed
-  or reached the log ends afterwards, or if a send or a step of the producer succeeded; or, after an error of waiting or a refusal by its group, if it
-  was polled for 10 s without another error. It ended if its process exited, if the error is one
-  after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed
-  with a known error for 10 s, and for 30 s where the error is one of waiting. The names are those
-  of Java, kafka-python, aiokafka, librdkafka and what guests have, in one list with their documents
-  (`analysis/macros/errors.sql`). What the story or a fault did is not held against a client: a
-  wakeup, a kill of its process, an entry that was removed.
+  or reached the log ends afterwards, or if a send or a step of the producer succeeded; or, after an
+  error of waiting or a refusal by its group, if it was polled for 10 s without another error. It
+  ended if its process exited, if the error is one after which a client is of no use, such as
+  librdkafka's `_FATAL`, or if each of its calls failed with a known error for 10 s, and for 30 s
+  where the error is one of waiting. The names are those of Java, kafka-python, aiokafka, librdkafka
+  and what guests have, in one list with their documents (`analysis/macros/errors.sql`). What the
+  story or a fault did is not held against a client: a wakeup, a kill of its process, an entry that
+  was removed.
 permitted: >-
   a document permits the error in the state of its time. The position was out of the log or there
   was none, with `auto.offset.reset=none`. Within 60 s before a refusal by the group another of its
