@@ -273,6 +273,19 @@ _OF_RUN = {
         micros("at_micros", "when the response was recorded"),
         micros("asked_micros", "when the request was sent, by the same clock", null=True),
     ),
+    "group_samples": table(
+        "One row per change of a group's state, as a broker that coordinates it responded to the"
+        " observer, twice a second. Source: the observer's history.",
+        int32("broker", "the broker that responded"),
+        string("group"),
+        string(
+            "state",
+            "in Kafka's words, e.g. Stable, PreparingRebalance, Assigning; empty: the broker does"
+            " not report the group any more, or does not respond",
+        ),
+        micros("at_micros", "when the response was recorded"),
+        micros("asked_micros", "when the request was sent, by the same clock"),
+    ),
     "quorum_samples": table(
         "One row per response of the metadata quorum's leader to a DescribeQuorum, by which it"
         " leads: other controllers refuse it. Source: the observer's history.",
@@ -454,7 +467,19 @@ _OF_RUN = {
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | _OF_SERVERS | _OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""
 
-ADDED = frozenset({"client_ids", "poll_spans", "unshown_epochs"})
+ADDED = frozenset(
+    {
+        "group_assignments",
+        "group_epochs",
+        "group_samples",
+        "join_loops",
+        "member_metadata",
+        "member_states",
+        "poll_spans",
+        "subscriptions",
+        "unshown_epochs",
+    }
+)
 """Tables that runs of earlier releases do not have."""
 
 OF_RUN = b"fencepost.run"
