@@ -79,7 +79,7 @@ producer waits for the response to one request to it, at most; null: not known.
 Of `planned_groups`, `client`: without a version; where members have several clients, it is that of
 the members in question. `isolation`: read_committed if a member reads committed values only; of
 `planned_members` it is that of one member. `is_by_client`: whether the group's client commits by
-itself, and reports no commit; or it is a guest that does not show what it commits. `is_static`:
+itself, and reports no commit; or it is a guest that need not show all that it commits. `is_static`:
 whether a member that is started again keeps its partitions (KIP-345). `has_one_instance`: whether
 all its members have one group.instance.id. `has_rack`: whether it has a `client.rack`, and so may
 read from a follower. `is_classic`: whether a member is not known to be of KIP-848. `request_ms`:
