@@ -52,7 +52,7 @@ told as (
 answers as (
   select group, topic, partition, offset as committed_offset, at_micros
   from commit_requests
-  where api = 'OFFSET_FETCH' and error_code = 0 and not is_stable
+  where api = 'OFFSET_FETCH' and error_code = 0 and not coalesce(is_stable, false)
   union all
   select group, topic, partition, offset, at_micros
   from offset_reads
@@ -88,8 +88,9 @@ loading as (
   group by all
 )
 select group, topic, partition, member, from_seq, from_micros, start,
-  coalesce(returned, format_string('another coordinator was elected %.1f s before, and may have '
-    'returned that', (began_micros - elected_micros) / {{ micros_per_second }})) as returned,
+  coalesce(returned, format_string(
+    'another coordinator was elected %.1f s before, and may have returned that',
+    (began_micros - elected_micros) / {{ micros_per_second }})) as returned,
   returned is not null and not coalesce(is_corrected, false) as is_returned
 from apart
 left join told using (group, topic, partition, member, from_seq)
