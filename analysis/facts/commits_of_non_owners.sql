@@ -46,8 +46,12 @@ held as (
   from group_assignments
   where protocol = 'classic' and partition is not null
 ),
+-- A guest may not have its member's name as its client.id.
 names as (
-  select group, member, max(client_id) as client_id from member_metadata group by all
+  select m.group, m.member, max(client_id) as client_id
+  from member_metadata as m
+  left semi join group_events as e on (e.group, e.member) = (m.group, m.client_id)
+  group by all
 ),
 granted as (
   select group, topic, partition, offsets_partition, offsets_offset as from_offset, next_offset,

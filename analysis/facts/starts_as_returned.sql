@@ -10,7 +10,8 @@ optional: [stale_fetches]
 columns:
   start: of the first delivery, else the member's own
   returned: what the coordinator had returned, in words
-  is_returned: 'false: it may have returned the commit by then, or nobody else had asked'
+  is_returned: 'false: it may have returned the commit by then, or to a client that asks for stable
+    offsets; or nobody else had asked'
 */
 {% set near_micros = 10 * micros_per_second %}
 with starts as (
@@ -35,11 +36,14 @@ apart as (
 stale as (
   select group, topic, partition, due_offset as committed_offset, offset as returned_offset,
     at_micros as returned_micros, coalesce(concat('broker ', cast(broker as string)),
-      'the coordinator') as broker
-  from stale_fetches
+      'the coordinator') as broker,
+    is_stable or client not in ('java', 'java-consumer') and isolation = 'read_uncommitted'
+      as is_alike
+  from stale_fetches join planned_groups using (group)
 ),
 told as (
   select group, topic, partition, member, from_seq, max(returned_micros) as returned_micros,
+    max(is_alike) as is_alike,
     max_by(format_string('%s had returned %s when asked %.1f s %s', broker,
       if(returned_offset < 0, 'no commit', 'that offset'),
       abs(began_micros - returned_micros) / {{ micros_per_second }},
@@ -91,7 +95,7 @@ select group, topic, partition, member, from_seq, from_micros, start,
   coalesce(returned, format_string(
     'another coordinator was elected %.1f s before, and may have returned that',
     (began_micros - elected_micros) / {{ micros_per_second }})) as returned,
-  returned is not null and not coalesce(is_corrected, false) as is_returned
+  coalesce(is_alike and is_corrected is null, false) as is_returned
 from apart
 left join told using (group, topic, partition, member, from_seq)
 left join corrected using (group, topic, partition, member, from_seq)

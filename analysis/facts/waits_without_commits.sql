@@ -5,8 +5,8 @@ about: |
 
   They last for three intervals or more, in which it was delivered three times the records that lie
   between two commits; from the first delivery that is not committed to the last one before the next
-  commit. The interval and these records are the medians of the group's commits; of a group with
-  less than four on each partition they are not known. A transaction's offsets are left out.
+  commit. The interval and these records are the medians of the group's commits, the interval at least
+  `auto.commit.interval.ms`; of a group with less than four they are not known. A transaction's offsets are left out.
 subject: commits
 optional: [poll_spans]
 columns:
@@ -26,9 +26,10 @@ with committed as (
   window in_order as (partition by group, topic, partition order by {{ in_log }})
 ),
 usual as (
-  select group, median(committed_micros - previous_micros) as interval_micros,
+  select group, greatest(median(committed_micros - previous_micros),
+      {{ micros_per_second }} / 1000 * max(commit_ms)) as interval_micros,
     median(greatest(offset - previous, 1)) as records_each
-  from committed
+  from committed join planned_groups using (group)
   where previous_micros is not null
   group by all
   having count(*) >= 3
