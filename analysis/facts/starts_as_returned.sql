@@ -6,7 +6,7 @@ about: |
   the commit had been acknowledged (`stale_fetches`). Or it was elected within 10 s before the
   start, and the start is an older commit, or one for want of a commit.
 subject: assignments
-optional: [stale_fetches]
+optional: [stale_fetches, commit_requests, offset_reads]
 columns:
   start: of the first delivery, else the member's own
   returned: what the coordinator had returned, in words

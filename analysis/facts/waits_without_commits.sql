@@ -8,7 +8,7 @@ about: |
   commit. The interval and these records are the medians of the group's commits, the interval at least
   `auto.commit.interval.ms`; of a group with less than four they are not known. A transaction's offsets are left out.
 subject: commits
-optional: [poll_spans]
+optional: [polled_times]
 columns:
   at: micros
   ended: micros
