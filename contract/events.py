@@ -274,7 +274,8 @@ class Polled(Event, frozen=True, kw_only=True):
 class Committed(Event, frozen=True, kw_only=True):
     """A commit's outcome, with every leader epoch that could have been committed.
 
-    offset: the position; None where the client had none that is valid (outcome `nothing`).
+    offset: the position; None where the client had none that is valid (outcome `nothing`), or is a
+        guest that does not show it.
     epoch: the one that was committed, chosen by `commit_epoch` (`CommitEpoch`).
     record_epoch: of the last record that the member had polled before `offset`.
     position_epoch: of the position's current leader, read out of the client when the commit began.

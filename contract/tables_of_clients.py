@@ -144,7 +144,11 @@ TABLES_OF_CLIENTS = {
         " Source: consumers' histories.",
         *MEMBER,
         *PARTITION,
-        int64("offset", "the position; null without a valid position", null=True),
+        int64(
+            "offset",
+            "the position; null without a valid position, or of a guest that does not show it",
+            null=True,
+        ),
         int32("committed_epoch", "in the commit request", least=-1),
         string("commit_epoch", "the commit style", values=CommitEpoch),
         int32("record_epoch", "of the last record polled before the commit", least=-1),

@@ -2,22 +2,34 @@
 id: D1
 definition: A group's committed offset went back on a partition, though nothing had reset its
   position.
-permitted: since the previous commit, a reset or a reported truncation of the partition led to
-  the offset or below it. Or the application chose the offset and not the client (all styles but
+explanation: A member that does not hold the partition has no position to commit, whatever its
+  client did. Where members are assigned by hand, each has a position of its own, so that commits
+  of two of them may go back.
+permitted: since the previous commit, a reset, a reported truncation of the partition or a start
+  where a coordinator had returned an older commit led to the offset or below it. Or the application chose the offset and not the client (all styles but
   `record`, `position`, `metadata` and `max`), as the one behind a record that the group had been
   delivered; from there to the previous offset it was delivered none.
-undecided: a guest may have been reset unseen; no client of the run reports one of the two
+undecided: the group had no members; a guest may have been reset unseen; no client of the run reports one of the two
   commits; a commit of unknown outcome, which this group had begun by then on this partition, has
   one of the two offsets; or the group's client commits by itself, so that no outcome is known.
 evaluates: every commit that has a predecessor, except those of transactions, which may have been
   aborted.
 source: >-
-  `OffsetMetadataManager` stores the commits of the current generation; `ConsumerCoordinator`: only
+  `OffsetMetadataManager` stores the commits of the current generation, of any partition;
+  `KafkaConsumer`, Consumer Groups: each partition is assigned to one member; Manual Partition
+  Assignment: consumers that share a group id may conflict in their commits;
+  `ConsumerCoordinator`: only
   a seek or a reset moves a position back (KIP-320); `KafkaConsumer.commitSync`: an application
   commits the offset of the last record plus one. A position may lie above, behind control records.
 needs: [committed_offsets, commits]
+optional: [group_members, commits_of_non_owners, subscribed_groups,
+  starts_as_returned]
 evaluated: select count(*) as evaluated from pairs
 cases:
+- violation: not the owner
+  when: holder is not null
+  cause: the committed offset went back from {previous_offset} to {offset} by a commit of {member};
+    {how}, {holder} held the partition
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the committed offset went back from {previous_offset} to {offset} after a reset
@@ -29,13 +41,17 @@ cases:
   when: is_unreported
   cause: the committed offset went back from {previous_offset} to {offset}; no client of the run
     reports one of the two commits
+- undecided: without members
+  when: is_empty
+  cause: the committed offset went back from {previous_offset} to {offset} when the group had no
+    members
 - undecided: silent
   when: is_unknown
   cause: the committed offset went back from {previous_offset} to {offset}; {unknown}
 - violation: silent
   cause: the committed offset went back from {previous_offset} to {offset} without a reset
   undecided_if: hidden_reset is not null
-evidence: previous_offset, records, committed_epoch, reset_cause
+evidence: previous_offset, records, committed_epoch, reset_cause, member, holder
 place:
   offset_first: offset
   offset_last: previous_offset
@@ -50,6 +66,10 @@ led as (
   select group, topic, partition, coalesce(divergent_offset, 0), at_micros, exception
   from group_events
   where change = 'failed' and exception rlike {{ is_notice }}
+  union all
+  select group, topic, partition, start, from_micros, 'start as returned'
+  from starts_as_returned
+  where is_returned
 ),
 unknown as (
   select group, topic, partition, offset as unknown_offset,
@@ -85,15 +105,45 @@ again as (
   select distinct {{ commit_key }}, true as is_delivered
   from back join sliced_polls as p using (group, topic, partition)
   where p.offset between back.offset and previous_offset - 1
+),
+-- The group as its coordinator had stored it before the commit.
+members_then as (
+  select {{ commit_key }},
+    if(protocol = 'classic', m.member != '', m.generation is not null) as is_in,
+    rank() over (partition by {{ commit_key }}, if(protocol = 'classic', '', m.member)
+      order by at_offset desc) as nth
+  from back join (
+    select group, offsets_partition, protocol, member, generation, offsets_offset as at_offset
+    from group_members) as m using (group, offsets_partition)
+  where at_offset < offsets_offset
+),
+empty as (
+  select {{ commit_key }}, true as is_empty
+  from members_then
+  where nth = 1
+  group by all
+  having not max(is_in)
+),
+-- Of a group whose coordinator admitted no member, several may have a partition by hand.
+by_hand as (
+  select {{ commit_key }}
+  from back join reported_assignments as a using (group, topic, partition)
+  left anti join subscribed_groups using (group)
+  where from_micros <= committed_micros and coalesce(left_micros >= committed_micros, true)
+  group by all
+  having count(distinct a.member) > 1
 )
 select *, previous_offset - offset as records,
   coalesce(is_by_client, false) or coalesce(may_be_stored, false) as is_unknown,
   if(is_by_client, 'the group''s client does not report what it commits',
     'the outcome of a commit is unknown') as unknown,
   is_chosen and is_delivered is null as is_behind_last,
-  coalesce(is_unreported, false) as is_unreported
+  coalesce(is_unreported, false) as is_unreported, coalesce(is_empty, false) as is_empty
 from back
+left anti join by_hand using ({{ commit_key }})
 left join may_be using ({{ commit_key }})
 left join again using ({{ commit_key }})
 left join unreported using ({{ commit_key }})
+left join empty using ({{ commit_key }})
+left join commits_of_non_owners using ({{ commit_key }})
 left join planned_groups using (group)

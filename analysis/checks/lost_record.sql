@@ -9,12 +9,14 @@ explanation: >-
   topic was created again); a fault truncated the log; unexplained. A record that was truncated
   first was not deleted. With acks=0 no record is acknowledged. A duplicate is acknowledged without
   an offset, and looked for by its value.
-undecided: an election in between is not known; records of a replica were not decoded; the old
+undecided: nobody is in sync, and some of the eligible leader replicas have the record, so that the
+  next election decides; an election in between is not known; records of a replica were not decoded; the old
   topic, or with acks=1 a deposed leader, may have acknowledged; a record without an offset, and an
   event since that permits a loss.
 evaluates: every acknowledged record.
 source: Kafka's documentation, Replication; KIP-101; KIP-966.
 needs: [sends, log_starts, epoch_checkpoints, leaderships]
+optional: [eligible_gaps]
 evaluated: >-
   select coalesce(sum(records), 0) as evaluated
   from (select records from acknowledged_sends union all select records from unplaced_sends)
@@ -56,6 +58,11 @@ cases:
   cause: '{loss}; not all records of this log were decoded'
 - violation: unexplained
   cause: '{loss}'
+- undecided: not on every eligible leader
+  cause: >-
+    {records} records acknowledged (acks={acks}) are on brokers {to_json(holders)}, and not on every
+    eligible leader replica; nobody is in sync
+  evidence: records, acks, holders, producer
 - undecided: without an offset
   when: permit is not null
   cause: >-
@@ -156,7 +163,18 @@ gone_and_why as (
       filter (where at_micros + :clock_micros >= at) as permit
   from gone left join permits using (topic, partition)
   group by all
+),
+parted as (
+  select distinct topic, partition, offset, last_offset, holders, acks, producer, answered_micros,
+    'not on every eligible leader' as kind
+  from eligible_gaps
+),
+unsettled as (
+  select * from {{ spans("parted", "topic, partition, kind, acks, holders",
+    "min(answered_micros) as at, min(producer) as producer,") }}
 )
--- All rows of both: their kinds differ.
+-- All rows of the three: their kinds differ.
 select *
 from found full outer join gone_and_why using (topic, partition, kind, producer, at, records)
+full outer join unsettled
+  using (topic, partition, kind, producer, at, records, acks, offset_first, offset_last)

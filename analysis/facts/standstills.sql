@@ -6,8 +6,8 @@ about: |
   That a member polled, and was returned nothing of any partition, is known where it commits twice
   without a delivery in between. The time begins there, and ends where its next act comes more than
   5 s later, or where the position moves: by a delivery, a seek or a reset, or as the partition is
-  paused or given up. Of a longer time, the first and the last 30 s are rows. Times in which a fault
-  was in force are left out.
+  paused or given up, which is not known of a guest that does not show it. Of a longer time, the
+  first and the last 30 s are rows. Times in which a fault was in force are left out.
 subject: sessions
 columns:
   partition: '-1: the member reports that it has none'
@@ -25,6 +25,7 @@ with acts as (
   select distinct group, member, coalesce(began_micros, committed_micros) as at_micros,
     1 as is_commit
   from commits
+  left anti join (select group from planned_groups where level != 'positions') using (group)
   union all
   select distinct group, member, at_micros, 0 from deliveries
 ),

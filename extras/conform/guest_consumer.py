@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from contract.errors import WorkerError
-from contract.events import ClientNamed
+from contract.events import NO_EPOCH, ClientNamed, Committed
 from contract.software import Client, Guest, Level
 from contract.terms import NO_OFFSET, GroupChange, Outcome, commit_outcome
 from extras.conform.guest import (
@@ -50,9 +50,9 @@ _SHOWN_BY_ALL = (GroupChange.OPENED, GroupChange.CLOSED)
 class GuestMember(CallingMember):
     """A guest's process.
 
-    One below the level `positions` shows neither its assignment nor its commits. What the harness
-    needs of them is inferred from the records that it returned, and not recorded: it has the
-    partitions that they are of, and stands after the last one of each.
+    One below the level `positions` does not show its assignment. What the harness needs of it is
+    inferred from the records that it returned, and not recorded: it has the partitions that they
+    are of, and stands after the last one of each.
     """
 
     failures = (ReportedError,)
@@ -78,15 +78,57 @@ class GuestMember(CallingMember):
         super().__init__(member, bootstrap, history)
 
     def commit(self, order: MemberCommit) -> str:
-        """See `GroupMember`; what is not shown is not recorded."""
-        if self._shows_all or self._is_by_itself:
+        """See `GroupMember`; also records what is shown of partitions that it has not.
+
+        A commit that failed, or does not show what it stored, is recorded without offsets.
+        """
+        if self._is_by_itself:
             return super().commit(order)
+        began_micros = time.time_ns() // 1000
+        if self._shows_all:
+            outcome = super().commit(order)
+            stored = self._stored or {}
+            self._record_commits(
+                order,
+                {tp: stored[tp] for tp in stored.keys() - self._last_assignment},
+                began_micros,
+            )
+            return outcome
         self.require(order.commit_epoch)
         errors = self._commit(self._at, is_plain=True)
         error = NO_OFFSET if self._stored == {} else next(iter(errors.values()), None)
         outcome = commit_outcome(error, self.definite_failures)
+        if self.member.level is Level.COMMITS and outcome is not Outcome.NOTHING:
+            shown = dict.fromkeys(self._at) if self._stored is None else self._stored
+            self._record_commits(order, shown, began_micros, outcome=outcome, error=error)
         self.commits += outcome is Outcome.OK
         return outcome
+
+    def _record_commits(
+        self,
+        order: MemberCommit,
+        shown: Mapping[Partition, OffsetAndEpoch | None],
+        began_micros: int,
+        *,
+        outcome: Outcome = Outcome.OK,
+        error: str | None = None,
+    ) -> None:
+        for tp, at in sorted(shown.items()):
+            self._history.write(
+                Committed,
+                group=self.member.group,
+                member=self.member.member,
+                topic=tp[0],
+                partition=tp[1],
+                offset=None if at is None else at.offset,
+                epoch=NO_EPOCH if at is None else at.epoch,
+                commit_epoch=order.commit_epoch,
+                record_epoch=NO_EPOCH,
+                outcome=outcome,
+                error=error,
+                began_micros=began_micros,
+                manner=self.member.manner,
+            )
 
     def _open(self, bootstrap: str) -> None:
         name = self.member.member

@@ -305,6 +305,39 @@ def test_a_guest_is_not_judged_by_what_it_does_not_show(member: Any, tmp_path: P
     assert rows.of("commits") == []
 
 
+@pytest.mark.parametrize(
+    ("response", "rows"),
+    [
+        ({"committed": [at(0, 1), at(1, 5)]}, [("ok", 0, 1), ("ok", 1, 5)]),
+        ({}, [("ok", 0, None)]),
+        ({"committed": []}, []),
+        ({"error": {"name": "NotCoordinator"}}, [("unknown", 0, None)]),
+        ({"error": {"name": "IllegalGeneration", "definite": True}}, [("failed", 0, None)]),
+    ],
+)
+def test_a_guest_without_assignments_shows_what_it_was_asked_to_commit(
+    member: Any, tmp_path: Path, response: Any, rows: Any
+) -> None:
+    consumer = member([{"records": [record(0, 0)]}], [response], level=Level.COMMITS)
+    consumer.take(1, timeout_seconds=9)
+    consumer.commit(ORDER)
+    consumer.close()
+    found = read_histories(tmp_path / "history").of("commits")
+    assert [(row["outcome"], row["partition"], row["offset"]) for row in found] == rows
+    assert all(row["began_micros"] <= row["committed_micros"] for row in found)
+
+
+def test_a_commit_of_a_partition_that_a_guest_has_lost_is_recorded(
+    member: Any, tmp_path: Path
+) -> None:
+    polls = [{"records": [record(0, 0)], "assigned": [0], "positions": [at(0, 1)]}]
+    consumer = member(polls, [{"committed": [at(0, 1), at(1, 5)]}])
+    consumer.take(1, timeout_seconds=9)
+    consumer.commit(ORDER)
+    found = read_histories(tmp_path / "history").of("commits")
+    assert [(row["partition"], row["offset"]) for row in found] == [(0, 1), (1, 5)]
+
+
 def test_a_commit_of_nothing_is_none_at_each_level(member: Any) -> None:
     consumer = member([{"records": [record(0, 0)]}], [{"committed": []}], level=Level.COMMITS)
     consumer.take(1, timeout_seconds=9)
