@@ -1,6 +1,7 @@
 /*
 id: A3
-definition: One value is at two or more offsets of the surviving log.
+definition: One value is at two or more offsets of the surviving log; each but the first is a
+  finding.
 explanation: Each value is sent once, so a retry of its producer was appended again. A violation
   if both appends have one producer id and producer epoch, or if the producer is known as
   idempotent and its batches have no producer id.
@@ -22,7 +23,10 @@ cases:
   cause: value {value} was appended {appends} times
 - undecided: under another producer epoch
   cause: value {value} was appended {appends} times
-evidence: value, appends, producer_id
+evidence: value, appends, first_append, producer_id
+place:
+  offset_first: offset
+  offset_last: offset
 */
 with repeated as (
   select topic, partition, value
@@ -46,7 +50,7 @@ settings as (
 ),
 by_value as (
   select a.topic, a.partition, value, count(distinct offset) as appends,
-    min(offset) as offset_first, max(offset) as offset_last, min(producer_id) as producer_id,
+    min(offset) as first_append, min(producer_id) as producer_id,
     count(distinct producer_id, producer_epoch) = 1 and not max(producer_id is null)
       as is_of_one_epoch
   from appended as a
@@ -54,4 +58,7 @@ by_value as (
     and offset between base_offset and last_offset
   group by all
 )
-select * from by_value left join settings using (topic, partition, value)
+select by_value.*, offset, is_idempotent
+from by_value join appended using (topic, partition, value)
+left join settings using (topic, partition, value)
+where offset > first_append

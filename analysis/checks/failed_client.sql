@@ -79,8 +79,7 @@ cases:
   cause: the client raised {exception}{often}, and each later call failed, for
     {seconds:.1f} s{said}
 - undecided: without a cause
-  cause: the client raised {exception}{often}; nothing on record explains it,
-    and what came of it is not known{said}
+  cause: the client raised {exception}{often}; {blame}{said}
 evidence: member, exception, message, times, seconds, sort
 place:
   at: at_micros
@@ -170,6 +169,15 @@ after_faults as (
     and coalesce(ended_micros, at_micros)
       >= at_micros - {{ 60 * micros_per_second }} - :clock_micros
 ),
+-- The last fault that began within 60 s before.
+blamed as (
+  select f.member, seq, max_by(concat('fault ', fault, ' of ', target, ' began ', format_string(
+      '%.1f s before', (at_micros - injected_micros) / {{ micros_per_second }})), injected_micros)
+      as blame
+  from failures as f join held_faults
+    on injected_micros between at_micros - {{ 60 * micros_per_second }} and at_micros
+  group by all
+),
 -- Entries for what was refused, of any principal: whose the client is is not known.
 {% set has_no_read = "resource_type not in ('TOPIC', 'GROUP')" %}
 entries as (
@@ -218,7 +226,7 @@ judged as (
       when 'rebalance' then c.seq is not null or h.seq is not null
       when 'wait' then h.seq is not null
       else false end as is_documented,
-    coalesce(is_regained, false) as is_regained
+    coalesce(is_regained, false) as is_regained, blame
   from failures as f
   left join planned_groups as g using (group)
   left join rivals using (member, seq)
@@ -226,6 +234,7 @@ judged as (
   left join after_changes as c using (member, seq)
   left join after_faults as h using (member, seq)
   left join without_access using (member, seq)
+  left join blamed using (member, seq)
 ),
 -- For how long a member's calls failed without progress.
 last_failures as (
@@ -242,7 +251,8 @@ polled as (
 raised as (
   select group, member, topic, partition, name, sort, min_by(exception, seq) as exception,
     min_by(message, seq) as message, max(seq) as last_seq, min(is_documented) as is_documented,
-    max(is_regained) as is_regained, count(*) as times, min(at_micros) as at_micros
+    max(is_regained) as is_regained, min_by(blame, seq) as blame, count(*) as times,
+    min(at_micros) as at_micros
   from judged
   group by group, member, topic, partition, name, sort
 )
@@ -256,6 +266,8 @@ select group, member, topic, partition, name, sort, exception, message, times, a
     when 'fatal' then 'as it can not go on'
     else 'though no other process of its group had its group.instance.id then'
   end as though,
+  concat(coalesce(blame, 'nothing on record explains it'),
+    ', and it was delivered nothing and committed nothing afterwards') as blame,
   coalesce(progress_seq > last_seq, false) as went_on,
   coalesce(sort in ('reset', 'replaced', 'refused', 'exit', 'fatal'), false) as is_end,
   coalesce(seconds >= if(sort in ('wait', 'rebalance', 'access'), 30, 10), false)
@@ -272,7 +284,7 @@ select null, member, topic, null, name, sort, exception, call, times, at_micros,
   false, may_be_expired, seconds, 0, {{ error_document("sort") }},
   if(sort = 'fatal', 'as it can not go on',
     'though no other producer had its transactional.id then'),
-  went_on, coalesce(sort in ('fenced', 'fatal'), false),
+  'nothing on record explains it, and no send or step succeeded afterwards', went_on, coalesce(sort in ('fenced', 'fatal'), false),
   coalesce(seconds >= if(sort in ('wait', 'access', 'aborted'), 30, 10), false),
   if(times > 1, concat(' ', cast(times as string), ' times'), ''), concat(': by ', call)
 from failed_producers

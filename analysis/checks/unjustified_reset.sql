@@ -31,8 +31,8 @@ cases:
 evidence: policy, from_offset, from_epoch, to_offset, start_low, start_high, end_before,
   end_after, log_line
 place:
-  offset_first: from_offset
-  offset_last: to_offset
+  offset_first: least(from_offset, to_offset)
+  offset_last: greatest(from_offset, to_offset)
   at: at_micros
 */
 with committed as (

@@ -24,7 +24,8 @@ permitted: >-
   30 s; with KIP-848 both count only of a member that had the partition, or was granted it, while it
   has it, or is to have it, by the log; the partition of the coordinator had no leader or too small
   an ISR, or the request timeout after another one was elected, which also begins sessions anew;
-  with the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
+  with the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile, not in
+  the place of another one.
 undecided: >-
   a member owned the partition, and was polled and delivered nothing of it any more; or the group
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
@@ -33,15 +34,17 @@ undecided: >-
   session or the pause between two polls is of a guest whose limit neither the log nor its settings
   name.
 evaluates: >-
-  each time of 2 s or more in which a member was polled, and no member owned a partition, or its
-  owner was delivered nothing of it any more.
+  each time in which a partition of a group that was polled had one number of owners. It is
+  exercised by times of 2 s or more in which a member was polled, and no member owned a partition,
+  or its owner was delivered nothing of it any more.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
   KIP-345: a static member that was closed as well, or was not polled for too long; KIP-848: a
   refused member is fenced, and joins again at once; KAFKA-14462: the coordinator assigns a new
   partition by itself; KIP-98.
 needs: [poll_spans, group_members, leaderships]
-evaluated: select count(*) as evaluated from unread_waits
+evaluated: select count(*) as evaluated from readership
+exercised: unread_waits
 cases:
 - undecided: not delivered to its owner
   when: is_held
@@ -254,7 +257,7 @@ of_partitions as (
     created_micros + metadata_age_ms * {{ micros_per_second }} / 1000, 'the partition was created'
   from outages join creations using (topic, partition) join planned_groups using (group)
   join readership as r using (group, topic, partition)
-  where r.since < created_micros and is_classic
+  where r.since < created_micros and is_classic and creation = 0
 ),
 -- Who had not given it back, or was to have it, and when; where the log has no states, who ever
 -- had it.

@@ -94,7 +94,8 @@ first_above as (
 ),
 reported as (
   select group, topic, partition, member, since, min(at_micros) as reported_micros
-  from first_above join samples using (topic, partition)
+  from first_above
+  join {{ of_present_topic("samples", "at_micros") }} as s using (topic, partition)
   where broker = leader and log_end_offset > offset
   group by all
 ),

@@ -28,7 +28,8 @@
       concurrenttransactions",
     "document": "Javadoc of KafkaConsumer: a call ends with TimeoutException after
       default.api.timeout.ms, of ProducerConfig: a send after delivery.timeout.ms;
-      CONFIGURATION.md of librdkafka, socket.timeout.ms"},
+      CONFIGURATION.md of librdkafka, socket.timeout.ms; KIP-516: a topic that was created again is
+      not known by its former id"},
   "call": {
     "names": "wakeup interrupt",
     "document": "Javadoc of KafkaConsumer.wakeup: the application ends the call"},

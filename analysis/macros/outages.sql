@@ -50,7 +50,8 @@
 {%- endmacro %}
 
 {# Outages with request_ms, as it is planned, and may_be_silent: whether a fault was in force
-   meanwhile, so that a broker may have kept a request without a response.
+   meanwhile, so that a broker may have kept a request without a response. A request of an
+   administrator, such as the deletion of a topic, keeps none.
    outages: a step with the key, at and ended.
    planned: `planned_groups` or `planned_topics`.
    key: its first column. #}
@@ -59,6 +60,7 @@
       select distinct at, ended, true as is_faulty
       from {{ outages }} join held_faults
         on injected_micros <= ended and coalesce(ended_micros >= at, true)
+          and (size(brokers) > 0 or not is_instant)
     )
     select _outage.*, request_ms, coalesce(is_faulty, false) as may_be_silent
     from {{ outages }} as _outage
