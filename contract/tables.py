@@ -454,7 +454,17 @@ _OF_RUN = {
 DECLARED: dict[str, Table] = TABLES_OF_CLIENTS | _OF_SERVERS | _OF_RUN
 """The tables with the descriptions of their rows and columns, by name."""
 
-ADDED = frozenset({"client_ids", "poll_spans", "unshown_epochs"})
+ADDED = frozenset(
+    {
+        "group_assignments",
+        "group_epochs",
+        "member_metadata",
+        "member_states",
+        "poll_spans",
+        "subscriptions",
+        "unshown_epochs",
+    }
+)
 """Tables that runs of earlier releases do not have."""
 
 OF_RUN = b"fencepost.run"

@@ -11,6 +11,7 @@ from contract.table_columns import (
     int32s,
     int64,
     micros,
+    nullable,
     string,
     table,
 )
@@ -33,6 +34,13 @@ _GENERATION = int32(
     null=True,
     least=-2,
 )
+_STORED_MEMBER = (string("group"), string("member", "its id"))
+_PROTOCOL = string("protocol", "classic or consumer", values=("classic", "consumer"))
+_OFFSETS_RECORD = (
+    int32("offsets_partition", "of `__consumer_offsets`"),
+    int64("offsets_offset", "in that partition"),
+)
+_STORED_AT = micros("at_micros", "the record's timestamp, to the millisecond")
 
 TABLES_OF_CLIENTS = {
     "sends": table(
@@ -249,20 +257,66 @@ TABLES_OF_CLIENTS = {
         ),
         key="offsets_partition offsets_offset log_epoch",
     ),
-    "client_ids": table(
-        "One row per member of a group with the consumer protocol. Source: `__consumer_offsets`,"
-        " all replicas (ConsumerGroupMemberMetadata).",
-        string("group"),
-        string("member", "its id"),
+    "member_metadata": table(
+        "One row per client of a group's member, as it joined. Source: `__consumer_offsets`, all"
+        " replicas (GroupMetadata, ConsumerGroupMemberMetadata).",
+        *_STORED_MEMBER,
         string("client_id", "its `client.id`"),
-        key="group member",
+        string("instance_id", "its `group.instance.id`; null: dynamic", null=True),
+        int64(
+            "session_ms",
+            "its session timeout; null with the consumer protocol, where it is the group's",
+            null=True,
+        ),
+        int64("rebalance_ms", "its rebalance timeout; null where not stored", null=True),
+    ),
+    "subscriptions": table(
+        "One row per topic that a group's member has subscribed. Source: as `member_metadata`.",
+        *_STORED_MEMBER,
+        string("topic", "null: a pattern, or what can't be read", null=True),
+    ),
+    "member_states": table(
+        "One row per partition that a member with the consumer protocol has to revoke in a stored"
+        " state; one without a partition if there is none. Source: `__consumer_offsets`, all"
+        " replicas, each record once (ConsumerGroupCurrentMemberAssignment).",
+        *_STORED_MEMBER,
+        string("state", "in Kafka's words, e.g. STABLE, UNREVOKED_PARTITIONS"),
+        int32("previous_epoch", "the member epoch before", least=-2),
+        *nullable(string("topic_id"), int32("partition")),
+        *_OFFSETS_RECORD,
+    ),
+    "group_assignments": table(
+        "One row per partition that the assignment of a group gives to a member; one without a"
+        " partition if it has none. Source: `__consumer_offsets`, all replicas, each record once:"
+        " of a generation (GroupMetadata), or of a member"
+        " (ConsumerGroupTargetAssignmentMember).",
+        string("group"),
+        _PROTOCOL,
+        string("member", "its id; empty: the group has no members"),
+        *nullable(
+            string("topic", "with the classic protocol"),
+            string("topic_id", "with the consumer protocol"),
+            int32("partition"),
+        ),
+        *_OFFSETS_RECORD,
+        _STORED_AT,
+    ),
+    "group_epochs": table(
+        "One row per epoch of a group with the consumer protocol. Source: `__consumer_offsets`,"
+        " all replicas, each record once (ConsumerGroupMetadata,"
+        " ConsumerGroupTargetAssignmentMetadata).",
+        string("group"),
+        int32("epoch"),
+        boolean("is_of_assignment", "the epoch that its assignment was computed for"),
+        *_OFFSETS_RECORD,
+        _STORED_AT,
     ),
     "group_members": table(
         "One row per partition that a stored state of a group's member has assigned; one without a"
         " partition if it has none. Source: `__consumer_offsets`, all replicas, each record once"
         " (GroupMetadata, ConsumerGroupCurrentMemberAssignment).",
         string("group"),
-        string("protocol", "classic or consumer", values=("classic", "consumer")),
+        _PROTOCOL,
         string("member", "its id; empty: the group has no members"),
         int32(
             "generation",
@@ -278,9 +332,8 @@ TABLES_OF_CLIENTS = {
             null=True,
             least=-2,
         ),
-        int32("offsets_partition", "of `__consumer_offsets`"),
-        int64("offsets_offset", "in that partition"),
-        micros("at_micros", "the record's timestamp, to the millisecond"),
+        *_OFFSETS_RECORD,
+        _STORED_AT,
     ),
     "group_events": table(
         "One row per change of a member. Source: consumers' histories.",

@@ -114,11 +114,14 @@ def _expectations() -> list[Expectation]:
             Expectation(
                 check=Check.START_MISMATCH,
                 groups=[group.group],
+                verdict="permitted",
                 is_optional=group.reset == ResetPolicy.LATEST,
             )
             for group in returned
         ),
-        Expectation(check=Check.COMMIT_REGRESSED, groups=_names_of(overwriting)),
+        Expectation(
+            check=Check.COMMIT_REGRESSED, groups=_names_of(overwriting), verdict="permitted"
+        ),
         Expectation(check=Check.STUCK_CONSUMER, groups=_names_of(stranded)),
     ]
 

@@ -5,8 +5,8 @@ definition: A group's committed offset went back on a partition, though nothing 
 explanation: A member that does not hold the partition has no position to commit, whatever its
   client did. Where members are assigned by hand, each has a position of its own, so that commits
   of two of them may go back.
-permitted: since the previous commit, a reset or a reported truncation of the partition led to
-  the offset or below it. Or the application chose the offset and not the client (all styles but
+permitted: since the previous commit, a reset, a reported truncation of the partition or a start
+  where a coordinator had returned an older commit led to the offset or below it. Or the application chose the offset and not the client (all styles but
   `record`, `position`, `metadata` and `max`), as the one behind a record that the group had been
   delivered; from there to the previous offset it was delivered none.
 undecided: the group had no members; a guest may have been reset unseen; no client of the run reports one of the two
@@ -22,7 +22,8 @@ source: >-
   a seek or a reset moves a position back (KIP-320); `KafkaConsumer.commitSync`: an application
   commits the offset of the last record plus one. A position may lie above, behind control records.
 needs: [committed_offsets, commits]
-optional: [group_members, commits_of_non_owners, subscribed_groups]
+optional: [group_members, commits_of_non_owners, subscribed_groups,
+  starts_as_returned]
 evaluated: select count(*) as evaluated from pairs
 cases:
 - violation: not the owner
@@ -65,6 +66,10 @@ led as (
   select group, topic, partition, coalesce(divergent_offset, 0), at_micros, exception
   from group_events
   where change = 'failed' and exception rlike {{ is_notice }}
+  union all
+  select group, topic, partition, start, from_micros, 'start as returned'
+  from starts_as_returned
+  where is_returned
 ),
 unknown as (
   select group, topic, partition, offset as unknown_offset,

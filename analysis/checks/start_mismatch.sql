@@ -11,16 +11,19 @@ explanation: The first position is that of the first delivery, or the member's o
   offset), the next delivery begins there; ahead of it only if no record that the member was to be
   delivered lies between. Resets count that the client logged.
   One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
-  Where a coordinator had returned the commit at which the member began to somebody who asked, though
-  a newer one stood (`stale_fetched_commit`), the cause says so.
-undecided: a guest may have been reset unseen, ahead only by `latest`, and only where the log may have
-  lacked the committed offset.
+  What a coordinator returned is not the client's doing, and judged by `stale_fetched_commit`.
+permitted: a coordinator had returned where the member began to somebody who asked, though a newer
+  commit stood; or a reset of its client moved the position.
+undecided: a coordinator may have returned it, which was elected shortly before, or returned the
+  newer commit, too; a guest may have been reset unseen, ahead only by `latest`, and only where the
+  log may have lacked the committed offset.
 evaluates: every assignment with a commit before it, and every position that an application set and
   the member was delivered something from.
-source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`; `KafkaConsumer.seek`; librdkafka
-  `rd_kafka_assign`; Kafka''s documentation, `auto.offset.reset`: without an initial offset.'
+source: '`ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`: positions are those of the response;
+  KAFKA-16973; `KafkaConsumer.seek`; librdkafka `rd_kafka_assign`; Kafka''s documentation,
+  `auto.offset.reset`: without an initial offset.'
 needs: [group_events, committed_offsets, polls]
-optional: [commits, stale_fetches]
+optional: [commits, starts_as_returned]
 evaluated: >-
   select (select count(*) from commits_at_start) + (select count(*) from sought_positions)
     as evaluated
@@ -38,14 +41,20 @@ cases:
   when: sought_offset < start
   cause: the member began at {start}, but its application had set {sought_offset}; {records} records
     lie between{of_commit}
+- permitted: returned by the coordinator
+  when: is_returned
+  cause: the member began at {start}, but the group had committed {committed_offset}; {returned}
+- undecided: perhaps returned by the coordinator
+  when: returned is not null and coalesce(reset_cause = 'no_commit' and is_acknowledged, true)
+  cause: the member began at {start}, but the group had committed {committed_offset}; {returned}
 - violation: for want of a commit
   when: reset_cause = 'no_commit' and is_acknowledged
   cause: the member found no commit and began at {start}, but {committed_offset} had been
-    acknowledged before it was opened{returned}
+    acknowledged before it was opened
 - permitted: '{reset_cause}'
   when: reset_cause is not null
   cause: the member began at {start}, but the group had committed {committed_offset}; a reset
-    moved the position{returned}
+    moved the position
 - violation: ahead
   when: start > committed_offset and is_aborted
   cause: the member began at {start}, but the group had committed {committed_offset}; an aborted
@@ -58,10 +67,10 @@ cases:
   undecided_if: hidden_reset is not null and coalesce(is_shortened, false)
 - violation: ahead
   when: start > committed_offset
-  cause: the member began at {start}, but the group had committed {committed_offset}{returned}
+  cause: the member began at {start}, but the group had committed {committed_offset}
   undecided_if: hidden_reset = 'latest' and coalesce(is_shortened, false)
 - violation: behind
-  cause: the member began at {start}, but the group had committed {committed_offset}{returned}
+  cause: the member began at {start}, but the group had committed {committed_offset}
   undecided_if: hidden_reset is not null and coalesce(is_shortened, false)
 evidence: member, start, committed_offset, committed_epoch, sought_offset, reset_cause, records
 place:
@@ -117,23 +126,6 @@ aborted as (
   where marker = 'abort' and o.committed_micros <= from_micros
     and last_offset >= committed_offset and d.first_offset < start and at_micros <= from_micros
 ),
--- What a coordinator had returned instead of the commit, last before the member began.
-stale as (
-  select group, topic, partition, due_offset as committed_offset, offset as returned_offset, broker,
-    at_micros as returned_micros
-  from stale_fetches
-),
-returned as (
-  select group, topic, partition, member, from_seq,
-    max_by(concat('; ', coalesce(concat('broker ', cast(broker as string)), 'the coordinator'),
-      ' had returned ', if(returned_offset < 0, 'no commit', 'that offset'), ' when asked ',
-      format_string('%.1f s before', (began_micros - returned_micros) / {{ micros_per_second }})),
-      returned_micros) as returned
-  from (select *, coalesce(first_micros, from_micros) as began_micros from apart)
-  join stale using (group, topic, partition, committed_offset)
-  where returned_offset in (start, -1) and returned_micros <= began_micros
-  group by all
-),
 -- By a report of the commit, before the member was opened.
 acknowledged as (
   select distinct group, topic, partition, member, from_seq, true as is_acknowledged
@@ -151,10 +143,12 @@ acknowledged as (
 starts_apart as (
   select group, topic, partition, member, start, committed_offset, committed_epoch,
     cast(null as bigint) as sought_offset, reset_cause, coalesce(records, 0) as records,
-    coalesce(is_aborted, false) as is_aborted, coalesce(returned, '') as returned, first_micros,
-    from_micros, false as is_at_commit, coalesce(is_acknowledged, false) as is_acknowledged
+    coalesce(is_aborted, false) as is_aborted, returned, is_returned, first_micros, from_micros,
+    false as is_at_commit, coalesce(is_acknowledged, false) as is_acknowledged
   from apart
-  left join returned using (group, topic, partition, member, from_seq)
+  left join (
+    select group, topic, partition, member, from_seq, returned, is_returned
+    from starts_as_returned) using (group, topic, partition, member, from_seq)
   left join resets_before using (group, topic, partition, member, from_seq)
   left join gaps using (group, topic, partition, member, from_seq)
   left join aborted using (group, topic, partition, member, from_seq)
@@ -191,7 +185,8 @@ last_commits as (
 sought_apart as (
   select group, topic, partition, member, first_offset as start, committed_offset, committed_epoch,
     position as sought_offset, reset_cause, coalesce(records, 0) as records, false as is_aborted,
-    '' as returned, first_micros, sought_micros as from_micros,
+    cast(null as string) as returned, false as is_returned, first_micros,
+    sought_micros as from_micros,
     coalesce(committed_offset = first_offset, false) as is_at_commit, false as is_acknowledged
   from sought
   left join resets_since using (group, topic, partition, member, sought_micros)

@@ -11,16 +11,18 @@ explanation: >-
   assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
   the time from the last delivery of the partition on. A group whose members are assigned by hand is
   left out. 30 s are allowed, or what a rebalance takes by the settings, if that is longer; with a
-  fault in force, as in `fetch_unavailable`. The rest has to be explained. To whom the coordinator
-  had granted the partition is by `__consumer_offsets`.
+  fault in force, as in `fetch_unavailable`. The rest has to be explained. `__consumer_offsets` has
+  the timeouts and instance ids of members, who had not given a partition back, in which state, and
+  to whom the group's assignment gave it; where it has no timeouts, those that are planned count.
 permitted: >-
   for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
   leader, on the group's coordinator or on half of the brokers; `session.timeout.ms`, from its last
   heartbeat on, of a member that was killed, cut or paused, or was closed while a fault held on it,
-  on its group or on its coordinator, or that is static and was closed; `max.poll.interval.ms` of a
-  member that was not polled, and so had not revoked or rejoined, unless the coordinator had granted
-  the partition to another one for more than 30 s; with KIP-848 both count only of a member that had
-  the partition, or was granted it; the partition of the coordinator had no leader or too small an
+  on its group or on its coordinator, or that is static and was closed; the rebalance timeout, with
+  the classic protocol the largest of all members, of a member that was not polled, and so had not
+  revoked or rejoined, unless the coordinator had granted the partition to another one for more than
+  30 s; with KIP-848 both count only of a member that had the partition, or was granted it, while it
+  has it by the log; the partition of the coordinator had no leader or too small an
   ISR, or the request timeout after another one was elected, which also begins sessions anew; with
   the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile.
 undecided: >-
@@ -28,7 +30,8 @@ undecided: >-
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
   values, and a transaction of the partition has no end; or its guests may have been reset to the
   log end unseen; or a fault was in force, and the client's request timeout is not known; or a
-  session or the pause between two polls is of a guest whose settings do not name its limit.
+  session or the pause between two polls is of a guest whose limit neither the log nor its settings
+  name.
 evaluates: >-
   each time of 2 s or more in which a member was polled, and no member owned a partition, or its
   owner was delivered nothing of it any more.
@@ -82,32 +85,42 @@ waits as (
 outages as (
   select * from {{ with_timeouts("waits", "planned_groups", "group") }}
 ),
--- What the coordinator stored: with the consumer protocol, who was to own what.
-states as (
-  select group, member, offsets_offset, at_micros as since, lead(at_micros) over (
-      partition by group, member order by offsets_offset) as until
-  from (select distinct group, member, offsets_offset, at_micros from group_members)
+-- What the coordinator stored: who had it, and who was to have it.
+granted_then as (
+  select o.group, topic, partition, member, at, ended, granted_to, is_named, in_state, is_pending,
+    since, until, least(until, ended) - greatest(since, at) as micros
+  from outages as o join stored_grants using (group, topic, partition)
+  where since < ended and coalesce(until > at, true)
 ),
 grants as (
-  select m.group, m.topic, m.partition, m.member, at, ended,
-    coalesce(client_id, s.member) as granted_to, client_id is not null as is_named,
-    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as granted_seconds
-  from outages as m
-  join (select distinct topic, topic_id from leaderships) as t using (topic)
-  join group_members as g
-    on (g.group, g.topic_id, g.partition) = (m.group, t.topic_id, m.partition)
-  join states as s
-    on (s.group, s.member, s.offsets_offset) = (g.group, g.member, g.offsets_offset)
-  left join client_ids as c on (c.group, c.member) = (g.group, g.member)
+  select group, topic, partition, member, at, ended, granted_to, is_named,
+    sum(micros) / {{ micros_per_second }} as granted_seconds,
+    max_by(in_state, micros) as in_state
+  from granted_then
+  group by all
+),
+assigned as (
+  select group, topic, partition, member, at, ended, assigned_to,
+    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as assigned_seconds
+  from outages join stored_assignments using (group, topic, partition)
   where since < ended and coalesce(until > at, true)
   group by all
 ),
--- Where a guest's own limits are not known, those of Kafka's client count; it may have longer ones.
-limits as (
-  select group, coalesce(session_ms, 45000) * {{ micros_per_second }} / 1000 as session_micros,
-    coalesce(poll_interval_ms, 300000) * {{ micros_per_second }} / 1000 as poll_micros,
-    session_ms, poll_interval_ms, is_static
-  from planned_groups
+not_assigned as (
+  select g.group, g.epoch, g.at_micros as since, min(a.at_micros) as until
+  from group_epochs as g
+  left join group_epochs as a
+    on a.group = g.group and a.is_of_assignment and a.epoch >= g.epoch
+  where not g.is_of_assignment
+  group by all
+),
+of_epochs as (
+  select o.group, topic, partition, member, at, ended, max_by(epoch, since) as epoch,
+    (max(least(until, ended)) - min(greatest(since, at)))
+      / {{ micros_per_second }} as not_assigned_seconds
+  from outages as o join not_assigned as e on e.group = o.group
+  where since < ended and coalesce(until > at, true)
+  group by all
 ),
 -- What Kafka, the story or a fault takes the time for, of one group or of one partition of it.
 coordinators as (
@@ -126,10 +139,10 @@ ended_slowly as (
       else healed_micros
     end as until,
     concat('a member was under fault ', fault) as why
-  from faults_on_members join limits using (group)
+  from faults_on_members join limits_of_groups using (group)
   union all
   select group, member, at_micros, at_micros, 'a static member was closed'
-  from group_events join planned_groups using (group)
+  from group_events join limits_of_groups using (group)
   where change = 'closed' and is_static
   union all
   select distinct e.group, member, at_micros, at_micros, 'a member was closed while a fault held'
@@ -184,41 +197,51 @@ leaders_then as (
 of_unknown_length as (
   select distinct o.group, at, ended, true as may_last_longer
   from outages as o join (
-    select group, since, null as until from ended_slowly join limits using (group)
-    where session_ms is null
+    select group, since, null as until from ended_slowly join limits_of_groups using (group)
+    where not is_session_known
     union all
-    select group, since, until from idle join limits using (group)
-    where poll_interval_ms is null) as s on s.group = o.group
+    select group, since, until from idle join limits_of_groups using (group)
+    where not is_poll_known) as s on s.group = o.group
   where since < ended and coalesce(until > at, true)
 ),
 sessions as (
   select group, member, since, until + session_micros as until, why
-  from ended_slowly join limits using (group)
+  from ended_slowly join limits_of_groups using (group)
+),
+-- With the consumer protocol a member has a rebalance timeout of its own.
+own_limits as (
+  select group, client_id as member, max(nullif(rebalance_ms, 0)) as own_ms
+  from member_metadata
+  group by all
 ),
 of_groups as (
-  select *, false as is_idle from sessions
+  select *, false as is_idle, null as limit_micros from sessions
   union all
   -- A coordinator that loads a group begins its sessions anew.
-  select s.group, member, from_micros, from_micros + session_micros, why, false
+  select s.group, member, from_micros, from_micros + session_micros, why, false, null
   from sessions as s join coordinators as c on c.group = s.group
-  join limits as g on g.group = s.group
+  join limits_of_groups as g on g.group = s.group
   where from_micros > s.since and coalesce(from_micros <= s.until, true)
   union all
-  select group, member, since,
-    least(until, since + poll_micros + if(is_static, session_micros, 0)),
-    'a member was not polled', true
-  from idle join limits using (group)
+  select group, member, since, if(is_for_all, least(until, since + idle_micros), until),
+    'a member was not polled', true, if(is_for_all, null, idle_micros + session_micros)
+  from (
+    select i.*, session_micros, is_for_all,
+      coalesce(if(is_classic, null, own_ms) * {{ micros_per_second }} / 1000, poll_micros)
+        + if(is_static, session_micros, 0) as idle_micros
+    from idle as i join limits_of_groups using (group) left join own_limits using (group, member))
   union all
   select group, null, from_micros,
     from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
-    'another coordinator was elected', false
+    'another coordinator was elected', false, null
   from coordinators join planned_groups using (group)
   union all
-  select group, null, since, until, 'the partition of the coordinator could not be served', false
+  select group, null, since, until, 'the partition of the coordinator could not be served', false,
+    null
   from places_of_groups join unservable on partition = offsets_partition
   where topic = {{ offsets_topic }}
   union all
-  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force', false
+  select distinct o.group, null, injected_micros, ended_micros, 'a fault was in force', false, null
   from outages as o join held_faults on coalesce(target_group = o.group, true)
   where size(brokers) = 0 and target_kind != 'client'
 ),
@@ -233,10 +256,16 @@ of_partitions as (
   join readership as r using (group, topic, partition)
   where r.since < created_micros and is_classic
 ),
+-- Who had not given it back, and when; where the log has no states, who ever had it.
 holders as (
-  select group, topic, partition, member from ownerships
-  union
-  select group, topic, partition, granted_to from grants
+  select distinct group, topic, partition, member, null as had_micros, null as gave_micros,
+    false as is_pending
+  from ownerships
+  left anti join (
+    select m.group, client_id as member
+    from member_metadata as m left semi join member_states using (group)) using (group, member)
+  union all
+  select distinct group, topic, partition, granted_to, since, until, is_pending from granted_then
 ),
 explanations as (
   select group, topic, partition, member, at, ended, since, until,
@@ -254,7 +283,10 @@ explanations as (
   from outages as o join faults_on_members as f on (f.group, f.member) = (o.group, o.member)
   where fault != 'kill'
   union all
-  select o.group, o.topic, o.partition, o.member, at, ended, since, until, why
+  select o.group, o.topic, o.partition, o.member, at, ended,
+    if(is_classic, since, greatest(since, had_micros)),
+    least(until, greatest(since, if(is_pending, had_micros, at)) + limit_micros,
+      if(is_classic, null, gave_micros)), why
   from outages as o join of_groups as e on e.group = o.group
   join planned_groups as p on p.group = o.group
   -- With the classic protocol a rebalance waits for each member.
@@ -296,8 +328,16 @@ longest as (
 ),
 granted as (
   select group, topic, partition, member, at, ended,
-    max_by(granted_to, granted_seconds) as granted_to, max(granted_seconds) as granted_seconds
+    max_by(granted_to, granted_seconds) as granted_to, max(granted_seconds) as granted_seconds,
+    max_by(in_state, granted_seconds) as in_state
   from grants
+  group by all
+),
+last_assigned as (
+  select group, topic, partition, member, at, ended,
+    max_by(assigned_to, assigned_seconds) as assigned_to,
+    max(assigned_seconds) as assigned_seconds
+  from assigned
   group by all
 ),
 raised as (
@@ -314,13 +354,22 @@ select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
   if(whys is null, 'nothing explains it',
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
     as explained,
-  if(granted_to is null, '',
-    format_string('; for %.1f s of it the coordinator had granted it to %s',
-      granted_seconds, granted_to)) as by_coordinator
+  concat(
+    if(granted_to is null, '',
+      format_string('; for %.1f s of it the coordinator had granted it to %s%s',
+        granted_seconds, granted_to, in_state)),
+    if(assigned_to is null or coalesce(assigned_to = granted_to, false), '',
+      format_string('; for %.1f s of it the assignment of its group gave it to %s',
+        assigned_seconds, assigned_to)),
+    if(coalesce(not_assigned_seconds, 0) < 1, '',
+      format_string('; for %.1f s of it epoch %s of its group had no assignment',
+        not_assigned_seconds, epoch))) as by_coordinator
 from longest
 left join (select group, hidden_reset from planned_groups) using (group)
 left join of_unknown_length using (group, at, ended)
 left join whys using (group, topic, partition, member, at, ended)
 left join granted using (group, topic, partition, member, at, ended)
+left join last_assigned using (group, topic, partition, member, at, ended)
+left join of_epochs using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)
 where is_longest and seconds > allowed_seconds

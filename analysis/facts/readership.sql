@@ -28,12 +28,19 @@ subscribed as (
   left anti join (select group from group_events where change = 'assigned') using (group)
   where level = 'positions'
 ),
+of_other_topics as (
+  select r.group, r.topic
+  from planned_readers as r join subscriptions as s on s.group = r.group
+  group by all
+  having count_if(coalesce(s.topic = r.topic, true)) = 0
+),
 groups as (
   select group, topic, level = 'positions' as is_shown, is_stored, min(since) as began_micros
   from planned_readers
   join planned_groups using (group)
   join polled_times using (group)
   join subscribed using (group)
+  left anti join of_other_topics using (group, topic)
   group by all
 ),
 given_up as (

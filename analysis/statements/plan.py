@@ -49,6 +49,7 @@ PLANNED = {
                     "session_ms",
                     "poll_interval_ms",
                     "metadata_age_ms",
+                    "commit_ms",
                     "round_ms",
                 )
             },
@@ -86,7 +87,8 @@ read from a follower. `is_classic`: whether a member is not known to be of KIP-8
 how long a member waits for the response to one request, at most; null: not known. `session_ms`,
 `poll_interval_ms` and `metadata_age_ms`: by `session.timeout.ms`, `max.poll.interval.ms` and
 `metadata.max.age.ms`, the longest of its members. The first two are null where the settings of a
-guest do not name them; otherwise Kafka's defaults count. `round_ms`: what a rebalance takes by the
+guest do not name them; otherwise Kafka's defaults count. `commit_ms`: by `auto.commit.interval.ms`;
+null where no settings name it. `round_ms`: what a rebalance takes by the
 settings, three heartbeats and the delay of its assignment. `hidden_reset`: the policy by which a
 guest, whose log is not read, may have been reset unseen; null: of any other client. `hash`: modulo
 the partitions of `__consumer_offsets`, which of them is its own.
@@ -170,6 +172,7 @@ def _limits(group: GroupPlan, of_brokers: Mapping[str, Any]) -> dict[str, int | 
         is_known = all(given(setting, settings) for settings in of_guests)
         return longest(setting, default, own) if is_known else None
 
+    commit_ms = [ms for one in own for ms in given("auto.commit.interval.ms", one)]
     is_classic = [about(member.client).is_classic for member in members]
     session_ms = if_known("session.timeout.ms", 45_000)
     if all(is_classic):
@@ -186,6 +189,7 @@ def _limits(group: GroupPlan, of_brokers: Mapping[str, Any]) -> dict[str, int | 
         "session_ms": session_ms,
         "poll_interval_ms": if_known("max.poll.interval.ms", 300_000),
         "metadata_age_ms": longest("metadata.max.age.ms", 300_000, own),
+        "commit_ms": max(commit_ms, default=None),
         "round_ms": 3 * heartbeat_ms + delay_ms,
     }
 

@@ -8,6 +8,7 @@ from contract.errors import WorkerError
 from contract.tables import MICROS_PER_MS, OFFSETS_TOPIC
 from harness.decode.coordinator import CommittedOffsets
 from harness.decode.cut import decode_cut
+from harness.decode.group_members import TABLES as TABLES_OF_MEMBERS
 from harness.decode.group_members import GroupMembers
 from harness.decode.metadata_log import METADATA_TOPIC, MetadataLog, metadata_batches
 from harness.decode.replica_files import Replica, replicas
@@ -42,15 +43,14 @@ def decode_segments(segments: Path, tables: Path, *, kept: Path, run: str) -> di
             _decode_replica(replica, segments, rows)
     decode_cut(kept, rows)
     rows.extend("committed_offsets", committed.rows())
-    rows.extend("group_members", members.rows())
-    rows.extend("client_ids", members.client_ids())
+    for name in TABLES_OF_MEMBERS:
+        rows.extend(name, members.rows(name))
     rows.extend("leaderships", metadata.leaderships())
     rows.extend("broker_states", metadata.broker_states())
     rows.extend("acls", metadata.acls())
     names = (
         "committed_offsets",
-        "group_members",
-        "client_ids",
+        *TABLES_OF_MEMBERS,
         "leaderships",
         "broker_states",
         "acls",

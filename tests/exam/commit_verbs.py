@@ -1,5 +1,6 @@
 """Verbs of commits by single requests, and of what groups and producers have."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from tests.exam.history import History
@@ -111,23 +112,36 @@ def member_stored(
     at: float = 20.0,
     member: str = "m",
     client_id: str | None = None,
+    state: str | None = None,
+    is_pending: bool = False,
+    limits: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> None:
-    """A member of the group, as it is stored; "": the group is empty."""
+    """A member of the group, as it is stored; "": the group is empty.
+
+    limits: columns of its metadata. is_pending: it has to revoke the partition.
+    """
     who = {"group": h.own("g"), "member": h.own(member)}
-    if client_id is not None and who not in [
-        {key: row[key] for key in who} for row in h.rows["client_ids"]
-    ]:
-        h.add("client_ids", **who, client_id=h.own(client_id))
+    if client_id is not None:
+        metadata = who | {"client_id": h.own(client_id), **(limits or {})}
+        if metadata not in h.rows["member_metadata"]:
+            h.add("member_metadata", **metadata)
+    place = {"offsets_partition": h.index, "offsets_offset": h.at(at) // 1000 % 10**9}
+    if state is not None:
+        pending = {
+            key: columns.get(key) if is_pending else None for key in ("topic_id", "partition")
+        }
+        h.add(
+            "member_states",
+            **who, state=state, previous_epoch=(generation or 0) - 1, **pending, **place,
+        )  # fmt: skip
     h.add(
         "group_members",
         **who,
         protocol=protocol,
         generation=generation,
-        offsets_partition=h.index,
-        offsets_offset=h.at(at) // 1000 % 10**9,
         at_micros=h.at(at),
-        **columns,
+        **place | columns,
     )
 
 

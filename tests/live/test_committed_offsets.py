@@ -8,6 +8,7 @@ import pytest
 from command import POOL, run_to_end
 
 from contract.protocol import FIRST_VALUE_WITH_TOPIC_ID, CommitRule
+from harness.decode.group_members import TABLES
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(500)]
 
@@ -27,5 +28,14 @@ def test_commits_at_every_version_are_answered_and_stored(tmp_path: Path) -> Non
     assert in_transactions
     assert {row["value_version"] for row in stored} == {FIRST_VALUE_WITH_TOPIC_ID}
     assert all(row["topic_id"] and row["marker_micros"] for row in in_transactions)
-    members = pq.read_table(page.parent.parent / "tables" / "group_members.parquet").to_pylist()
-    assert {row["protocol"] for row in members} == {"classic", "consumer"}
+    of_members = {
+        name: pq.read_table(page.parent.parent / "tables" / f"{name}.parquet").to_pylist()
+        for name in TABLES
+    }
+    for table in ("group_members", "group_assignments"):
+        assert {row["protocol"] for row in of_members[table]} == {"classic", "consumer"}
+    assert {row["session_ms"] is None for row in of_members["member_metadata"]} == {False, True}
+    assert all(row["rebalance_ms"] for row in of_members["member_metadata"])
+    assert "STABLE" in {row["state"] for row in of_members["member_states"]}
+    assert {row["is_of_assignment"] for row in of_members["group_epochs"]} == {False, True}
+    assert of_members["subscriptions"]
