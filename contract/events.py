@@ -429,6 +429,18 @@ class Sampled(Event, frozen=True, kw_only=True):
     asked_micros: WallMicros | None = None
 
 
+class GroupSampled(Event, frozen=True, kw_only=True):
+    """A group whose state, by the broker that coordinates it, is another one than before.
+
+    state: in Kafka's words; empty: the broker does not report the group any more, or anything.
+    """
+
+    broker: Int32
+    group: str
+    state: str
+    asked_micros: WallMicros
+
+
 class QuorumSampled(Event, frozen=True, kw_only=True):
     """The response of the metadata quorum's leader to a DescribeQuorum; other servers refuse it.
 

@@ -32,6 +32,7 @@ TABLES_OF_HISTORIES = (
     "notes",
     "waits",
     "samples",
+    "group_samples",
     "quorum_samples",
     "wire_calls",
     "clocks",
@@ -41,6 +42,7 @@ DECODED_AGAIN = frozenset(
     {
         *TABLES_OF_HISTORIES,
         "omitted_commits",
+        "join_loops",
         "resets",
         "servers",
         "truncations",

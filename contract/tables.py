@@ -273,6 +273,19 @@ _OF_RUN = {
         micros("at_micros", "when the response was recorded"),
         micros("asked_micros", "when the request was sent, by the same clock", null=True),
     ),
+    "group_samples": table(
+        "One row per change of a group's state, as a broker that coordinates it responded to the"
+        " observer, twice a second. Source: the observer's history.",
+        int32("broker", "the broker that responded"),
+        string("group"),
+        string(
+            "state",
+            "in Kafka's words, e.g. Stable, PreparingRebalance, Assigning; empty: the broker does"
+            " not report the group any more, or does not respond",
+        ),
+        micros("at_micros", "when the response was recorded"),
+        micros("asked_micros", "when the request was sent, by the same clock"),
+    ),
     "quorum_samples": table(
         "One row per response of the metadata quorum's leader to a DescribeQuorum, by which it"
         " leads: other controllers refuse it. Source: the observer's history.",
@@ -458,6 +471,8 @@ ADDED = frozenset(
     {
         "group_assignments",
         "group_epochs",
+        "group_samples",
+        "join_loops",
         "member_metadata",
         "member_states",
         "poll_spans",

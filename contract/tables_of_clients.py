@@ -371,6 +371,14 @@ TABLES_OF_CLIENTS = {
         string("log_line", "the whole line"),
         micros("at_micros"),
     ),
+    "join_loops": table(
+        "One row per ten times or more that a member's client set out to join its group, each at"
+        " most a second after the one before. Source: the logs of Java and of kafka-python.",
+        *MEMBER,
+        int64("times"),
+        micros("began_micros", "of the first, to the millisecond"),
+        micros("ended_micros", "of the last"),
+    ),
     "resets": table(
         "One row per reset that a client logged. Source: the clients' logs, with one parser per"
         " client. confluent-kafka passes librdkafka's lines to its `logger` at the next poll, so"

@@ -1,9 +1,10 @@
 /*
 id: H8
-definition: A client reported an error to its application.
+definition: A client reported an error to its application, by a poll, a commit, a send or a step
+  of a transaction.
 explanation: >-
   It is judged by what came of it. A client went on if the member was delivered a record, committed
-  or reached the log ends afterwards; or, after an error of waiting or a refusal by its group, if it
+  or reached the log ends afterwards, or if a send or a step of the producer succeeded; or, after an error of waiting or a refusal by its group, if it
   was polled for 10 s without another error. It ended if its process exited, if the error is one
   after which a client is of no use, such as librdkafka's `_FATAL`, or if each of its calls failed
   with a known error for 10 s, and for 30 s where the error is one of waiting. The names are those
@@ -20,19 +21,28 @@ permitted: >-
   removed, or one that denies was added. Of a static member (KIP-345) another process with its
   group.instance.id was there: with the classic protocol a newer one, with the consumer protocol an
   older one, which was open, or was killed no more than 45 s before. There the older one is fenced
-  when the newer one has partitions.
+  when the newer one has partitions. A producer was fenced after another one had initialised its
+  transactional.id, or the story had fenced it; it waited for a response while a fault held; or what
+  it was given to send was too large.
 undecided: >-
   no list has the name; or access was taken away and given again, and its broker may not have
   applied that; or the error is a timeout or a refusal, no cause of it is on record, and the member
   was not asked again for long enough; or the client lacks a codec, which its application has to
-  install.
-evaluates: every member.
+  install; or a producer was fenced without another one, and its transaction was open for 10 s or
+  more, so that it may have expired.
+evaluates: every member, and every producer.
 source: >-
   Javadoc of KafkaConsumer; KIP-320, KIP-345, KIP-848; librdkafka, INTRODUCTION.md, Fatal consumer
-  errors; AclEntry, AclPermissionType: DENY comes first.
-needs: [group_events]
-evaluated: select count(distinct member) as evaluated from group_events
-optional: [deliveries, commits, poll_spans, faults_on_members, held_faults, acls]
+  errors; AclEntry, AclPermissionType: DENY comes first; Javadoc of KafkaProducer; KIP-98, KIP-360.
+needs: []
+evaluated: >-
+  select count(*) as evaluated from (
+    select distinct member from group_events
+    union all select distinct producer from sends
+    union all select distinct producer from transactions
+    left anti join sends using (producer) where producer != '')
+optional: [group_events, sends, transactions, deliveries, commits, poll_spans, faults_on_members,
+  held_faults, acls, failed_producers]
 cases:
 - permitted: raised, then went on
   when: went_on
@@ -48,6 +58,10 @@ cases:
   when: sort = 'codec'
   cause: the client raised {exception}{often}, and was delivered nothing
     afterwards ({document}){said}
+- undecided: its transaction may have expired
+  when: may_be_expired
+  cause: the producer raised {exception}{often} ({document}), no other one had its transactional.id,
+    and its transaction may have expired{said}
 - violation: ended
   when: is_end
   cause: the client raised {exception}{often}, which ended it, {though} ({document}){said}
@@ -77,7 +91,12 @@ with failures as (
       seq, at_micros, coalesce(exception, 'an error without a name') as exception, message,
       {{ error_name("exception", "message") }} as name
     from group_events
-    where change = 'failed')
+    where change = 'failed'
+    union all
+    select distinct worker, group, member, null, null, seq, committed_micros, error,
+      'returned by a commit', {{ error_name("error", "error") }}
+    from commits
+    where error is not null and outcome in ('failed', 'unknown'))
 ),
 progress as (
   select member, max(seq) as progress_seq
@@ -188,6 +207,7 @@ judged as (
     case sort
       when 'call' then true
       when 'notice' then true
+      when 'refusal' then true
       when 'loss' then coalesce(message rlike 'failOnDataLoss', false)
       when 'reset' then coalesce(g.reset = 'none', false)
       when 'replaced' then coalesce(is_replaced, false)
@@ -226,7 +246,7 @@ raised as (
   group by group, member, topic, partition, name, sort
 )
 select group, member, topic, partition, name, sort, exception, message, times, at_micros,
-  is_documented, is_regained, coalesce(seconds, 0) as seconds,
+  is_documented, is_regained, false as may_be_expired, coalesce(seconds, 0) as seconds,
   coalesce(polled_micros - failed_micros, 0) / {{ micros_per_second }} as polled_seconds,
   {{ error_document("sort") }} as document,
   case sort
@@ -246,3 +266,12 @@ left join progress using (member)
 left join last_failures using (member)
 left join polled using (member)
 left join planned_groups using (group)
+union all
+select null, member, topic, null, name, sort, exception, call, times, at_micros, is_documented,
+  false, may_be_expired, seconds, 0, {{ error_document("sort") }},
+  if(sort = 'fatal', 'as it can not go on',
+    'though no other producer had its transactional.id then'),
+  went_on, coalesce(sort in ('fenced', 'fatal'), false),
+  coalesce(seconds >= if(sort in ('wait', 'access', 'aborted'), 30, 10), false),
+  if(times > 1, concat(' ', cast(times as string), ' times'), ''), concat(': by ', call)
+from failed_producers

@@ -340,6 +340,36 @@ last_assigned as (
   from assigned
   group by all
 ),
+-- In which states its group was, by the broker that coordinates it.
+sampled as (
+  select group, state, at_micros as since, lead(at_micros) over (
+      partition by group, broker order by at_micros) as until
+  from group_samples
+),
+in_states as (
+  select o.group, topic, partition, member, at, ended, state,
+    sum(least(until, ended) - greatest(since, at)) / {{ micros_per_second }} as state_seconds
+  from outages as o join sampled as s on s.group = o.group
+  where since < ended and coalesce(until > at, true)
+    and state not in ('', 'Stable', 'Empty', 'Dead')
+  group by all
+),
+not_stable as (
+  select group, topic, partition, member, at, ended,
+    concat('; the group was ', array_join(sort_array(collect_list(
+      format_string('%s for %.1f s', state, state_seconds))), ', ')) as group_was
+  from in_states
+  where state_seconds >= 1
+  group by all
+),
+joined_again as (
+  select o.group, o.topic, o.partition, o.member, at, ended,
+    max_by(format_string('; the client of %s had set out to join its group %s times in %.1f s',
+      l.member, times, (ended_micros - began_micros) / {{ micros_per_second }}), times) as loop
+  from outages as o join join_loops as l on l.group = o.group
+  where began_micros < ended and ended_micros > at
+  group by all
+),
 raised as (
   select m.group, m.topic, m.partition, m.member, at, ended,
     max_by(concat('; the client of ', f.member, ' had raised ', exception), f.at_micros) as raised
@@ -348,7 +378,8 @@ raised as (
   where f.at_micros <= ended
   group by all
 )
-select longest.*, granted_to, granted_seconds, coalesce(raised, '') as raised,
+select longest.*, granted_to, granted_seconds,
+  concat(coalesce(group_was, ''), coalesce(loop, ''), coalesce(raised, '')) as raised,
   coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
   coalesce(may_last_longer, false) as may_last_longer,
   if(whys is null, 'nothing explains it',
@@ -372,4 +403,6 @@ left join granted using (group, topic, partition, member, at, ended)
 left join last_assigned using (group, topic, partition, member, at, ended)
 left join of_epochs using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)
+left join joined_again using (group, topic, partition, member, at, ended)
+left join not_stable using (group, topic, partition, member, at, ended)
 where is_longest and seconds > allowed_seconds

@@ -1,16 +1,17 @@
 /*
 about: |
-  What members and clients of a group reported about a partition, in words.
+  What members and clients of a group reported about a partition, and its coordinator about the
+  group, in words.
 
   A member that is assigned a partition begins at its first delivery, and at its position if there
   is none before its application seeks.
 subject: moments
 kept: false
-optional: [group_events, assignments]
+optional: [group_events, assignments, group_samples]
 columns:
   topic: empty where it is about no partition
   kind: member, position or reset
-  worker: whose history has it; null of a client's log
+  worker: whose history has it; null of a client's log, and of a coordinator
   seq: its place there
   offset: the position from then on
   from_offset: the position before a reset
@@ -54,3 +55,8 @@ select group, topic, partition, at_micros, member,
     if(to_offset is null, 'raises', format_string('to %s', to_offset)), policy),
   'reset', null, null, to_offset, from_offset
 from logged_resets
+union all
+select group, '', -1, at_micros, concat('broker ', cast(broker as string)),
+  concat('coordinates the group, which is ', state), 'member', null, null, null, null
+from group_samples
+where state != ''

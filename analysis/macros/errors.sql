@@ -24,9 +24,11 @@
       coordinatorloadinprogress leadernotavailable notleaderforpartition notleaderorfollower
       replicanotavailable fencedleaderepoch unknownleaderepoch unknowntopicorpart
       unknowntopicorpartition unknowntopicid kafkastorage offsetnotavailable stalemetadata
-      retriablecommit resolve waitcoord",
+      retriablecommit resolve waitcoord notenoughreplicas notenoughreplicasafterappend msgtimedout
+      concurrenttransactions",
     "document": "Javadoc of KafkaConsumer: a call ends with TimeoutException after
-      default.api.timeout.ms; CONFIGURATION.md of librdkafka, socket.timeout.ms"},
+      default.api.timeout.ms, of ProducerConfig: a send after delivery.timeout.ms;
+      CONFIGURATION.md of librdkafka, socket.timeout.ms"},
   "call": {
     "names": "wakeup interrupt",
     "document": "Javadoc of KafkaConsumer.wakeup: the application ends the call"},
@@ -43,6 +45,19 @@
   "codec": {
     "names": "unsupportedcodec badcompression kafkajsnotimplemented",
     "document": "kafka-python, README: lz4, snappy and zstd need a package of their own"},
+  "refusal": {
+    "names": "offsetmetadatatoolarge recordtoolarge messagesizetoolarge msgsizetoolarge
+      messagetoolarge recordbatchtoolarge",
+    "document": "offset.metadata.max.bytes, max.message.bytes: the application gave too much"},
+  "fenced": {
+    "names": "producerfenced invalidproducerepoch",
+    "document": "KIP-98, Javadoc of KafkaProducer.initTransactions: a newer producer with the same
+      transactional.id fences older ones"},
+  "aborted": {
+    "names": "transactionaborted transactionabortable purgequeue invalidtxnstate invalidpidmapping
+      outofordersequencenumber outofordersequence unknownproducerid",
+    "document": "Javadoc of KafkaProducer, KIP-360, KIP-890: the application aborts, or opens a new
+      producer"},
   "replaced": {
     "names": "fencedinstanceid fencedinstancedid staticconsumerfenced",
     "document": "KIP-345: the older process of a group.instance.id is fenced"},

@@ -41,15 +41,22 @@ class BrokerView(msgspec.Struct, frozen=True, kw_only=True):
     groups: list[GroupState]
 
 
+def group_states_seen_by(broker: Broker) -> dict[str, str]:
+    """Return the state of each group that a broker coordinates, by one request.
+
+    Raises:
+        OSError: it can't be reached.
+    """
+    return {str(group.groupId()): str(group.groupState()) for group in _listed(broker)}
+
+
 def groups_seen_by(broker: Broker, broker_id: int) -> list[GroupState]:
     """Return the consumer groups that a broker coordinates, by requests to it alone.
 
     Raises:
         OSError: it can't be reached.
     """
-    request = java_class(f"{_MESSAGES}.ListGroupsRequestData")()
-    listed = response_of(broker, "LIST_GROUPS", request).groups()
-    types = {str(group.groupId()): str(group.groupType()).lower() for group in listed}
+    types = {str(group.groupId()): str(group.groupType()).lower() for group in _listed(broker)}
     found = {
         **_describe_groups(broker, [name for name, kind in types.items() if kind == _CLASSIC]),
         **_described_consumers(broker, [name for name, kind in types.items() if kind == _CONSUMER]),
@@ -66,6 +73,11 @@ def groups_seen_by(broker: Broker, broker_id: int) -> list[GroupState]:
         )
         for name, (state, members) in sorted(found.items())
     ]
+
+
+def _listed(broker: Broker) -> Any:
+    request = java_class(f"{_MESSAGES}.ListGroupsRequestData")()
+    return response_of(broker, "LIST_GROUPS", request).groups()
 
 
 _Described = dict[str, tuple[str, list[MemberView]]]

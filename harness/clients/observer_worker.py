@@ -12,10 +12,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from contract.events import QuorumSampled, Sampled, WireCalled
+from contract.events import GroupSampled, QuorumSampled, Sampled, WireCalled
 from contract.software import Client
 from harness.clients.admin import AdminRole
-from harness.clients.broker_view import BrokerView, groups_seen_by
+from harness.clients.broker_view import BrokerView, group_states_seen_by, groups_seen_by
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
 from harness.clients.time_lookup import look_up_times
@@ -136,7 +136,10 @@ class ObserverRole(AdminRole):
 
     @command
     def watch(self, brokers: dict[int, Broker], topics: list[str], *, interval_ms: int) -> None:
-        """Sample brokers from now on: the partitions that each leads, and changes of others."""
+        """Sample brokers from now on: the partitions that each leads, and changes of others.
+
+        Of the groups that each coordinates, changes of their states.
+        """
         for broker_id, broker in brokers.items():
             self._start(self._watch_broker, broker_id, broker, topics, interval_ms)
 
@@ -347,6 +350,7 @@ class ObserverRole(AdminRole):
     ) -> None:
         """Sample one broker until the end: partitions that it leads, and changes of others."""
         last: dict[tuple[str, int], PartitionState] = {}
+        states: dict[str, str] = {}
         while not self._ending.wait(interval_ms / 1000):
             asked_micros = time.time_ns() // 1000
             for state in _or_none(partitions_seen_by, broker, broker_id, topics) or []:
@@ -354,6 +358,25 @@ class ObserverRole(AdminRole):
                 if state.log_end_offset >= 0 or last.get(key) != state:
                     self._write_sample(broker_id, state, asked_micros)
                 last[key] = state
+            states = self._sample_groups(broker_id, broker, states)
+
+    def _sample_groups(
+        self, broker_id: int, broker: Broker, last: dict[str, str]
+    ) -> dict[str, str]:
+        """Write the groups whose state is not the last one; returns the states."""
+        asked_micros = time.time_ns() // 1000
+        states = _or_none(group_states_seen_by, broker) or {}
+        for group in sorted(last.keys() | states):
+            state = states.get(group, "")
+            if state != last.get(group, ""):
+                self._history.write(
+                    GroupSampled,
+                    broker=broker_id,
+                    group=group,
+                    state=state,
+                    asked_micros=asked_micros,
+                )
+        return states
 
     def _watch_controller(self, server: int, controller: Broker, interval_ms: int) -> None:
         while not self._ending.wait(interval_ms / 1000):

@@ -14,6 +14,7 @@ from contract.terms import PHASE_LIMIT_SECONDS, Stage
 from harness.clients.observer_worker import ObserverRole
 from harness.clients.process import WorkerService
 from harness.decode.client_logs import librdkafka, resets
+from harness.decode.client_logs.joins import join_loops
 from harness.decode.client_logs.lines import end_of
 from harness.decode.epochs import with_epochs_of_logs
 from harness.decode.histories import read_histories
@@ -97,13 +98,16 @@ def decode_clients(folder: RunFolder, tables: Path) -> None:
     clients = {history["worker"]: history["client"] for history in rows.of("histories")}
     found: list[dict[str, Any]] = []
     omitted: list[dict[str, Any]] = []
+    loops: list[dict[str, Any]] = []
     for log in sorted(folder.clients.glob("*.log")):
         client, whole = clients.get(log.stem), list(lines_of(log))
         found += resets(whole, worker=log.stem, policies=policies, client=client)
+        loops += join_loops(whole, worker=log.stem)
         if client == Client.LIBRDKAFKA:
             omitted += librdkafka.omitted_commits(whole, worker=log.stem)
     write_table(tables, "resets", found, run=run)
     write_table(tables, "omitted_commits", omitted, run=run)
+    write_table(tables, "join_loops", loops, run=run)
 
 
 def decode_server_logs(folder: RunFolder, tables: Path) -> None:

@@ -17,6 +17,7 @@ from contract.events import (
     Event,
     FaultChanged,
     GroupChanged,
+    GroupSampled,
     NoteTaken,
     OffsetRead,
     PhaseEntered,
@@ -110,6 +111,8 @@ def _add_observation(worker: str, event: Event, rows: Rows) -> None:
             rows.add("clocks", **_row(event, without="seq"))
         case Sampled():
             rows.add("samples", **_row(event, without="seq"))
+        case GroupSampled():
+            rows.add("group_samples", **_row(event, without="seq"))
         case QuorumSampled():
             rows.add("quorum_samples", **_row(event, without="seq"))
         case WireCalled():

@@ -7,6 +7,7 @@ import pytest
 from cluster.kafka.service import log_end
 from contract.software import INSTALLED, Client
 from harness.decode.client_logs import resets
+from harness.decode.client_logs.joins import join_loops
 from harness.decode.client_logs.librdkafka import omitted_commits
 from harness.decode.client_logs.lines import end_of
 from harness.decode.server_logs import TABLES_OF_SERVER_LOGS, rows_of, server_of
@@ -272,6 +273,26 @@ def test_what_librdkafka_leaves_out_of_a_commit_is_read_from_its_log() -> None:
         0,
     )
     assert row["log_line"] == OMITTED
+
+
+def joins(seconds: Iterable[float], text: str) -> list[str]:
+    of = "INFO M [Consumer instanceId=i-2, clientId=g#2, groupId=g]"
+    return [f"2026-11-29 01:28:{second:06.3f} {of} {text}" for second in seconds]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Member AmJguKEBROqckBwUZSt1dw with epoch 0 transitioned from FENCED to JOINING.",
+        "(Re-)joining group",
+    ],
+)
+def test_a_member_that_joins_again_and_again_is_counted(text: str) -> None:
+    often = [at / 100 for at in range(1000, 1100)]
+    lines = joins([1, 1.5, *often, 30], text) + joins([31], "transitioned from FENCED to JOINING")
+    (row,) = join_loops(lines, worker="w")
+    assert (row["member"], row["times"]) == ("g#2", 100)
+    assert row["ended_micros"] - row["began_micros"] == 990_000
 
 
 TIMED = b"2026-11-25 15:54:50.297 INFO AbstractConfig ProducerConfig values:\n"

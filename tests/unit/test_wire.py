@@ -8,7 +8,7 @@ import pytest
 
 from cluster.kafka.config import directory_id, format_options, server_properties
 from cluster.kafka.topology import Topology
-from contract.events import QuorumSampled
+from contract.events import GroupSampled, QuorumSampled
 from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
@@ -231,6 +231,20 @@ def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:
     assert {name: row[name] for name in sampled} == sampled
     with pytest.raises(ValueError, match="differ in length"):
         QuorumSampled(seq=0, wall_micros=0, mono_micros=0, **(sampled | {"log_ends": [7]}))
+
+
+def test_a_change_of_a_groups_state_becomes_a_row(tmp_path: Path) -> None:
+    sampled: dict[str, Any] = {
+        "broker": 1,
+        "group": "g",
+        "state": "PreparingRebalance",
+        "asked_micros": 5,
+    }
+    history = HistoryWriter(tmp_path / "observer.jsonl")
+    history.write(GroupSampled, **sampled)
+    history.close()
+    (row,) = read_histories(tmp_path).of("group_samples")
+    assert {name: row[name] for name in sampled} == sampled
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from contract.events import NO_EPOCH
 
 _LINE = re.compile(
     r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \w+ \S+ "
-    r"\[Consumer clientId=(?P<member>[^,\]]+), groupId=(?P<group>[^\]]+)\] (?P<text>.*)$"
+    r"\[Consumer (?:instanceId=[^,\]]+, )?clientId=(?P<member>[^,\]]+), "
+    r"groupId=(?P<group>[^\]]+)\] (?P<text>.*)$"
 )
 _TIMED = re.compile(rb"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) ")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
