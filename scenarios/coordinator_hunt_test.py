@@ -92,8 +92,9 @@ class CoordinatorHuntScenario(Scenario):
     answer = (
         "Of {{ start_mismatch.evaluated | noun('resumption') }} after a change of the "
         "coordinator, {{ start_mismatch.rows }} began elsewhere than committed ("
-        "{{ start_mismatch.client }}), {{ start_mismatch.rows(kind='returned by the coordinator') }} "
-        "of them where the coordinator had returned; "
+        "{{ start_mismatch.client }}), "
+        "{{ start_mismatch.rows(kind='returned by the coordinator') }} of them where the "
+        "coordinator had returned; "
         "{{ unjustified_reset.rows(verdict='violation') }} reset a position in the log. An older "
         "commit, or none, was returned to "
         "{{ stale_fetched_commit.groups(kind='unstable') | noun('group') }} without "
@@ -103,7 +104,8 @@ class CoordinatorHuntScenario(Scenario):
         sentence=(
             "Who reads commits without require_stable may be sent back by a change of the "
             "coordinator, as "
-            "{{ start_mismatch.groups(kind='returned by the coordinator') | noun('group') }} here: read_committed in librdkafka and kafka-python, or requireStable(true) with "
+            "{{ start_mismatch.groups(kind='returned by the coordinator') | noun('group') }} "
+            "here: read_committed in librdkafka and kafka-python, or requireStable(true) with "
             "Admin, waits instead."
         ),
         document="KIP-447; Javadoc of ListConsumerGroupOffsetsOptions.requireStable(boolean)",

@@ -3,12 +3,12 @@ about: |
   Stored commits of a member that did not hold the partition then, while another member did.
 
   Who wrote a commit is known where one report of a member fits it, which was acknowledged, and that
-  report fits no other. Who held the partition is by the coordinator's log: with the consumer
-  protocol it has each member's partitions, in the order in which it has the commits, as far as no
-  other coordinator was elected in between. Else it is the member that was assigned the partition
+  report fits no other. Who held the partition is by the coordinator's log, which has
+  the members' partitions in the order in which it has the commits, as far as no other coordinator
+  was elected in between. Else it is the member that was assigned the partition
   after the writer, before the commit began, and had not given it back.
 subject: assignments
-optional: [group_members, client_ids]
+optional: [group_members, group_assignments, member_metadata]
 columns:
   member: that committed
   holder: that held the partition
@@ -28,22 +28,33 @@ counted as (
 written as (
   select * from counted where reports = 1 and commits = 1 and outcome = 'ok'
 ),
+-- A record of a classic group has its whole generation, one of the consumer protocol a member.
 states as (
   select *, lead(offsets_offset) over (
-      partition by group, member, offsets_partition order by offsets_offset) as next_offset
+      partition by group, of_member, offsets_partition order by offsets_offset) as next_offset
   from (
-    select distinct group, member, offsets_partition, offsets_offset, at_micros from group_members
-  )
+    select distinct group, if(protocol = 'classic', '', member) as of_member, offsets_partition,
+      offsets_offset, at_micros
+    from group_members)
+),
+held as (
+  select group, member, member as of_member, topic, partition, offsets_partition, offsets_offset
+  from group_members
+  join (select distinct topic, topic_id from leaderships) using (topic_id)
+  union all
+  select group, member, '', topic, partition, offsets_partition, offsets_offset
+  from group_assignments
+  where protocol = 'classic' and partition is not null
+),
+names as (
+  select group, member, max(client_id) as client_id from member_metadata group by all
 ),
 granted as (
-  select g.group, topic, g.partition, g.offsets_partition, s.offsets_offset as from_offset,
-    next_offset, g.at_micros as granted_micros, client_id
-  from group_members as g
-  join (select distinct topic, topic_id from leaderships) as t using (topic_id)
-  join states as s
-    on (s.group, s.member, s.offsets_partition, s.offsets_offset)
-      = (g.group, g.member, g.offsets_partition, g.offsets_offset)
-  left join client_ids as c on (c.group, c.member) = (g.group, g.member)
+  select group, topic, partition, offsets_partition, offsets_offset as from_offset, next_offset,
+    at_micros as granted_micros, client_id
+  from held
+  join states using (group, of_member, offsets_partition, offsets_offset)
+  left join names using (group, member)
 ),
 -- A new coordinator may lack what the one before had granted.
 elected as (

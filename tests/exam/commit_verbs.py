@@ -114,12 +114,14 @@ def member_stored(
     client_id: str | None = None,
     state: str | None = None,
     is_pending: bool = False,
+    assigned: int | None = None,
     limits: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> None:
     """A member of the group, as it is stored; "": the group is empty.
 
-    limits: columns of its metadata. is_pending: it has to revoke the partition.
+    limits: columns of its metadata. is_pending: it has to revoke the partition. assigned: the
+    partition that the assignment of its generation gives to it.
     """
     who = {"group": h.own("g"), "member": h.own(member)}
     if client_id is not None:
@@ -127,6 +129,9 @@ def member_stored(
         if metadata not in h.rows["member_metadata"]:
             h.add("member_metadata", **metadata)
     place = {"offsets_partition": h.index, "offsets_offset": h.at(at) // 1000 % 10**9}
+    if assigned is not None:
+        given = {"protocol": protocol, "topic": h.own("t"), "partition": assigned}
+        h.add("group_assignments", **who, **given, at_micros=h.at(at), **place)
     if state is not None:
         pending = {
             key: columns.get(key) if is_pending else None for key in ("topic_id", "partition")
