@@ -3,8 +3,8 @@ id: E2
 definition: A commit has no epoch, though the group knew the epoch of the previous record.
 explanation: The group was delivered the previous record since it was opened, or had committed
   that offset with an epoch just before, or takes its epochs from elsewhere than its records.
-permitted: the group does not commit the epochs of its records, or is of guests that commit none in
-  the whole run, so that nothing shows that their client has any.
+permitted: the group does not commit the epochs of its records; or it is one of guests, and no
+  commit of it has an epoch, so that nothing shows that its client commits any.
 undecided: as clocks were apart, the record may have been delivered before the commit or after.
 evaluates: every commit whose previous record has a known epoch that the group could know.
 source: "KAFKA-20507: a position without an epoch can't be validated."

@@ -4,8 +4,10 @@ definition: Two groups went past one offset and were not delivered the same reco
 explanation: Either both were delivered a record, and some value by one group only. Or within a
   session a member went past a record that one of another group was delivered at the same isolation,
   in an epoch between those around it.
-permitted: different values, as in `inconsistent_offset`.
-undecided: different values, as in `inconsistent_offset`.
+permitted: different values, as in `inconsistent_offset`; the group went on at its commit, as in
+  `poll_skip`.
+undecided: different values, as in `inconsistent_offset`; a guest may have been reset or have joined
+  again unseen, as in `poll_skip`.
 evaluates: deliveries of partitions that several groups read.
 source: "Kafka's documentation, Replication: only committed records are given to consumers."
 needs: [polls, group_events, leaderships]
@@ -43,8 +45,13 @@ cases:
   cause: >-
     {records} offsets have different values, of epochs {epoch_first} to {epoch_last}: {explanation}
   permitted_if: is_not_required
+- permitted: delivered to one
+  when: is_commit and not is_within
+  cause: group {group} went on at its commit, past {records} records that group {other} received
+  evidence: records, other
 - violation: delivered to one
   cause: group {group} skipped {records} records that group {other} received
+  undecided_if: hidden_reset is not null and not is_within
   evidence: records, other
 evidence: records, epoch_first, epoch_last, readers, permit
 */
@@ -79,9 +86,12 @@ given_to_one as (
 )
 select 'different values' as kind, topic, partition, offset_first, offset_last, at, records,
   cast(null as string) as group, cast(null as string) as other, epoch_first, epoch_last, readers,
-  explanation, is_not_required, permit, is_unreported
+  explanation, is_not_required, permit, is_unreported, false as is_commit, false as is_within,
+  cast(null as string) as hidden_reset
 from {{ several_values("different") }}
 union all
 select 'delivered to one', topic, partition, offset_first, offset_last, at, records, group, other,
-  null, null, null, null, null, null, null
-from {{ spans("given_to_one", "topic, partition, group, other", "min(at_micros) as at,") }}
+  null, null, null, null, null, null, null, is_commit, is_within, hidden_reset
+from {{ spans("given_to_one", "topic, partition, group, other, is_commit, is_within",
+  "min(at_micros) as at,") }}
+left join (select group, hidden_reset from planned_groups) using (group)

@@ -284,7 +284,8 @@ select null, member, topic, null, name, sort, exception, call, times, at_micros,
   false, may_be_expired, seconds, 0, {{ error_document("sort") }},
   if(sort = 'fatal', 'as it can not go on',
     'though no other producer had its transactional.id then'),
-  'nothing on record explains it, and no send or step succeeded afterwards', went_on, coalesce(sort in ('fenced', 'fatal'), false),
+  'nothing on record explains it, and no send or step succeeded afterwards', went_on,
+  coalesce(sort in ('fenced', 'fatal'), false),
   coalesce(seconds >= if(sort in ('wait', 'access', 'aborted'), 30, 10), false),
   if(times > 1, concat(' ', cast(times as string), ' times'), ''), concat(': by ', call)
 from failed_producers

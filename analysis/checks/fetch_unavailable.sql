@@ -12,8 +12,8 @@ explanation: >-
   acks=all. A new leader that reports it later could not serve before the first proof. Groups that
   read committed values wait for transactions and are left out.
 permitted: it could serve for so long or less.
-undecided: it could for more than 30 s, a fault was in force, and the client's request timeout is
-  not known.
+undecided: it could for more than 30 s, and a fault was in force, and the client's request timeout is
+  not known; or the member is a guest that went on past the record, perhaps before, as after a reset.
 evaluates: every pause between two polls of a member that returned records.
 source: 'KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.'
 needs: [polls, sends, leaderships]
@@ -24,12 +24,13 @@ cases:
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
     {unservable_seconds:.1f} s of it
   permitted_if: seconds - unservable_seconds <= required_seconds
-  undecided_if: may_be_silent and request_ms is null
+  undecided_if: is_passed or may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
 evidence: >-
   member, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds,
-  needs_insync
+  needs_insync, is_passed
 */
+{% set keys = "group, member, topic, partition, needs_insync, is_passed" %}
 with required as (
   select group, member, topic, partition, seq, offset, at, ended,
     min(required_micros) filter (where not is_unknown) as reported_micros,
@@ -38,14 +39,14 @@ with required as (
   group by all
 ),
 waits as (
-  select group, member, topic, partition, ended, 1 as records, 0 as unanswered,
+  select group, member, topic, partition, ended, is_passed, 1 as records, 0 as unanswered,
     if(reported_micros is null, at, least(reported_micros, proved_micros)) as at,
     reported_micros is null and proved_micros is null as needs_insync
   from fetch_waits
   left join required using (group, member, topic, partition, seq, offset, at, ended)
 ),
 paused as (
-  select * from {{ outages_of("waits", "group, member, topic, partition, needs_insync") }}
+  select * from {{ outages_of("waits", keys) }}
 ),
 outages as (
   select * from {{ with_timeouts("paused", "planned_groups", "group") }}
@@ -75,4 +76,4 @@ excuses as (
   where not needs_insync
 )
 select *
-from {{ with_service("outages", "excuses", "group, member, topic, partition, needs_insync") }}
+from {{ with_service("outages", "excuses", keys) }}

@@ -67,9 +67,12 @@ cases:
     but at these offsets the log has other records, of epoch {leader_epoch}, than the group had
     read
   undecided_if: is_gapped or is_unseen and is_unreported or may_be_reset
+- undecided: skipped perhaps by a reset
+  when: may_be_reset
+  cause: auto.offset.reset=latest may have skipped the records; {why_reset}
 - violation: skipped without an error
   cause: neither a truncation nor a reset explains the skip
-  undecided_if: is_gapped or may_be_reset
+  undecided_if: is_gapped
 evidence: records, leader_epoch, committed_offset, committed_epoch, commit_epoch, jumped_to,
   set_to, set_unreported, withheld_at, truncated_to, requested_epoch, exact, unclean_epochs,
   is_replaced, permit, interrupted
@@ -97,7 +100,9 @@ skipped as (
   select *, coalesce(offset < unvalidated_below, false) as is_unvalidated,
     coalesce(hidden_reset = 'latest', false)
       and (is_shortened is not null or was_deleted or coalesce(least_commit > offset, true))
-      as may_be_reset
+      as may_be_reset,
+    if(is_shortened is null, 'the group had committed nothing below them',
+      'the log may have lacked what it had') as why_reset
   from explained_skips
   left join interrupted using (group, topic, partition, offset, leader_epoch)
   left join began using (group, topic, partition)
@@ -114,4 +119,4 @@ select *
 from {{ spans("judged", "group, topic, partition, is_unvalidated, commit_epoch, committed_offset,
   committed_epoch, jumped_to, policy, set_to, set_unreported, withheld_at, truncated_to,
   requested_epoch, exact, unclean_epochs, is_replaced, read_epoch, is_unseen, permit,
-  is_unreported, is_gapped, interrupted, may_be_reset, leader_epoch") }}
+  is_unreported, is_gapped, interrupted, may_be_reset, why_reset, leader_epoch") }}
