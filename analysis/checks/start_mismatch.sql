@@ -7,7 +7,7 @@ explanation: The first position is that of the first delivery, or the member's o
   thereby never got records, or if an aborted transaction had stored that offset and the group
   thereby went past records that it would have got again. A commit that was lost since may have
   been in force then, so that a start there is right, too; so may one that was stored or replaced
-  within the clock bound. After the application has set a position (`seek`, or `assign` with an
+  within the clock bound, or, of a guest, while the member was open and had not shown the partition. After the application has set a position (`seek`, or `assign` with an
   offset), the next delivery begins there; ahead of it only if no record that the member was to be
   delivered lies between. Resets count that the client logged.
   One for want of a commit is wrong if the member was opened after that commit had been acknowledged.
@@ -87,13 +87,31 @@ in_turn as (
   from present_offsets
   where {{ is_stored }}
 ),
--- Starts at a commit that may have stood then, as clocks are apart.
+-- A guest shows a partition when a poll has ended, and has asked for its commit before.
+openings as (
+  select group, member, min(at_micros) as opened_micros
+  from group_events left semi join (
+    select group from planned_groups where client = 'guest') using (group)
+  where change = 'opened'
+  group by all
+),
+asked as (
+  select starts.*, if(opened_micros is null, from_micros, coalesce(before_micros, opened_micros))
+      as asked_micros
+  from starts left join openings using (group, member)
+),
+-- Starts at a commit that may have stood then, as clocks are apart, or perhaps before any.
 in_doubt as (
   select distinct s.group, s.topic, s.partition, s.member, s.from_seq
-  from starts as s join in_turn as o
+  from asked as s join in_turn as o
     on (o.group, o.topic, o.partition, o.offset) = (s.group, s.topic, s.partition, s.start)
   where o.committed_micros <= from_micros + :clock_micros
-    and coalesce(next_micros >= from_micros - :clock_micros, true)
+    and coalesce(next_micros >= asked_micros - :clock_micros, true)
+  union
+  select group, topic, partition, member, from_seq
+  from asked join in_turn as o using (group, topic, partition)
+  group by group, topic, partition, member, from_seq, from_micros, asked_micros
+  having min(o.committed_micros) >= asked_micros - :clock_micros and asked_micros < from_micros
 ),
 apart as (
   select *
