@@ -22,7 +22,7 @@ cases:
 - violation: unavailable
   cause: >-
     {records} operations waited for {seconds:.1f} s in total; no service was possible for
-    {unservable_seconds:.1f} s of it
+    {unservable_seconds:.1f} s of it{passed}
   permitted_if: seconds - unservable_seconds <= required_seconds
   undecided_if: is_passed or may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
@@ -75,5 +75,5 @@ excuses as (
     on (e.group, e.topic, e.partition) = (outages.group, outages.topic, outages.partition)
   where not needs_insync
 )
-select *
+select *, if(is_passed, '; the member went on past them', '') as passed
 from {{ with_service("outages", "excuses", keys) }}
