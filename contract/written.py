@@ -48,7 +48,7 @@ class _RefusedError(Exception):
 
 
 class Written:
-    """The content of a file that somebody wrote, with the lines of its parts.
+    """The content of a file that a user wrote, with the lines of its parts.
 
     It is a regular file of at most 1 MiB, 20,000 entries, 30 levels and integers of 18 digits,
     without keys that are there twice, and without YAML's tags, anchors and aliases.

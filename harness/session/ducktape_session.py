@@ -239,7 +239,7 @@ def _watch(
     watch: HangWatch,
     pipe: int,
 ) -> tuple[int, list[str], list[str]]:
-    """Follow ducktape to its end, and tell its scenarios' phases.
+    """Follow ducktape to its end, and report its scenarios' phases.
 
     Returns:
         its status, and what it printed and reported.
