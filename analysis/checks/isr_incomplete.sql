@@ -16,7 +16,9 @@ source: >-
   eligible leader replicas have all that is below it, and what lies above may differ.
 needs: [leaderships, samples, log_starts]
 optional: [eligible_gaps]
-evaluated: select (select count(*) from members) + (select count(*) from eligible_gaps) as evaluated
+evaluated: >-
+  select (select count(*) from members)
+    + (select coalesce(sum(last_offset - offset + 1), 0) from eligible_gaps) as evaluated
 cases:
 - violation: eligible leader behind
   cause: broker {broker} is an eligible leader of a partition without an ISR, but lacks offsets

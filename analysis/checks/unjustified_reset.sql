@@ -1,9 +1,10 @@
 /*
 id: F7
 definition: A client reset a position that was within the leader's log, and on the branch of that
-  log, at that time. A position of a topic that was deleted, and created again, is none.
+  log, at that time.
 explanation: This is KAFKA-19902's symptom. The position is compared with the leader's log start,
-  its log end and the start of each newer epoch at that time.
+  its log end and the start of each newer epoch at that time. One of a topic that was deleted, and
+  created again since, is left out.
 evaluates: every member that was opened.
 source: KAFKA-19902; KIP-320.
 needs: [group_events, log_starts, epoch_checkpoints]

@@ -80,9 +80,9 @@ def lost(partition: Partition) -> Iterator[What]:
 
 
 def appended_again(partition: Partition) -> Iterator[What]:
-    """Values that are at two offsets."""
-    for index, offset in enumerate(partition.again):
-        yield offset, len(partition.order) + index, VIOLATION
+    """The further copies of values."""
+    for offset in range(len(partition.order), len(partition.order) + len(partition.again)):
+        yield offset, offset, VIOLATION
 
 
 def delivered_again(partition: Partition) -> Iterator[What]:
