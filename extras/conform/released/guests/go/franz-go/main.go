@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
@@ -197,7 +196,7 @@ func position(partition int32, offset int64, epoch int32) lines.Position {
 
 // named gives an error the name that Kafka's protocol or the client's type has.
 func named(err error, partition *int32) *lines.Error {
-	said := &lines.Error{Name: fmt.Sprintf("%T", err), Message: err.Error(), Partition: partition}
+	said := &lines.Error{Name: lines.TypeName(err), Message: err.Error(), Partition: partition}
 	var ofKafka *kerr.Error
 	var loss *kgo.ErrDataLoss
 	var session *kgo.ErrGroupSession

@@ -9,7 +9,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log"
 	"os"
 	"slices"
@@ -134,7 +133,7 @@ func (g *guest) Commit() ([]lines.Position, error) {
 func (g *guest) Close() error { return g.reader.Close() }
 
 func named(err error) *lines.Error {
-	said := &lines.Error{Name: strings.TrimPrefix(fmt.Sprintf("%T", err), "*"), Message: err.Error()}
+	said := &lines.Error{Name: lines.TypeName(err), Message: err.Error()}
 	var ofKafka kafka.Error
 	if errors.As(err, &ofKafka) {
 		said.Name = strings.ReplaceAll(ofKafka.Title(), " ", "")

@@ -164,7 +164,16 @@ func named(err error) *Error {
 	if known := (*Error)(nil); errors.As(err, &known) {
 		return known
 	}
-	return &Error{Name: strings.TrimPrefix(fmt.Sprintf("%T", err), "*"), Message: err.Error()}
+	return &Error{Name: TypeName(err), Message: err.Error()}
+}
+
+// TypeName returns the type of an error, or of the one that fmt.Errorf wrapped.
+func TypeName(err error) string {
+	name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*")
+	if inner := errors.Unwrap(err); inner != nil && name == "fmt.wrapError" {
+		return TypeName(inner)
+	}
+	return name
 }
 
 func version(module string) string {
