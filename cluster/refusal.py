@@ -6,8 +6,7 @@ from contextlib import suppress
 import msgspec
 
 from cluster.reports import report
-from contract import errors
-from contract.errors import FencepostError
+from contract.errors import FencepostError, error_named
 from contract.events import as_json
 
 _PREFIX = "fencepost-refused: "
@@ -23,13 +22,7 @@ def refusal_in(reports: Iterable[str]) -> FencepostError | None:
     """Return the first error that `refuse` reported; None if there is none."""
     for line in reports:
         if line.startswith(_PREFIX):
-            with suppress(msgspec.DecodeError, AttributeError, TypeError):
+            with suppress(msgspec.DecodeError, KeyError, TypeError):
                 described = msgspec.json.decode(line.removeprefix(_PREFIX), type=tuple[str, str])
                 return error_named(*described)
     return None
-
-
-def error_named(name: str, message: str) -> FencepostError:
-    """Build the error of the exception tree whose class has this name."""
-    kind: type[FencepostError] = getattr(errors, name)
-    return kind(message)

@@ -113,6 +113,16 @@ class StatementError(FencepostError):
     """What is no statement, or no file of one."""
 
 
+def error_named(name: str, message: str) -> FencepostError:
+    """Build the error whose class has this name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    kind: type[FencepostError] = globals()[name]
+    return kind(message)
+
+
 # Names that are unknown, and the known one that is probably meant.
 
 

@@ -15,8 +15,7 @@ import msgspec
 
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.traffic import Traffic
-from cluster.refusal import error_named
-from contract.errors import FencepostError
+from contract.errors import FencepostError, error_named
 from contract.events import decoder_of
 
 _THREADS = 16

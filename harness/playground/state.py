@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 import psutil
 
-from cluster.refusal import error_named
-from contract.errors import FencepostError, NodeError, UsageError
+from contract.errors import FencepostError, NodeError, UsageError, error_named
 from contract.files import read_file, replace_file
 from contract.locks import HeldName, is_held
 from harness.clients.command import Call

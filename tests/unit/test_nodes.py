@@ -386,3 +386,28 @@ def test_a_local_node_copies_no_link_and_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(data / "pipe")
     node.copy_from(data, tmp_path / "copy")
     assert files(tmp_path / "copy") == ["file"]
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["cluster.nodes.agent", "harness.clients.java_worker", "harness.clients.observer_worker"],
+)
+def test_a_program_of_a_node_needs_no_package_that_its_image_lacks(module: str) -> None:
+    """Of an image: `_WHEELS` of cluster/image/build.py."""
+    code = "import sys; sys.modules |= dict.fromkeys(sys.argv[2:]); __import__(sys.argv[1])"
+    lacking = [
+        "docker",
+        "duckdb",
+        "ducktape",
+        "filelock",
+        "pandas",
+        "psutil",
+        "pyspark",
+        "rich",
+        "typer",
+        "yaml",
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-c", code, module, *lacking], check=False, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
