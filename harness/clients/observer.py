@@ -135,12 +135,7 @@ class Observer:
         """Create topics and wait until each partition has its preferred leader and full ISR."""
         self.worker.call(ObserverRole.create_topics(topics))
         for topic in topics:
-            self.await_states(
-                topic.topic,
-                range(len(topic.assignment)),
-                partial(_is_led_by_first, assignment=topic.assignment),
-                what="to be led by their first replicas, all in sync",
-            )
+            self._await_led_by_first(topic.topic, topic.assignment, range(len(topic.assignment)))
 
     def restore_leaders(self, created: Mapping[str, list[list[int]]]) -> list[tuple[str, int]]:
         """Wait until partitions are in sync and led as `create_topics` left them.
@@ -158,26 +153,32 @@ class Observer:
         """
         elected: list[tuple[str, int]] = []
         for topic, assignment in created.items():
-            is_restored = partial(_is_led_by_first, assignment=assignment)
             now = self.worker.call(ObserverRole.describe_topic(topic)).assignment
-            for number, replicas in enumerate(assignment):
-                if now[number] != replicas:
-                    continue
-                first = replicas[0]
-                state = self.await_state(
-                    topic,
-                    number,
-                    partial(_are_in_sync, replicas=replicas),
-                    what=f"all replicas of {topic}-{number} to be in sync",
-                )
-                if state.leader != first:
-                    through = self.kafka.bootstrap_through(state.leader)
-                    elect = ObserverRole.elect(topic, number, unclean=False, bootstrap=through)
-                    self.worker.call(elect)
-                    elected.append((topic, number))
-                what = f"{topic}-{number} to be led by broker {first}, all replicas in sync"
-                self.await_state(topic, number, is_restored, what=what)
+            kept = [number for number, replicas in enumerate(assignment) if now[number] == replicas]
+            states = self.await_states(
+                topic,
+                kept,
+                partial(_are_in_sync, assignment=assignment),
+                what="to have all replicas in sync",
+            )
+            moved = [number for number in kept if states[number].leader != assignment[number][0]]
+            for number in moved:
+                through = self.kafka.bootstrap_through(states[number].leader)
+                elect = ObserverRole.elect(topic, number, unclean=False, bootstrap=through)
+                self.worker.call(elect)
+            self._await_led_by_first(topic, assignment, moved)
+            elected += [(topic, number) for number in moved]
         return elected
+
+    def _await_led_by_first(
+        self, topic: str, assignment: list[list[int]], partitions: Iterable[int]
+    ) -> None:
+        self.await_states(
+            topic,
+            partitions,
+            partial(_is_led_by_first, assignment=assignment),
+            what="to be led by their first replicas, all in sync",
+        )
 
     def await_leaderless(self, topic: str, partition: int, *, according_to: int) -> None:
         """Wait until a broker is unfenced and knows no leader of the partition.
@@ -405,9 +406,9 @@ class Observer:
 
 
 def _is_led_by_first(state: PartitionState, *, assignment: list[list[int]]) -> bool:
-    replicas = assignment[state.partition]
-    return state.leader == replicas[0] and _are_in_sync(state, replicas=replicas)
+    is_first = state.leader == assignment[state.partition][0]
+    return is_first and _are_in_sync(state, assignment=assignment)
 
 
-def _are_in_sync(state: PartitionState, *, replicas: list[int]) -> bool:
-    return state.isr == sorted(replicas)
+def _are_in_sync(state: PartitionState, *, assignment: list[list[int]]) -> bool:
+    return state.isr == sorted(assignment[state.partition])
