@@ -149,9 +149,12 @@ def _parse(content: bytes, where: str, *, is_json: bool) -> tuple[yaml.Node | No
             # JSON is YAML but for its tabs, which stand in no text of it.
             text = text.replace("\t", " ")
         _require_limits(text)
-        root = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
         _require_single_keys(root)
-        return root, json.loads(text) if is_json else yaml.load(text, Loader=_Loader)  # noqa: S506
+        if is_json:
+            return root, json.loads(text)
+        return root, None if root is None else loader.construct_document(root)
     except _RefusedError as error:
         raise UsageError(f"{where}:{error.line}: {error}") from error
     except json.JSONDecodeError as error:

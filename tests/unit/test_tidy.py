@@ -220,11 +220,7 @@ NAKED_EXCEPTION = re.compile(r"^\s*(raise Exception\b|except:)", re.MULTILINE)
         (
             READS_YAML,
             OURS,
-            [
-                "cluster/nodes/docker_pool.py",
-                "contract/written.py",
-                "extras/conform/released/page.py",
-            ],
+            ["cluster/nodes/docker_pool.py", "extras/conform/released/page.py"],
         ),
         (NAKED_EXCEPTION, "", []),
     ],

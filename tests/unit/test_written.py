@@ -10,6 +10,15 @@ import pytest
 from contract.errors import UsageError
 from contract.written import Written, read_json
 
+
+def refusal_of(file: Path, text: str, *, is_json: bool) -> str:
+    """What a file of this text is refused with."""
+    file.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        Written(file, is_json=is_json)
+    return str(refused.value)
+
+
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 30))
 
 
@@ -22,7 +31,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for 
         ("a: !!int x", ":1: it has the tag tag:yaml.org,2002:int"),
         ("a: !!python/object/apply:os.getcwd []", ":1: it has the tag"),
         ("\n" + "[" * 100_000, ":2: it has more than 30 levels"),
-        ("a:\n" * 1 + "".join(f"{' ' * depth}a:\n" for depth in range(1, 40)), ":31: it has more"),
+        ("a:\n" + "".join(f"{' ' * depth}a:\n" for depth in range(1, 40)), ":31: it has more"),
         ("a: 1\nb: " + "9" * 5000, ":2: it has an integer of more than 18 digits"),
         ("- x\n" * 100_000, ": it has more than 20000 entries"),
         ("x" * (1 << 21), ":1: it has more than 1048576 bytes"),
@@ -31,11 +40,7 @@ BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for 
     ],
 )
 def test_a_file_beyond_the_limits_is_refused(tmp_path: Path, text: str, reported: str) -> None:
-    file = tmp_path / "suite.yml"
-    file.write_text(text)
-    with pytest.raises(UsageError) as refused:
-        Written(file)
-    assert reported in str(refused.value)
+    assert reported in refusal_of(tmp_path / "suite.yml", text, is_json=False)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +54,7 @@ def test_a_file_beyond_the_limits_is_refused(tmp_path: Path, text: str, reported
     ],
 )
 def test_so_is_json(tmp_path: Path, text: str, reported: str) -> None:
-    file = tmp_path / "plan.json"
-    file.write_text(text)
-    with pytest.raises(UsageError) as refused:
-        Written(file, is_json=True)
-    assert reported in str(refused.value)
+    assert reported in refusal_of(tmp_path / "plan.json", text, is_json=True)
     with pytest.raises(UsageError, match=r"^--parameters"):
         read_json(text, what="--parameters")
 
