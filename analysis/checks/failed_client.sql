@@ -213,10 +213,7 @@ without_access as (
 ),
 judged as (
   select f.*,
-    case sort
-      when 'call' then true
-      when 'notice' then true
-      when 'refusal' then true
+    {{ is_documented_always }} or case sort
       when 'loss' then coalesce(message rlike 'failOnDataLoss', false)
       when 'reset' then coalesce(g.reset = 'none', false)
       when 'replaced' then coalesce(is_replaced, false)

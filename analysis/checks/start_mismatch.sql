@@ -89,16 +89,14 @@ in_turn as (
 ),
 -- A guest shows a partition when a poll has ended, and has asked for its commit before.
 openings as (
-  select group, member, min(at_micros) as opened_micros
-  from group_events left semi join (
-    select group from planned_groups where client = 'guest') using (group)
-  where change = 'opened'
-  group by all
+  select group, member, at_micros as opened_micros from group_events where change = 'opened'
 ),
 asked as (
-  select starts.*, if(opened_micros is null, from_micros, coalesce(before_micros, opened_micros))
-      as asked_micros
-  from starts left join openings using (group, member)
+  select starts.*, if(client = 'guest', coalesce(before_micros, opened_micros, from_micros),
+      from_micros) as asked_micros
+  from starts
+  left join openings using (group, member)
+  left join (select group, client from planned_groups) using (group)
 ),
 -- Starts at a commit that may have stood then, as clocks are apart, or perhaps before any.
 in_doubt as (
@@ -148,10 +146,7 @@ aborted as (
 acknowledged as (
   select distinct group, topic, partition, member, from_seq, true as is_acknowledged
   from apart
-  join (
-    select group, member, at_micros as opened_micros
-    from group_events
-    where change = 'opened') using (group, member)
+  join openings using (group, member)
   join (
     select group, topic, partition, offset as committed_offset, committed_micros as acked_micros
     from commits

@@ -94,10 +94,7 @@ without_access as (
 ),
 judged as (
   select f.*,
-    case sort
-      when 'call' then true
-      when 'notice' then true
-      when 'refusal' then true
+    {{ is_documented_always }} or case sort
       when 'wait' then coalesce(is_after, false)
       when 'fenced' then coalesce(has_rival, false)
       when 'aborted' then coalesce(has_rival, false)

@@ -80,6 +80,9 @@
       invalidregularexpression streamstopologyfenced",
     "document": "no document permits it here"}} %}
 
+{# Of an error's sort: whether a document permits it in each state. #}
+{% set is_documented_always = "coalesce(sort in ('call', 'notice', 'refusal'), false)" %}
+
 {# An error's name as it is in that list. #}
 {% macro error_name(exception, message) -%}
 {% set own = "regexp_replace(regexp_extract(" ~ exception ~ ", '([^.]*)$', 1),

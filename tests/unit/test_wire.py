@@ -8,7 +8,7 @@ import pytest
 
 from cluster.kafka.config import directory_id, format_options, server_properties
 from cluster.kafka.topology import Topology
-from contract.events import GroupSampled, QuorumSampled
+from contract.events import Event, GroupSampled, QuorumSampled
 from contract.protocol import METADATA_LOG, METADATA_LOG_ID
 from contract.waiting import wait_until
 from harness.clients.history import HistoryWriter
@@ -213,6 +213,15 @@ def test_the_leader_of_a_fetch_is_read() -> None:
     assert (found.topic, found.leader, found.epoch) == (METADATA_LOG, 102, 5)
 
 
+def row_of(tmp_path: Path, table: str, kind: type[Event], sampled: dict[str, Any]) -> Any:
+    """The row that the event of an observer becomes, in the columns that are given."""
+    history = HistoryWriter(tmp_path / "observer.jsonl")
+    history.write(kind, **sampled)
+    history.close()
+    (row,) = read_histories(tmp_path).of(table)
+    return {name: row[name] for name in sampled}
+
+
 def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:
     sampled: dict[str, Any] = {
         "server": 101,
@@ -224,11 +233,7 @@ def test_a_sample_of_a_leader_becomes_a_row(tmp_path: Path) -> None:
         "observers": [1],
         "asked_micros": 5,
     }
-    history = HistoryWriter(tmp_path / "observer.jsonl")
-    history.write(QuorumSampled, **sampled)
-    history.close()
-    (row,) = read_histories(tmp_path).of("quorum_samples")
-    assert {name: row[name] for name in sampled} == sampled
+    assert row_of(tmp_path, "quorum_samples", QuorumSampled, sampled) == sampled
     with pytest.raises(ValueError, match="differ in length"):
         QuorumSampled(seq=0, wall_micros=0, mono_micros=0, **(sampled | {"log_ends": [7]}))
 
@@ -240,11 +245,7 @@ def test_a_change_of_a_groups_state_becomes_a_row(tmp_path: Path) -> None:
         "state": "PreparingRebalance",
         "asked_micros": 5,
     }
-    history = HistoryWriter(tmp_path / "observer.jsonl")
-    history.write(GroupSampled, **sampled)
-    history.close()
-    (row,) = read_histories(tmp_path).of("group_samples")
-    assert {name: row[name] for name in sampled} == sampled
+    assert row_of(tmp_path, "group_samples", GroupSampled, sampled) == sampled
 
 
 @pytest.mark.parametrize(
