@@ -45,7 +45,6 @@ from cluster.nodes.traffic import Direction
 from contract.waiting import wait_until
 from harness.clients.member import LogEnd
 from harness.clients.member_role import MemberRole
-from harness.clients.observer_worker import ObserverRole
 from harness.faults import (
     ActiveController,
     AllBrokers,
@@ -300,14 +299,15 @@ def cut_client(run: Run) -> None:
 
 def restore_leaders(run: Run) -> None:
     """Told first: only a run's first fault finds the leaders that its topics were created with."""
-    call, created = run.observer.worker.call, run.observer.replicas("orders", 0)
-    other = created[1]
-    call(ObserverRole.reassign("orders", 0, sorted(created, key=lambda broker: broker != other)))
-    call(ObserverRole.elect("orders", 0, unclean=False, bootstrap=run.kafka.bootstrap))
-    run.await_leader("orders", 0, other)
-    call(ObserverRole.reassign("orders", 0, created))
+    first, *_ = run.observer.replicas("orders", 0)
+    stalled = run.kafka.host(first)
+    stalled.pause()
+    try:
+        await_led_by_other(run, first)
+    finally:
+        stalled.resume()
     with run.fault(Pause(FollowerOf("orders", 0))):
-        assert leader_of(run, "orders", 0) == created[0]
+        run.await_leader("orders", 0, first)
 
 
 STORIES: dict[str, Callable[[Run], None]] = {
