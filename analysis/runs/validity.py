@@ -58,7 +58,11 @@ def statements() -> Iterator[str]:
 
 
 def _counting_statement(name: str, rows: int) -> str:
-    """A statement: how many rows break a rule, and how many have the key of another one."""
+    """A statement: how many rows break a rule, and how many have the key of another one.
+
+    It reads every page of every column: a damaged one is found here, whatever asks for it later.
+    """
+    columns = ", ".join(_quote(column.name) for column in DECLARED[name].columns)
     rules = " or ".join(f"({rule.sql})" for rule in _rules(DECLARED[name]))
     twice = "0"
     if (key := DECLARED[name].key) and rows <= KEY_ROWS_MAX:
@@ -66,7 +70,7 @@ def _counting_statement(name: str, rows: int) -> str:
         twice = f"count(1) - count(distinct xxhash64({names}))"
     return (
         f"select '{name}' as table_name, count_if({rules}) as broken,"
-        f" cast({twice} as bigint) as twice from {name}"
+        f" cast({twice} as bigint) as twice, bit_xor(xxhash64({columns})) as content from {name}"
     )
 
 
