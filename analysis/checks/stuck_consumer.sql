@@ -17,17 +17,22 @@ permitted: a fault held at the timeout; or one that takes an instant was over fo
   with an epoch that no leader had; or the member had no partition, and other members of its group,
   which were there then or later, owned each partition of the topic.
 undecided: at a read to the log end, no leader reported a high watermark, and nothing else proves
-  that the record was below it.
+  that the record was below it; or the application had paused the partition before it was assigned
+  again, and the client, which is not Java's, documents nothing about that.
 evaluates: each read to the log end, which ends as caught_up, stalled or failed; and each partition
   of which a member that read on was delivered nothing.
 source: >-
   KIP-98: read_committed ends at the last stable offset; KIP-320; `request.timeout.ms`;
-  `session.timeout.ms`.
+  `session.timeout.ms`; Javadoc of KafkaConsumer.pause: a rebalance does not keep a pause.
 needs: [group_events]
 evaluated: >-
   select (select count(*) from group_events where change in ('caught_up', 'stalled', 'failed'))
     + (select count(*) from unfetched) as evaluated
 cases:
+- undecided: paused before
+  cause: the member was delivered nothing of the partition, which its application had paused before
+    it was assigned again, and not resumed; whether the pause goes on is documented of Java's
+    consumer only, where it ends
 - violation: never fetched
   cause: the member polled for {seconds:.1f} s and was delivered nothing of the partition since it
     was assigned, though records lay at its position {position} or above{raised}
@@ -123,6 +128,14 @@ raised as (
   where f.at_micros <= s.at_micros
   group by all
 ),
+paused as (
+  select member, topic, partition, s.at_micros, true as is_paused
+  from standstills as s
+  join kept_pauses as k using (member, topic, partition)
+  where k.at_micros <= s.at_micros and coalesce(resumed_micros > s.at_micros, true)
+    and not is_of_java
+  group by all
+),
 at_transactions as (
   select * except (at_micros), at_micros as asked_micros from stalls_at_transactions
 ),
@@ -136,6 +149,7 @@ stalls as (
   left join below_records using (group, topic, partition, position, asked_micros)
   left join set_ahead using (member, topic, partition, at_micros)
   left join raised using (member, topic, partition, at_micros)
+  left join paused using (member, topic, partition, at_micros)
   left join log_bounds using (topic, partition)
 ),
 unfetched as (
@@ -143,8 +157,12 @@ unfetched as (
     cast(null as bigint) as open_at, cast(null as string) as closed_by,
     cast(null as string) as lost_by, cast(null as int) as set_epoch,
     true as is_required,
-    if(is_first, 'never fetched', 'no longer fetched') as kind, max(raised) as raised,
-    (max(at_micros) - since_micros) / {{ micros_per_second }} as seconds
+    case
+      when max(is_paused) then 'paused before'
+      when is_first then 'never fetched'
+      else 'no longer fetched'
+    end as kind,
+    max(raised) as raised, (max(at_micros) - since_micros) / {{ micros_per_second }} as seconds
   from stalls
   where not is_reported and is_required and open_at is null and set_epoch is null
   group by member, group, topic, partition, position, log_end, is_first, since_micros
@@ -152,6 +170,7 @@ unfetched as (
 select member, group, topic, partition, position, at_micros, log_end, open_at, closed_by,
   coalesce(concat(' (', permit.words, ')'), '') as lost_by, set_epoch, is_required,
   case
+    when is_paused then 'paused before'
     when is_idle then 'no partition was left'
     when is_held then 'while a fault held'
     when closed_by is not null then 'at a transaction without a marker'

@@ -1,11 +1,11 @@
 /*
 id: H7
 definition: >-
-  Records waited in a partition that no member of its group owned, though a member was polled, for
-  longer than Kafka's limits explain.
+  Records waited in a partition that no polled member of its group owned, though a member was
+  polled, for longer than Kafka's limits explain.
 explanation: >-
-  The wait begins when nobody owned the partition, or its owner had to be removed, a member was
-  polled, and a record lay at the group's position or above: below the high watermark that a leader
+  The wait begins when no polled member owned the partition, or its owner had to be removed, a member
+  was polled, and a record lay at the group's position or above: below the high watermark that a leader
   reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
   no aborted transaction, and when the last transaction of the partition had ended. It ends with an
   assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
@@ -35,7 +35,7 @@ undecided: >-
   name.
 evaluates: >-
   each time in which a partition of a group that was polled had one number of owners. It is
-  exercised by times of 2 s or more in which a member was polled, and no member owned a partition,
+  exercised by times of 2 s or more in which a member was polled, and none that was owned a partition,
   or its owner was delivered nothing of it any more.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
@@ -50,13 +50,13 @@ cases:
   when: is_held
   cause: >-
     {member} owned the partition, and was polled and delivered nothing of it for the last
-    {seconds:.1f} s, though {records} records waited from {position} on; {explained}{raised}
+    {seconds:.1f} s, though {records} records waited from {position} on; {explained}{paused}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
 - violation: no owner
   when: is_shown
   cause: >-
-    no member owned the partition for {seconds:.1f} s, in which {member} was polled and {records}
-    records waited from {position} on; {explained}{by_coordinator}{raised}
+    no member that was polled owned the partition for {seconds:.1f} s, in which {member} was polled
+    and {records} records waited from {position} on; {explained}{by_coordinator}{raised}
   permitted_if: seconds - unservable_seconds <= allowed_seconds
   undecided_if: >-
     not is_stored or is_open or may_last_longer or may_be_silent and request_ms is null
@@ -274,6 +274,14 @@ joined_again as (
   where began_micros < ended and ended_micros > at
   group by all
 ),
+paused as (
+  select distinct m.group, m.topic, m.partition, m.member, at, ended,
+    '; its application had paused it before it was assigned again, and not resumed it' as paused
+  from measured as m
+  join kept_pauses as k
+    on (k.group, k.topic, k.partition, k.member) = (m.group, m.topic, m.partition, m.member)
+  where is_held and k.at_micros <= m.ended and coalesce(resumed_micros > m.at, true)
+),
 raised as (
   select m.group, m.topic, m.partition, m.member, at, ended,
     max_by(concat('; the client of ', f.member, ' had raised ', exception), f.at_micros) as raised
@@ -284,7 +292,7 @@ raised as (
 )
 select longest.*, granted_to, granted_seconds,
   concat(coalesce(group_was, ''), coalesce(loop, ''), coalesce(raised, '')) as raised,
-  coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
+  coalesce(paused, '') as paused, coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
   coalesce(may_last_longer, false) as may_last_longer,
   if(whys is null, 'nothing explains it',
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
@@ -306,6 +314,7 @@ left join whys using (group, topic, partition, member, at, ended)
 left join granted using (group, topic, partition, member, at, ended)
 left join last_assigned using (group, topic, partition, member, at, ended)
 left join of_epochs using (group, topic, partition, member, at, ended)
+left join paused using (group, topic, partition, member, at, ended)
 left join raised using (group, topic, partition, member, at, ended)
 left join joined_again using (group, topic, partition, member, at, ended)
 left join not_stable using (group, topic, partition, member, at, ended)

@@ -21,7 +21,8 @@ with failures as (
     select *, {{ error_name("error", "error") }} as name
     from (
       select worker, producer, topic, intended_micros as began_micros,
-        coalesce(answered_micros, intended_micros) as at_micros, error, records, 'a send' as call
+        coalesce(answered_micros, intended_micros) as at_micros, error, records,
+        concat('a send to ', topic) as call
       from counted_sends
       where error is not null and outcome != 'ok'
       union all

@@ -2,8 +2,8 @@
 about: |
   Where each group that was delivered anything began.
 
-  That is its first position, the first offset delivered to it, or the one to which its last reset
-  for want of a commit put it before that delivery, whichever is lowest. A group with
+  That is its first position, the first offset delivered to it, or the one to which its first
+  reset for want of a commit put it before that delivery, whichever is lowest. A group with
   `auto.offset.reset=earliest`, no commit and no reset before its first delivery began at the log
   start of that time. On a partition of which nothing was delivered to it, it began at its first
   position.
@@ -38,7 +38,7 @@ led as (
 ),
 put_back as (
   select group, topic, partition,
-    max_by(to_offset, r.at_micros) filter (where r.at_micros <= delivered.at_micros) as put_to
+    min_by(to_offset, r.at_micros) filter (where r.at_micros <= delivered.at_micros) as put_to
   from delivered join resets_for_want as r using (group, topic, partition)
   group by all
 ),

@@ -15,8 +15,9 @@ columns:
   is_open: it may last longer, since neither the log nor the settings name the limit
   open_until: 'until when it may last then; null: to the end'
 */
+-- Epoch 0 is that of the partition's creation, before which it had no group.
 with coordinators as (
-  select group, broker, from_micros, until_micros
+  select group, broker, epoch, from_micros, until_micros
   from places_of_groups join leader_epochs on partition = offsets_partition
   where topic = {{ offsets_topic }}
 ),
@@ -98,7 +99,7 @@ union all
 select s.group, member, from_micros, from_micros + session_micros, why, false, null, false, null
 from sessions as s join coordinators as c on c.group = s.group
 join limits_of_groups as g on g.group = s.group
-where from_micros > s.since and coalesce(from_micros <= s.until, true)
+where from_micros > s.since and coalesce(from_micros <= s.until, true) and epoch > 0
 union all
 select group, member, since, if(is_for_all, least(until, since + idle_micros), until),
   'a member was not polled', true, if(is_for_all, null, idle_micros + session_micros),
@@ -113,6 +114,7 @@ select group, null, from_micros,
   from_micros + coalesce(request_ms, 30000) * {{ micros_per_second }} / 1000,
   'another coordinator was elected', false, null, false, null
 from coordinators join planned_groups using (group)
+where epoch > 0
 union all
 select group, null, since, until, 'the partition of the coordinator could not be served', false,
   null, false, null

@@ -3,10 +3,9 @@ about: |
   By how many members of its group each partition of a subscribed topic was owned, and when.
 
   From when the group was polled first. Ownership is what members reported; it ends as they give the
-  partition back, are closed or killed. It pauses from when the group has removed a member until
-  that is reached or polled again: of one that is cut or paused, when its session has ended, and of
-  one that is not polled, after `max.poll.interval.ms`, and then its session if it is static; never
-  of a guest whose settings do not name these limits. An ownership of less than 5 s, in which
+  partition back, are closed or killed. It pauses while a member is not polled, and from when the
+  group has removed one that is cut or paused, after its session, until that is reached again. An
+  ownership of less than 5 s, in which
   nothing was delivered, is none. A group is subscribed if its coordinator stored a member of it, or
   if it shows assignments and had none.
 subject: assignments
@@ -83,10 +82,8 @@ removed as (
   join planned_groups as g on g.group = e.group
   where fault in ('cut', 'pause') and target_kind = 'client'
   union all
-  select group, member, until + (poll_interval_ms + if(is_static, session_ms, 0))
-      * {{ micros_per_second }} / 1000,
-    lead(since) over (partition by group, member order by since)
-  from polled_times join planned_groups using (group)
+  select group, member, until, lead(since) over (partition by group, member order by since)
+  from polled_times
 ),
 out as (
   select group, member, greatest(since, max(until) over earlier) as since, until

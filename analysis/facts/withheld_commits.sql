@@ -1,7 +1,9 @@
 /*
 about: |
   Commits that stored nothing, though their member was delivered records since the last one; and
-  positions that a client logged it left out, of commits that it makes by itself.
+  positions that a client logged it left out, of commits that it makes by itself. Of a client that
+  does not show what it committed, one that it reports as done counts as well, where the log of the
+  coordinator has none of the time.
 
   Left out are those at a position that was stored, and reported ones after a reset, whose position
   is another.
@@ -14,16 +16,38 @@ columns:
   record_epoch: of the last record
   stored_offset: of the group then; null without a commit
   is_by_client: whether the client makes the commits by itself
+  is_reported: the client reported the commit as done
   log_line: in which the client says that it left the position out; null without one
 */
-with asked as (
+with reported as (
   select worker, group, topic, partition, member, seq, commit_epoch,
-    coalesce(manner, '') as manner, committed_micros as at_micros
+    coalesce(manner, '') as manner, committed_micros, began_micros, offset, outcome
   from commits
-  where outcome = 'nothing'
+  where outcome in ('nothing', 'ok')
+),
+-- The offsets partition of the group is there, or nothing would be known.
+not_stored as (
+  select r.*
+  from reported as r
+  left semi join places_of_groups using (group)
+  left anti join client_offsets as o
+    on (o.group, o.topic, o.partition) = (r.group, r.topic, r.partition)
+      and o.committed_micros between coalesce(began_micros, r.committed_micros) - :skew_micros
+        and r.committed_micros + :skew_micros
+  where outcome = 'ok' and offset is null
+),
+asked as (
+  select worker, group, topic, partition, member, seq, commit_epoch, manner,
+    committed_micros as at_micros, outcome = 'ok' as is_reported
+  from (
+    select * from reported where outcome = 'nothing'
+    union all
+    select * from not_stored)
 ),
 settled as (
-  select group, topic, partition, member, seq as settled_seq from commits where outcome = 'ok'
+  select group, topic, partition, member, seq as settled_seq
+  from reported left anti join not_stored using (group, topic, partition, member, seq)
+  where outcome = 'ok'
   union all
   select group, topic, partition, member, seq
   from group_events
@@ -83,12 +107,12 @@ lines as (
 select k.group, k.topic, k.partition, k.member, worker, commit_epoch, manner, at_micros,
   last.position as position,
   last.leader_epoch as record_epoch, stored.offset as stored_offset,
-  stored.committed_epoch as stored_epoch, false as is_by_client, log_line
+  stored.committed_epoch as stored_epoch, false as is_by_client, is_reported, log_line
 from known as k left join lines as l on (l.group, l.topic, l.partition, l.member, l.position)
   = (k.group, k.topic, k.partition, k.member, last.position)
 where not stored.offset <=> last.position
 union all
 select group, topic, partition, member, worker, commit_epoch, '', at_micros, position, epoch,
-  committed_offset, committed_epoch, true, log_line
+  committed_offset, committed_epoch, true, false, log_line
 from omitted join planned_groups using (group)
 where is_by_client

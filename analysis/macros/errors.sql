@@ -49,7 +49,8 @@
   "refusal": {
     "names": "offsetmetadatatoolarge recordtoolarge messagesizetoolarge msgsizetoolarge
       messagetoolarge recordbatchtoolarge",
-    "document": "offset.metadata.max.bytes, max.message.bytes: the application gave too much"},
+    "document": "offset.metadata.max.bytes, max.message.bytes: a broker refuses metadata, or a batch, that is
+      larger"},
   "fenced": {
     "names": "producerfenced invalidproducerepoch",
     "document": "KIP-98, Javadoc of KafkaProducer.initTransactions: a newer producer with the same
@@ -72,13 +73,13 @@
   "other": {
     "names": "kafka kafkajs illegalstate illegalargument concurrentmodification serialization
       unknownserver unknown invalidtopic fail state invalidarg",
-    "document": "no document permits it here"},
+    "document": "no document of our list permits it here"},
   "fatal": {
     "names": "fatal unsupportedversion unsupportedassignor unsupportedcompressiontype
       inconsistentgroupprotocol invalidgroupid groupmaxsizereached invalidrequest invalidconfig
       invalidconfiguration corruptrecord recorddeserialization invalidmsg badmsg
       invalidregularexpression streamstopologyfenced",
-    "document": "no document permits it here"}} %}
+    "document": "no document of our list permits it here"}} %}
 
 {# Of an error's sort: whether a document permits it in each state. #}
 {% set is_documented_always = "coalesce(sort in ('call', 'notice', 'refusal'), false)" %}

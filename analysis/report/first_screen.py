@@ -58,16 +58,25 @@ def verdict_line(verdict: Verdict) -> str:
 def failed_clients(verdict: Verdict) -> list[str]:
     """What ended clients, where that is no violation: a screen says it before all else.
 
-    Of a run that passes every such error is permitted, and stands among its findings.
+    A permitted error may be why a run is undecided; of one that passes or fails it stands among the
+    findings only.
     """
     result = verdict.checks.get(Check.FAILED_CLIENT)
-    if result is None or verdict.verdict is RunVerdict.PASS:
+    if result is None:
         return []
+    shown = {FindingVerdict.UNDECIDED}
+    if verdict.verdict is RunVerdict.UNDECIDED:
+        shown.add(FindingVerdict.PERMITTED)
+    ended = [found for found in result.examples if not found.kind.startswith(WENT_ON)]
     return [
-        f"a client failed, {found.verdict}: {found.cause} [{where(found)}]"
-        for found in result.examples
-        if found.verdict is not FindingVerdict.VIOLATION and not found.kind.startswith(WENT_ON)
+        f"a client failed, {found.verdict}: {found.cause}{_in_brackets(where(found))}"
+        for found in ended
+        if found.verdict in shown
     ]
+
+
+def _in_brackets(place: str) -> str:
+    return f" [{place}]" if place else ""
 
 
 def has_failed_client(verdict: Verdict) -> bool:

@@ -159,8 +159,9 @@ def _findings_to_show(
 def where(finding: Finding) -> str:
     """Its partition, offsets and group, in words."""
     parts = []
-    if finding.topic is not None and finding.partition is not None:
-        parts.append(f"{finding.topic}-{finding.partition}")
+    if finding.topic is not None:
+        of_topic = "" if finding.partition is None else f"-{finding.partition}"
+        parts.append(f"{finding.topic}{of_topic}")
     if finding.offset_first is not None:
         first, last = finding.offset_first, finding.offset_last
         span = (
