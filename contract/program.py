@@ -321,11 +321,11 @@ def _write_traceback(text: str, kept: Path | None) -> Path:
 
 
 def say(message: str) -> None:
-    """Print an error to standard error; if no process reads it, the exit code alone reports it."""
+    """Print an error to standard error; if that can't be written, the exit code reports it."""
     console = Terminal(stderr=True, soft_wrap=True)
     try:
         console.print(f"error: {message}", style="red", highlight=False)
-    except (BrokenPipeError, SystemExit) as error:
-        if not _is_pipe_closed(error):
+    except (OSError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not _is_pipe_closed(error):
             raise
         _forget_unwritten(sys.stderr)

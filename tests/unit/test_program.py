@@ -204,6 +204,36 @@ def test_absolute_folders_of_a_pythonpath_are_kept(monkeypatch: pytest.MonkeyPat
     assert environment({"PYTHONPATH": "x"})["PYTHONPATH"] == str(PACKAGES)
 
 
+@pytest.mark.parametrize("given", [".", ":", ".:"])
+def test_the_command_line_itself_imports_nothing_of_the_current_folder(
+    given: str, hostile: Path
+) -> None:
+    """As pip and uv write its script, which Python starts without `-P`."""
+    (hostile / "signal.py").write_text(HOSTILE)
+    script = (
+        f"import sys; sys.path.append({str(ROOT)!r}); from fencepost.__main__ import main; main()"
+    )
+    (hostile / "bin").mkdir()
+    (hostile / "bin" / "fencepost").write_text(script)
+    ended = ran_python(
+        str(hostile / "bin" / "fencepost"),
+        "explain",
+        "nowhere",
+        env={**os.environ, "PYTHONPATH": given},
+    )
+    assert ended.returncode == 64, ended.stderr
+    assert ended.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize(("streams", "code"), [("2>/dev/full", 64), (">/dev/full", 64)])
+def test_an_error_that_can_not_be_written_has_its_exit_code(streams: str, code: int) -> None:
+    words = [sys.executable, "-m", "harness", "explain", "nowhere"]
+    ended = subprocess.run(
+        ["sh", "-c", f'"$@" {streams}', "sh", *words], cwd=ROOT, capture_output=True, check=False
+    )
+    assert ended.returncode == code
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["explain", "nowhere"], ["open", "page.html", "--standalone", "file.html"]],
