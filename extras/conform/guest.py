@@ -8,11 +8,14 @@ import re
 import selectors
 import subprocess
 import threading
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import msgspec
+import psutil
 
 from cluster.nodes.tether import tether_command
 from contract.errors import WorkerError, nearest
@@ -233,12 +236,14 @@ class GuestProcess:
         Raises:
             BrokenRuleError: it did not exit, or with another status than 0, or printed something.
         """
+        started = self._started()
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
             self.refuse(Rule.EXIT, f"did not exit within {_END_SECONDS} s")
+        _end(started)
         with selectors.DefaultSelector() as ready:
             if self._process.stdout is not None:
                 ready.register(self._process.stdout, selectors.EVENT_READ)
@@ -253,9 +258,11 @@ class GuestProcess:
         return Response(id=0)
 
     def kill(self) -> None:
-        """End it by SIGKILL, as a member of a group is killed."""
+        """End it by SIGKILL, as a member of a group is killed, and what it started."""
+        started = self._started()
         self._process.kill()
         self._process.wait()
+        _end(started)
 
     def refuse(self, rule: Rule, what: str) -> NoReturn:
         """Kill it, and say which rule it broke, and how.
@@ -269,6 +276,12 @@ class GuestProcess:
         self._broken = BrokenRuleError(rule, message)
         raise self._broken
 
+    def _started(self) -> list[psutil.Process]:
+        """The processes that it has started, and that run."""
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(self._process.pid).children(recursive=True)
+        return []
+
     def _send(self, line: bytes) -> None:
         if self._process.stdin is not None:
             view = memoryview(line)
@@ -279,16 +292,18 @@ class GuestProcess:
         """Wait for a line; time in which this process was stopped does not count."""
         if self._process.stdout is None:
             return b""
-        slices = int(seconds / _SLICE_SECONDS) + 1
+        waited_seconds = 0.0
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._received:
                 if len(self._received) > LINE_BYTES_MAX:
                     self.refuse(Rule.LINE, f"printed a line of more than {LINE_BYTES_MAX} bytes")
-                if not ready.select(_SLICE_SECONDS):
-                    slices -= 1
-                    if slices <= 0:
-                        self.refuse(Rule.TIME, f"has not responded within {seconds:g} s")
+                if waited_seconds > seconds:
+                    self.refuse(Rule.TIME, f"has not responded within {seconds:g} s")
+                began = time.monotonic()
+                found = ready.select(_SLICE_SECONDS)
+                waited_seconds += min(time.monotonic() - began, _SLICE_SECONDS)
+                if not found:
                     continue
                 piece = os.read(self._process.stdout.fileno(), _PIECE_BYTES)
                 if not piece:
@@ -368,6 +383,13 @@ def _short(line: bytes | str) -> str:
     text = line if isinstance(line, str) else line.decode(errors="backslashreplace")
     shown = text[:_SHOWN_CHARACTERS]
     return f"{shown}{'...' if len(text) > len(shown) else ''}"
+
+
+def _end(started: Iterable[psutil.Process]) -> None:
+    """End those of its processes that it left running."""
+    for process in started:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _status(status: int) -> str:

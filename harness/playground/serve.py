@@ -7,6 +7,7 @@ nothing but time.
 """
 
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -164,13 +165,26 @@ def _serve(server: socket.socket, role: Views | Orders) -> None:
         connection, _ = server.accept()
         # The client may have ended: what it ordered is done, and its answer has no reader.
         with suppress(OSError), connection:
+            try:
+                answer = _answer(role, _read(_line_of(connection)))
+            except UsageError as error:
+                answer = answer_of_error(error)
             connection.settimeout(_CLIENT_SECONDS)
-            with connection.makefile("rwb") as line:
-                try:
-                    answer = _answer(role, _read(line.readline(_ORDER_BYTES)))
-                except UsageError as error:
-                    answer = answer_of_error(error)
-                line.write(as_json(answer) + b"\n")
+            connection.sendall(as_json(answer) + b"\n")
+
+
+def _line_of(connection: socket.socket) -> bytes:
+    """What a client sent up to its first line feed, within `_CLIENT_SECONDS` as a whole."""
+    ends = time.monotonic() + _CLIENT_SECONDS
+    line = b""
+    while b"\n" not in line and len(line) < _ORDER_BYTES:
+        if (left_seconds := ends - time.monotonic()) <= 0:
+            raise TimeoutError
+        connection.settimeout(left_seconds)
+        if not (piece := connection.recv(_ORDER_BYTES - len(line))):
+            break
+        line += piece
+    return line.partition(b"\n")[0]
 
 
 def _read(line: bytes) -> Line:

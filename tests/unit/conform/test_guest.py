@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from contract.errors import WorkerError
@@ -110,6 +111,11 @@ def prints(line: str) -> str:
         ("os.close(1)", Rule.STAYS, "closed its standard output"),
         ("pass", Rule.TIME, "has not responded within"),
         ("print('{\"id\": 2', end='', flush=True)", Rule.TIME, "has not responded within"),
+        (
+            "while True: time.sleep(0.1); print('x', end='', flush=True)",
+            Rule.TIME,
+            "has not responded within",
+        ),
     ],
 )
 def test_a_rule_that_is_broken_is_named(
@@ -126,6 +132,20 @@ def test_a_rule_that_is_broken_is_named(
     assert '{"id": 2, "do": "poll", "timeout_ms": 100}' in str(found.value)
     with pytest.raises(BrokenRuleError, match="poll"):
         process.ask("commit")
+
+
+@pytest.mark.parametrize("end", ["kill", "leave"])
+def test_what_a_guest_started_ends_with_it(start: Any, end: str) -> None:
+    starts = (
+        "import subprocess; subprocess.Popen(['sleep', '600'], stdin=subprocess.DEVNULL,"
+        " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+    )
+    process = open_guest(start(starts + LOOP + REPLY))
+    inner = psutil.Process().children(recursive=True)
+    (started,) = [child for child in inner if child.cmdline() == ["sleep", "600"]]
+    getattr(process, end)()
+    psutil.wait_procs([started], timeout=10)
+    assert not started.is_running()
 
 
 def test_a_request_is_shown_to_its_end(start: Any) -> None:
