@@ -24,7 +24,7 @@ from contract.errors import AnalysisError, FencepostError, RunFolderError, Stora
 from contract.files import printable, read_described, replace_file, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.program import report_unexpected
-from contract.run_folder import RunFolder, report_folder
+from contract.run_folder import JUDGING, RunFolder, report_folder
 from contract.verdicts import FINDINGS_FILE, Judging, Verdict
 
 _VERDICT, _PAGE = "verdict.json", "index.html"
@@ -33,8 +33,6 @@ WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES)
 """The files of a report that judging a run writes."""
 _ITS = Path("its folder")
 """In an error, which is shown with the path of the run."""
-_BESIDE = ".judging-"
-"""Of a folder in the run's: the new report, until it is whole, and what DuckDB spills."""
 _SPILLED = "spilled"
 
 
@@ -56,8 +54,8 @@ def judge_folder(
     try:
         folder.require_own()
         with alone_in(folder.path):
-            remove_unheld(folder.path, _BESIDE)
-            beside = HeldFolder(folder.path, _BESIDE)
+            remove_unheld(folder.path, JUDGING)
+            beside = HeldFolder(folder.path, JUDGING)
             try:
                 making = replace(folder, report_name=beside.path.name)
                 judging = Judging(why=why, seconds=0.0)

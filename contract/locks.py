@@ -9,7 +9,7 @@ import shutil
 import socket
 import stat
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,9 @@ _LOCKS = Path("/proc/locks")
 _LOCKED_FILE = 5
 """Of Linux: the locks of all processes; in a line, the process and then the file it holds."""
 _MODE = 0o600
+_HOST_CHARACTERS = 40
+TEMPORARY = "fencepost-"
+"""How the names of folders among temporary files begin."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -43,7 +46,7 @@ class HeldFolder:
     def __init__(self, parent: Path, prefix: str) -> None:
         """Create the folder and take its lock."""
         while True:
-            self.path = parent / f"{prefix}{uuid4().hex}@{socket.gethostname()}"
+            self.path = parent / f"{prefix}{uuid4().hex}@{_host()}"
             self.path.mkdir()
             # Another process may remove it as unheld before the lock is taken.
             try:
@@ -56,6 +59,42 @@ class HeldFolder:
             os.close(descriptor)
         self.remove = weakref.finalize(self, _remove, self.path, descriptor)
         """Remove the folder with its content, and end this object."""
+
+
+@contextmanager
+def temporary_folder(what: str) -> Iterator[Path]:
+    """A folder among temporary files that only this user can read, removed at the end.
+
+    `fencepost clean` removes that of a killed process (`remove_temporary`).
+    """
+    held = HeldFolder(Path(gettempdir()), f"{TEMPORARY}{what}-")
+    held.path.chmod(0o700)
+    try:
+        yield held.path
+    finally:
+        held.remove()
+
+
+def remove_temporary() -> int:
+    """Remove the temporary folders of this host whose processes have ended; returns their number.
+
+    The programs that were started for one, and name it in their command, end with it: a JVM that
+    can't write where it listens would stay.
+    """
+    parent = Path(gettempdir())
+    end_programs_of(unheld_folders(parent, TEMPORARY))
+    return remove_unheld(parent, TEMPORARY)
+
+
+def end_programs_of(folders: Sequence[Path]) -> None:
+    """Kill the programs of this user whose command names one of some folders."""
+    names = [str(folder) for folder in folders]
+    for process in psutil.process_iter(["cmdline", "uids"]) if names else ():
+        words = process.info["cmdline"] or ()
+        is_own = process.info["uids"] and process.info["uids"].real == os.getuid()
+        if is_own and any(name in word for name in names for word in words):
+            with suppress(psutil.Error):
+                process.kill()
 
 
 class HeldName:
@@ -227,8 +266,13 @@ def unheld_folders(parent: Path, prefix: str) -> list[Path]:
     return [folder for folder in _of_this_host(parent, prefix) if not is_held(folder)]
 
 
+def _host() -> str:
+    """This host's name, of which the end tells hosts apart; a socket's path has 107 characters."""
+    return socket.gethostname()[-_HOST_CHARACTERS:]
+
+
 def _of_this_host(parent: Path, prefix: str) -> Iterator[Path]:
-    return parent.glob(f"{prefix}*@{socket.gethostname()}")
+    return parent.glob(f"{prefix}*@{_host()}")
 
 
 def is_held(path: Path) -> bool:

@@ -62,6 +62,9 @@ STORE_FOLDER = "judged"
 """In a results folder: all findings and verdicts (`analysis.store`)."""
 NODES_FOLDER = ".nodes"
 """The folder of running sessions' nodes, in a folder of results."""
+BESIDE = JUDGING, DECODING = (".judging-", ".decoding-")
+"""How folders in a run's begin, held by a command: the new report, or the tables that are decoded
+again, until all of it is there."""
 POOLS = ("embedded", "docker", "loopback")
 """The `cluster` of a run of ours, which has a manifest of what was collected."""
 GENERATED = "generated"

@@ -23,7 +23,13 @@ from analysis.engine import class_data, jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
-from contract.locks import HeldFolder, remove_unheld, unheld_folders
+from contract.locks import (
+    TEMPORARY,
+    HeldFolder,
+    end_programs_of,
+    remove_unheld,
+    unheld_folders,
+)
 from contract.processes import require_master, require_spark_home
 
 LOCAL = "local[*,3]"
@@ -31,7 +37,7 @@ LOCAL = "local[*,3]"
 _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_uri()
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PYTHON = "PYSPARK_PYTHON"
-_TEMPORARY = "fencepost-spark-"
+_TEMPORARY = f"{TEMPORARY}spark-"
 _FILES_OF_JVM = "-Djava.io.tmpdir="
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _OF_SPARK = {
@@ -106,7 +112,8 @@ _held: list[HeldFolder] = []
 def folder_of_temporary_files() -> Path:
     """The folder of Spark's temporary files; what killed ones left is removed."""
     if not _held:
-        _end_orphans()
+        # A JVM that was starting when its analysis was killed would stay without its folder.
+        end_programs_of(unheld_folders(Path(tempfile.gettempdir()), _TEMPORARY))
         remove_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
         _held.append(HeldFolder(Path(tempfile.gettempdir()), _TEMPORARY))
         is_main = threading.current_thread() is threading.main_thread()
@@ -136,20 +143,6 @@ def end_programs(kept: Collection[int] = ()) -> None:
         if child.pid not in kept:
             with suppress(psutil.NoSuchProcess):
                 child.kill()
-
-
-def _end_orphans() -> None:
-    """End the JVMs of analyses that were killed while these started, before their files go.
-
-    Such a JVM can't write where it listens once its folder is removed, and would stay.
-    """
-    folders = unheld_folders(Path(tempfile.gettempdir()), _TEMPORARY)
-    options = [f"{_FILES_OF_JVM}{folder}" for folder in folders]
-    for process in psutil.process_iter(["cmdline"]) if options else ():
-        words = process.info["cmdline"] or ()
-        if any(option in word for option in options for word in words):
-            with suppress(psutil.Error):
-                process.kill()
 
 
 @contextmanager

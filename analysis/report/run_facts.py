@@ -1,16 +1,16 @@
 """What pages ask of a run: its tables and the facts of its judge, by statements."""
 
 import os
-import tempfile
-import weakref
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from tempfile import gettempdir
 
 from analysis.runs.load import load_on_duckdb, memory_here
 from analysis.statements.files import Fact, facts
 from analysis.statements.trace import Row, Trace
 from contract.errors import TableError
+from contract.locks import TEMPORARY, HeldFolder
 from contract.run_folder import RunFolder
 from contract.table_columns import Column
 from contract.tables import MICROS_PER_SECOND, TABLES
@@ -35,10 +35,9 @@ class RunFacts:
         """See the class."""
         if self._given is not None:
             return self._given
-        spill = tempfile.TemporaryDirectory(prefix="fencepost-facts-")
-        weakref.finalize(self, spill.cleanup)
+        self._spill = HeldFolder(Path(gettempdir()), f"{TEMPORARY}facts-")
         return load_on_duckdb(
-            self.folder, Path(spill.name), threads=os.cpu_count() or 1, memory=memory_here() // 2
+            self.folder, self._spill.path, threads=os.cpu_count() or 1, memory=memory_here() // 2
         )
 
     def rows(self, text: str) -> list[Row]:

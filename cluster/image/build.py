@@ -23,6 +23,7 @@ from packaging.utils import canonicalize_name
 from cluster.clients.versions import machine
 from cluster.nodes.docker_client import connect
 from contract.errors import PrerequisiteError
+from contract.locks import temporary_folder
 from contract.packages import IS_INSTALLED, PACKAGES, python
 
 IMAGE, IMAGE_OF_TOOL = "fencepost-node:0.1.0", "fencepost:0.1.0"
@@ -70,8 +71,7 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
     name, stage = (IMAGE_OF_TOOL, _STAGE_OF_TOOL) if tool_with else (IMAGE, _STAGE)
     client = connect()
     chosen = base or _base(client)
-    with tempfile.TemporaryDirectory(prefix="fencepost-image-") as folder:
-        context = Path(folder)
+    with temporary_folder("image") as context:
         shutil.copy(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
         of_nodes = wheels(with_java=chosen != LOCAL_BASE)
         _download(of_nodes, context / "wheels")
@@ -80,7 +80,7 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
             shutil.copytree(tool_with, context / "kafka" / tool_with.name)
         try:
             client.images.build(
-                path=folder,
+                path=str(context),
                 tag=name,
                 target=stage,
                 buildargs={"BASE_IMAGE": chosen},

@@ -2,7 +2,6 @@
 
 import signal
 import socket
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from cluster.kafka.topology import Topology
 from cluster.nodes.host import Host, HostProcess
 from cluster.nodes.tether import tether_command
 from contract.errors import FencepostError, NodeError
+from contract.locks import temporary_folder
 from contract.processes import CLASS_DATA_QUIET, java_command
 from contract.waiting import wait_until
 
@@ -63,8 +63,8 @@ def lone_server(class_path: list[Path], *, flags: Sequence[str]) -> Iterator[Hos
         NodeError: its log directory can't be formatted, or it did not start.
         WaitTimeoutError: it did not start in time.
     """
-    with tempfile.TemporaryDirectory(prefix="fencepost-classes-") as name:
-        home = Path(name).resolve()
+    with temporary_folder("classes") as folder:
+        home = folder.resolve()
         host = Host(home)
         for file, content in {"server.properties": _properties(home), **LOG_CONFIGS}.items():
             host.write(home / file, content.encode())

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -10,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 from cluster.kafka.download import MIRROR_VARIABLE, ivy_jar, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from contract.errors import DistributionError
+from contract.locks import temporary_folder
 from contract.processes import java_command
 
 _BROKER = "kafka_2.13"
@@ -56,8 +56,7 @@ def make_lock(version: str) -> Lock:
     Raises:
         DistributionError: the version does not exist, or the resolver failed; shows its output.
     """
-    with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as name:
-        work = Path(name)
+    with temporary_folder("lock") as work:
         broker = ("org.apache.kafka", _BROKER, version)
         binding = _log_binding(resolve_jars([broker], work / "bare"))
         artifacts = resolve_jars([broker, binding], work / "logging")

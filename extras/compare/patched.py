@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from cluster.kafka.lock import read_lock
 from cluster.toolchains import javac_command
 from contract.errors import DistributionError, UsageError
 from contract.files import cache_folder
+from contract.locks import temporary_folder
 
 PATCHES = Path(__file__).resolve().parent / "patches"
 _SUFFIX = ".patch"
@@ -99,8 +99,7 @@ def build(patch: Patch) -> Build:
     javac = javac_command()
     sources, class_path = fetch_sources(patch.version), distribution.class_path(patch.version)
     folder = cache_folder() / "patched" / patch.version
-    with alone_in(folder), tempfile.TemporaryDirectory(prefix="fencepost-patch-") as name:
-        work = Path(name)
+    with alone_in(folder), temporary_folder("patch") as work:
         tree, classes = work / "sources", work / "classes"
         apply(patch, sources, tree)
         compiler = [javac, "-d", str(classes), "--release", _RELEASE, "-proc:none", "-nowarn"]

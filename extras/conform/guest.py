@@ -279,7 +279,10 @@ class GuestProcess:
     def _started(self) -> list[psutil.Process]:
         """The processes that it has started, and that run."""
         with suppress(psutil.NoSuchProcess):
-            return psutil.Process(self._process.pid).children(recursive=True)
+            started: list[psutil.Process] = psutil.Process(self._process.pid).children(
+                recursive=True
+            )
+            return started
         return []
 
     def _send(self, line: bytes) -> None:

@@ -1,6 +1,5 @@
 """`fencepost guest`: programs that play a client under test, in any language (docs/guests.md)."""
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
 from contract.errors import NodeError
+from contract.locks import temporary_folder
 from contract.program import PhaseProgress, Terminal
 from contract.run_folder import find_runs, new_seed
 from contract.software import Choice, Guest
@@ -53,8 +53,8 @@ def check(
     require_kafka(version)
     own = Guest(name=NAME, command=command, folder=str(Path.cwd()))
     scenario = read_scenario(_SCENARIO)
-    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
-        results = require_runs(Path(folder), cluster)
+    with temporary_folder("guest") as folder:
+        results = require_runs(folder, cluster)
         build = fetch_build(Choice(kafka=version, guests=[own]), cluster)
         session = session_of(seed=new_seed(), kafka=version, cluster=cluster.value, build=build)
         with (

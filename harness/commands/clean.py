@@ -12,8 +12,10 @@ from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
 from contract.errors import RunFolderError, UsageError
 from contract.files import is_below
+from contract.locks import remove_temporary, remove_unheld
 from contract.nights import Outcome, read_summary
 from contract.program import Terminal
+from contract.run_folder import BESIDE, find_runs
 from harness.commands.nightly import NIGHTS
 from harness.commands.options import RESULTS, Results
 from harness.nightly.room import in_words, judged_runs, remove_raw_data, size_of
@@ -37,6 +39,16 @@ def clean(context: typer.Context, results: Results = RESULTS) -> None:
     typer.echo(f"removed the folders of {sweep(results)} dead sessions")
     if docker_problem() is None:
         typer.echo(f"removed {remove_orphans()} containers of dead runs")
+    typer.echo(f"removed {_remove_beside(results) + remove_temporary()} folders of dead commands")
+
+
+def _remove_beside(results: Path) -> int:
+    """Remove what killed commands left in runs, beside a report or tables; returns their number."""
+    with suppress(RunFolderError):
+        return sum(
+            remove_unheld(run.path, prefix) for run in find_runs(results) for prefix in BESIDE
+        )
+    return 0
 
 
 def end_playground(results: Path) -> None:

@@ -20,7 +20,7 @@ from contract.manifest import DECODED_AGAIN
 from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, report_unexpected, say
 from contract.ranges import is_of_earlier_release
-from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
+from contract.run_folder import DECODING, GENERATED, RunFolder, find_runs, new_seed
 from contract.software import with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
@@ -61,8 +61,6 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
 _console = Terminal(stderr=True)
-_DECODING = ".decoding-"
-"""Of a folder in a run's: the tables that are decoded again, until all are there."""
 
 
 def run(  # noqa: PLR0913 - the options of a command
@@ -230,8 +228,8 @@ def _decode(folder: RunFolder) -> None:
     Raises:
         RunFolderError: a folder has the name of a table.
     """
-    remove_unheld(folder.path, _DECODING)
-    beside = HeldFolder(folder.path, _DECODING)
+    remove_unheld(folder.path, DECODING)
+    beside = HeldFolder(folder.path, DECODING)
     try:
         decode_clients(folder, beside.path)
         decode_server_logs(folder, beside.path)

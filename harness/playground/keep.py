@@ -4,10 +4,9 @@ import os
 import shlex
 import signal
 import sys
-import tempfile
 from pathlib import Path
 
-from contract.locks import HeldName
+from contract.locks import HeldName, temporary_folder
 from contract.run_folder import new_seed
 from harness.invocation import Session, git_head, versions
 from harness.playground.shape import shape_asked
@@ -44,16 +43,16 @@ def main() -> None:
     try:
         with (
             node_root(results) as root,
-            tempfile.TemporaryDirectory(prefix="fencepost-") as folder_of_socket,
+            temporary_folder("play") as folder_of_socket,
         ):
-            os.environ[SOCKET_FOLDER] = folder_of_socket
+            os.environ[SOCKET_FOLDER] = str(folder_of_socket)
             run_ducktape(
                 [_SCENARIO],
                 session,
                 results=results / FOLDER,
                 root=root,
                 on_phase=print,
-                writable=[Path(folder_of_socket)],
+                writable=[folder_of_socket],
             )
     finally:
         forget(results)

@@ -51,7 +51,7 @@ def test_a_damaged_page_of_any_column_makes_its_table_unreadable(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whether or not a rule of the contract is about the column (DuckDB decodes asked ones only)."""
+    """Whether or not a rule of the contract is about it (DuckDB decodes what is asked)."""
     monkeypatch.setattr("analysis.engine.duckdb._LOADED_ROWS", rows_in_memory)
     database = Database(threads=1, memory="1GB", spill=tmp_path / "spill")
     file = genuine.tables / f"{table}.parquet"

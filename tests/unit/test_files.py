@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -34,13 +35,16 @@ from contract.errors import (
 )
 from contract.files import open_regular, read_file, read_regular, replace_file, storage_error
 from contract.locks import (
+    TEMPORARY,
     HeldFolder,
     HeldName,
     alone_by,
     alone_in,
     hold_first,
     is_held,
+    remove_temporary,
     remove_unheld,
+    temporary_folder,
 )
 from contract.manifest import (
     MANIFEST_FILE,
@@ -259,6 +263,23 @@ def test_a_folder_is_held_until_its_process_is_killed(tmp_path: Path) -> None:
     assert folder.exists()
     remove_unheld(tmp_path, "x-")
     assert not folder.exists()
+
+
+def test_what_a_killed_process_left_among_temporary_files_goes_with_its_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contract.locks.gettempdir", lambda: str(tmp_path))
+    holder = HOLDER.replace("'x-'", f"'{TEMPORARY}spark-'")
+    with temporary_folder("own") as own, waiting_python("-c", holder, tmp_path) as (_, line):
+        assert own.stat().st_mode & 0o777 == 0o700
+        folder = line.strip()
+        program = subprocess.Popen([sys.executable, "-c", "input()", folder], stdin=subprocess.PIPE)
+        assert remove_temporary() == 0
+        assert program.poll() is None
+    assert not own.exists()
+    assert remove_temporary() == 1
+    assert program.wait(10) == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_goes_with_its_object_and_another_hosts_stays(tmp_path: Path) -> None:

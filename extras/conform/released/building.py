@@ -20,7 +20,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +52,7 @@ from contract.errors import (
     lacking,
 )
 from contract.files import cache_folder
+from contract.locks import temporary_folder
 from contract.packages import python
 from contract.processes import java_command
 
@@ -302,8 +302,8 @@ def make_locks(release: Release) -> None:
             group, name = module.split(":")
             modules = [(group, name, ""), *_BESIDE.get(release.client, ())]
             modules = [(*module[:2], module[2] or release.version) for module in modules]
-            with tempfile.TemporaryDirectory(prefix="fencepost-lock-") as work:
-                artifacts = resolve_jars(modules, Path(work) / "guest")
+            with temporary_folder("lock") as work:
+                artifacts = resolve_jars(modules, work / "guest")
             first.write_text("".join(f"{artifact}\n" for artifact in sorted(artifacts)))
         case "javascript":
             first.write_text(_package(release, module))
