@@ -310,7 +310,7 @@ def report_unexpected(error: BaseException, kept: Path | None = None) -> str:
 def _write_traceback(text: str, kept: Path | None) -> Path:
     """Write a traceback to a file, or to a temporary one where that can't be written."""
     if kept is not None:
-        with suppress(OSError):
+        with suppress(OSError, UsageError):
             kept.parent.mkdir(exist_ok=True)
             replace_file(kept, text.encode(errors="backslashreplace"))
             return kept

@@ -16,7 +16,7 @@ from analysis.report.words import wilson
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, UsageError, lacking
-from contract.files import as_word, local_folder, replace_file
+from contract.files import as_word, local_folder, replace_file, replacing
 from contract.nights import write_atomically
 from contract.packages import python
 from contract.processes import run_child
@@ -376,7 +376,7 @@ def _show_smallest(trials: Trials, plan: RandomPlan, given: str) -> None:
     home, run = trials.home, trials.runs_that_show(trials.of(plan))[0]
     replace_file(home / SMALLEST_FILE, plan_as_json(plan))
     explain = ["fencepost", "explain", str(home / run.folder), trials.state.finding.check]
-    with (home / SLICE_FILE).open("w") as told:
+    with replacing(home / SLICE_FILE) as told:
         command = python("analysis.report.explain", "--", *explain[2:])
         code = run_child(tether_command(command), what="the explanation", stdout=told.fileno())
     size = f"{len(actions_of(plan))} actions, {len(plan.groups)} groups"
