@@ -1,5 +1,6 @@
 """Run a command line so that each way to end has its own exit code."""
 
+import errno
 import io
 import locale
 import os
@@ -245,9 +246,13 @@ def _run_to_end(app: typer.Typer, name: str | None) -> int:
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         named = getattr(error, "filename", None)
-        full = storage_error(error, Path(os.fsdecode(named)) if named else None)
-        say(report_unexpected(error) if full is None else str(full))
-        code = FencepostError.exit_code if full is None else full.exit_code
+        known: FencepostError | None = storage_error(
+            error, Path(os.fsdecode(named)) if named else None
+        )
+        if getattr(error, "errno", None) == errno.ENAMETOOLONG:
+            known = UsageError(f"the name is too long: {named}")
+        say(report_unexpected(error) if known is None else str(known))
+        code = FencepostError.exit_code if known is None else known.exit_code
     return code
 
 

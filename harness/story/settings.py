@@ -79,6 +79,7 @@ _OF_A_SERVER = {
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
 _BROKERS_MAX = FIRST_CONTROLLER_ID - 1
+_PARTITIONS_MAX = 10_000
 _COMPRESSION = ("compression.type", "compression.codec", "compression_type")
 """As servers, topics and producers call it, by their clients."""
 _UNLIMITED_MS = -1
@@ -255,9 +256,9 @@ def topic_shape_problems(topics: Sequence[TopicPlan], topology: Topology) -> Ite
     """Yield what is wrong with the numbers of planned topics."""
     for topic in topics:
         for name, given, least, most in (
-            ("partitions", topic.partitions, 1, None),
+            ("partitions", topic.partitions, 1, _PARTITIONS_MAX),
             ("replication", topic.replication, 1, topology.brokers),
-            ("min_insync", topic.min_insync, 1, None),
+            ("min_insync", topic.min_insync, 1, topic.replication),
             ("retention_ms", topic.retention_ms, _UNLIMITED_MS, None),
         ):
             if given is not None and (problem := _outside(name, given, least, most)):

@@ -224,8 +224,10 @@ def test_a_name_may_be_as_long_as_names_can_be(tmp_path: Path) -> None:
 def test_a_folder_that_was_removed_meanwhile_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    with pytest.raises(StorageError, match="run was removed"), replacing(folder / "file") as file:
-        file.write(b"new")
+    with (
+        pytest.raises(StorageError, match="run was removed"),
+        replacing(folder / "file"),
+    ):
         shutil.rmtree(folder)
     with pytest.raises(StorageError, match="run was removed"):
         replace_file(folder / "file", b"new")

@@ -389,9 +389,11 @@ def test_a_topology_that_can_not_be_is_refused(
 @pytest.mark.parametrize(
     ("changed", "reported"),
     [
-        ({"partitions": 0}, "topic orders: partitions=0 has to be a number, at least 1"),
+        ({"partitions": 0}, "topic orders: partitions=0 has to be a number, 1 to 10000"),
+        ({"partitions": 10**9}, "topic orders: partitions=1000000000 has to be a number"),
         ({"replication": 4}, "topic orders: replication=4 has to be a number, 1 to 3"),
         ({"min_insync": 0}, "topic orders: min_insync=0"),
+        ({"min_insync": 4}, "topic orders: min_insync=4 has to be a number, 1 to 3"),
         ({"retention_ms": -2}, "topic orders: retention_ms=-2"),
     ],
 )
