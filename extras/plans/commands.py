@@ -20,7 +20,7 @@ from contract.files import as_word, local_folder, replace_file, replacing
 from contract.nights import write_atomically
 from contract.packages import python
 from contract.processes import run_child
-from contract.program import PhaseProgress, Terminal
+from contract.program import PhaseProgress, Terminal, as_line
 from contract.run_folder import STORE_FOLDER, GroupPlan, ProducerPlan, new_seed
 from contract.software import Build, Choice, clients_of
 from contract.terms import Check
@@ -328,7 +328,7 @@ def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> No
         typer.echo(msgspec.json.format(msgspec.json.encode({"plans": list(map(str, files))})))
     else:
         for file in files:
-            typer.echo(str(file))
+            typer.echo(as_line(str(file)))
 
 
 def _in_words(run: Carried) -> str:

@@ -10,7 +10,7 @@ import typer
 from contract.errors import UsageError
 from contract.files import local_folder
 from contract.locks import HeldName
-from contract.program import Terminal, escape_orders
+from contract.program import Terminal, as_line
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.commands.requirements import require_writable
 from harness.invocation import git_head, versions
@@ -58,7 +58,7 @@ def generate(
             universes_of(request),
             description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
-    typer.echo(f"{escape_orders(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
+    typer.echo(f"{as_line(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
 
 
 def _alone(folder: Path) -> HeldName:

@@ -21,7 +21,7 @@ from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.nights import is_made_here
 from contract.processes import require_options
-from contract.program import PhaseProgress, Terminal, escape_orders, report_unexpected, say
+from contract.program import PhaseProgress, Terminal, as_line, report_unexpected, say
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
 from contract.software import with_note
@@ -210,7 +210,7 @@ def _require_meant(path: Path, runs: list[RunFolder]) -> None:
     )
     if not has_terminal():
         raise UsageError(f"{what}: name the folders of the runs or sessions that are meant")
-    if not typer.confirm(escape_orders(f"{what}. Judge them?"), err=True):
+    if not typer.confirm(as_line(f"{what}. Judge them?"), err=True):
         raise UsageError("no run was judged")
 
 
