@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cluster.nodes.node import Completed, NodeProcess
 from contract.errors import CommandFailedError, NodeError, WaitTimeoutError
-from contract.files import open_to_append, replace_file
+from contract.files import open_to_append, replacing
 from contract.packages import environment
 
 
@@ -159,7 +159,8 @@ class Host:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, content)
+            with replacing(path) as file:
+                file.write(content)
         except OSError as error:
             raise NodeError(f"{path} can't be written: {error.strerror}") from None
 

@@ -80,6 +80,12 @@ def test_the_files_of_runs_and_sessions_are_kept(
     assert (target.read_text() if target.exists() else None) == content
 
 
+def test_a_page_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="is not in UTF-8"):
+        page_as_file.standalone(tmp_path / "page.html", tmp_path / "x.html")
+
+
 def test_a_file_beside_is_written_and_replaced(run: Path, tmp_path: Path) -> None:
     page = run / "report" / "index.html"
     for target in (tmp_path / "mail.html", run.parents[1] / "mail.html"):
