@@ -127,6 +127,8 @@ def _judge_run(
     except Exception as error:
         if (full := storage_error(error, _ITS)) is not None:
             raise full from error
+        if not folder.path.exists():
+            raise RunFolderError(f"{folder.path} was removed while it was judged") from error
         forget_report(folder)
         if isinstance(error, FencepostError):
             raise

@@ -31,6 +31,7 @@ from analysis.runs.remote import RemoteFolder
 from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
 from contract.errors import AnalysisError, FencepostError
+from contract.files import replace_file, replacing
 from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
 from contract.verdicts import Verdict
@@ -270,7 +271,8 @@ def _too_large(rows: int) -> str:
 def _copy(folder: Path, of: File) -> None:
     file = folder / of.name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(of.content)
+    with replacing(file) as copy:
+        copy.write(of.content)
 
 
 def _result(run: int, judged: Judged) -> Piece:
@@ -358,7 +360,7 @@ def _publish(remote: RemoteFolder, judged: Judged, found: dict[str, bytes]) -> J
     report.mkdir(exist_ok=True)
     for name, content in found.items():
         if name.startswith(_REPORT):
-            (report / name.removeprefix(_REPORT)).write_bytes(content)
+            replace_file(report / name.removeprefix(_REPORT), content)
     try:
         remote.publish(report)
     except FencepostError as error:

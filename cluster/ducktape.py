@@ -27,6 +27,7 @@ from cluster.nodes.pool import CONTAINERS_FILE, PoolKind
 from cluster.refusal import refuse
 from cluster.reports import report
 from contract.errors import FencepostError, NodeError, UsageError
+from contract.files import replace_text
 
 SCENARIO_ENDED = "the scenario's process "
 """Begins the report that says how it ended, where it did not give its nodes back."""
@@ -119,7 +120,7 @@ def _open_pool() -> DockerPool | EmbeddedPool | LoopbackPool:
             return EmbeddedPool(size=size, root=root)
         case PoolKind.DOCKER:
             pool = DockerPool(size=size)
-            (root / CONTAINERS_FILE).write_text("\n".join(node.name for node in pool.nodes))
+            replace_text(root / CONTAINERS_FILE, "\n".join(node.name for node in pool.nodes))
             return pool
         case PoolKind.LOOPBACK:
             return LoopbackPool(size=size, root=root)

@@ -8,10 +8,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from io import BufferedReader, BytesIO, TextIOWrapper
+from contextlib import contextmanager, suppress
+from io import BufferedReader, BufferedWriter, BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -147,31 +148,92 @@ def lines_of(path: Path) -> Iterator[str]:
         yield from TextIOWrapper(BytesIO(content), encoding="utf-8", errors="replace")
 
 
+# All that is written goes through here (tests/unit/test_tidy.py).
+
+
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_COPIED_BYTES = 1 << 20
+
+
+def require_replaceable(path: Path) -> None:
+    """Check that what has the name of a file that is to be written is a file, if anything has.
+
+    Raises:
+        UsageError: it is a link, a device, a pipe or a folder.
+    """
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise UsageError(
+            f"{printable(str(path))} is no regular file, and would be replaced: name another file, "
+            "or remove it"
+        )
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BufferedWriter]:
+    """Write a file as a whole, beside the old one: an error in the block, or a kill, leaves that.
+
+    Raises:
+        UsageError: its name is that of a link, a device, a pipe or a folder.
+        StorageError: its folder was removed meanwhile.
+        OSError: it can't be written.
+    """
+    require_replaceable(path)
+    # Not as long as its name, which may be as long as a name can be.
+    part = path.with_name(f".{uuid4().hex}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            part.unlink()
+        if isinstance(error, FileNotFoundError) and not path.parent.exists():
+            gone = printable(str(path.parent))
+            raise StorageError(f"{path.name} can't be written: {gone} was removed") from error
+        raise
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file as a whole: a kill or a full disk leaves the old one or the new one.
 
     Raises:
-        OSError: it can't be written; the old one is left.
+        UsageError: its name is that of a link, a device, a pipe or a folder.
+        StorageError: its folder was removed meanwhile.
+        OSError: it can't be written.
     """
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError:
-        with suppress(OSError):
-            part.unlink()
-        raise
+    with replacing(path) as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def copy_file(source: str | Path, target: str | Path) -> None:
+    """Copy a regular file with its mode and times, as `replacing` writes.
+
+    Raises:
+        OSError: the source is none or can't be read, or the target can't be written.
+    """
+    with open_regular(Path(source)) as content, replacing(Path(target)) as file:
+        shutil.copyfileobj(content, file, _COPIED_BYTES)
+        file.flush()
+        shutil.copystat(source, file.name)
+
+
+def open_to_append(path: Path) -> BufferedWriter:
+    """Open a file that others read while it grows, such as a log; it is made if there is none.
+
+    Raises:
+        UsageError: its name is that of a link, a device, a pipe or a folder.
+        OSError: it can't be written.
+    """
+    require_replaceable(path)
+    descriptor = os.open(path, _APPEND, 0o666)
+    os.set_blocking(descriptor, True)
+    return os.fdopen(descriptor, "ab")
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a text as a whole, in UTF-8 whatever the locale; a name that is none is escaped.
-
-    Raises:
-        OSError: it can't be written; the old one is left.
-    """
+    """Write a text as `replace_file` does, in UTF-8; a name that is none is escaped."""
     replace_file(path, printable(text).encode())
 
 

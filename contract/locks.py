@@ -30,7 +30,7 @@ _LOCKS = Path("/proc/locks")
 _LOCKED_FILE = 5
 """Of Linux: the locks of all processes; in a line, the process and then the file it holds."""
 _MODE = 0o600
-_HOST_CHARACTERS = 40
+_HOST_CHARACTERS = 30
 TEMPORARY = "fencepost-"
 """How the names of folders among temporary files begin."""
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,7 +46,7 @@ class HeldFolder:
     def __init__(self, parent: Path, prefix: str) -> None:
         """Create the folder and take its lock."""
         while True:
-            self.path = parent / f"{prefix}{uuid4().hex}@{_host()}"
+            self.path = parent / f"{prefix}{uuid4().hex[:12]}@{_host()}"
             self.path.mkdir()
             # Another process may remove it as unheld before the lock is taken.
             try:
@@ -62,12 +62,13 @@ class HeldFolder:
 
 
 @contextmanager
-def temporary_folder(what: str) -> Iterator[Path]:
+def temporary_folder(what: str, *, parent: Path | None = None) -> Iterator[Path]:
     """A folder among temporary files that only this user can read, removed at the end.
 
-    `fencepost clean` removes that of a killed process (`remove_temporary`).
+    `fencepost clean` removes that of a killed process (`remove_temporary`), unless another
+    `parent` was given.
     """
-    held = HeldFolder(Path(gettempdir()), f"{TEMPORARY}{what}-")
+    held = HeldFolder(parent or Path(gettempdir()), f"{TEMPORARY}{what}-")
     held.path.chmod(0o700)
     try:
         yield held.path

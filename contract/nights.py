@@ -5,7 +5,7 @@ the analysis's result, read by the harness for its exit code and by the next nig
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -15,6 +15,7 @@ import msgspec
 
 from contract.errors import lacking
 from contract.files import read_described, replace_file
+from contract.run_folder import NODES_FOLDER, PLAN_FILE, STORE_FOLDER
 from contract.software import Choice, with_note
 from contract.terms import Check
 from contract.verdicts import CheckVerdict, RunVerdict
@@ -270,6 +271,7 @@ RANDOM = "random"
 SESSION_FILE = "ducktape.log"
 """Every session's folder has it."""
 _LEVELS_TO_SESSION, _LEVELS_TO_NIGHT = 5, 8
+_LEVELS_TO_RESULTS = _LEVELS_TO_NIGHT + 2
 _OF_ONE_NIGHT = "coverage"
 """A parameter of random runs of earlier releases: the path of a file in their own night."""
 SUMMARY_FILE = "summary.json"
@@ -486,6 +488,20 @@ def _read(file: Path, kind: type[_T]) -> _T | None:
         return read_described(file, kind)
     except FileNotFoundError:
         return None
+
+
+def is_made_here(path: Path, runs: Iterable[Path]) -> bool:
+    """Whether a folder is a run, a session, a night or a results folder, or is in one of those.
+
+    A results folder has the folder of nodes or of the store, and its runs where commands put them.
+    """
+    real = path.resolve()
+    if any((real / mark).exists() for mark in (PLAN_FILE, SESSION_FILE, NIGHT_FILE)):
+        return True
+    marks = (NODES_FOLDER, STORE_FOLDER)
+    is_of_results = any((above / mark).is_dir() for above in (real, real.parent) for mark in marks)
+    levels = max(len(run.resolve().parts) for run in runs) - len(real.parts)
+    return is_of_results and levels <= _LEVELS_TO_RESULTS
 
 
 def home_of(run: Path) -> Path | None:

@@ -1,5 +1,6 @@
 """Run a command line so that each way to end has its own exit code."""
 
+import errno
 import io
 import locale
 import os
@@ -34,11 +35,24 @@ _ORDERS = re.compile(
 """Control characters but tab and line feed, other ends of lines, those that change the direction of
 text, and halves of characters, such as bytes of a file's name that are no UTF-8."""
 _BYTE = "\\udc"
+_COMMANDS = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
+"""What systems that run jobs take for orders in a log: `::error::` at the start of a line of GitHub
+Actions, `##[error]` and `##vso[` of Azure."""
 
 
 def escape_orders(text: str) -> str:
     r"""Return a text as a terminal or a page may show it: an order is escaped as `\x1b`."""
     return _ORDERS.sub(_escape_character, text)
+
+
+def escape_commands(text: str) -> str:
+    r"""Return lines of a log in which a system that runs jobs finds no orders: `\x3a:error::`."""
+    return _COMMANDS.sub(lambda found: f"{found[1] or ''}\\x{ord(found[0][-1]):02x}", text)
+
+
+def as_line(text: str) -> str:
+    """Return a text in one line, as a terminal or a log may show it."""
+    return escape_commands(escape_orders(text.replace("\n", " ")))
 
 
 def _escape_character(found: re.Match[str]) -> str:
@@ -65,11 +79,18 @@ class Terminal(Console):
             text, style, control = segment
             yield segment if control else Segment(escape_orders(text), style)
 
+    def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+        """As rich does. Only here are lines what is printed: a table breaks them."""
+        return escape_commands(super()._render_buffer(buffer))
+
 
 # Parts of Markdown that several pages and summaries have.
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&])")
+_LIVE = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
+"""What begins a mention, the number of an issue, or a link that has no brackets."""
+_NOTHING = "<!-- -->"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -80,8 +101,8 @@ def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in one line, in which no character has a meaning for Markdown or HTML."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """Text in one line, in which nothing has a meaning for Markdown or HTML, nor for GitHub."""
+    return _LIVE.sub(rf"\g<0>{_NOTHING}", _SPECIAL.sub(r"\\\1", " ".join(text.split())))
 
 
 def anchor(heading: str) -> str:
@@ -245,9 +266,13 @@ def _run_to_end(app: typer.Typer, name: str | None) -> int:
         code = _PIPE_CLOSED
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         named = getattr(error, "filename", None)
-        full = storage_error(error, Path(os.fsdecode(named)) if named else None)
-        say(report_unexpected(error) if full is None else str(full))
-        code = FencepostError.exit_code if full is None else full.exit_code
+        known: FencepostError | None = storage_error(
+            error, Path(os.fsdecode(named)) if named else None
+        )
+        if getattr(error, "errno", None) == errno.ENAMETOOLONG:
+            known = UsageError(f"the name is too long: {named}")
+        say(report_unexpected(error) if known is None else str(known))
+        code = FencepostError.exit_code if known is None else known.exit_code
     return code
 
 
@@ -310,7 +335,7 @@ def report_unexpected(error: BaseException, kept: Path | None = None) -> str:
 def _write_traceback(text: str, kept: Path | None) -> Path:
     """Write a traceback to a file, or to a temporary one where that can't be written."""
     if kept is not None:
-        with suppress(OSError):
+        with suppress(OSError, UsageError):
             kept.parent.mkdir(exist_ok=True)
             replace_file(kept, text.encode(errors="backslashreplace"))
             return kept

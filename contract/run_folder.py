@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,7 +10,13 @@ import msgspec
 
 from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros, as_json
-from contract.files import is_below, leaving_link, read_described, replace_file
+from contract.files import (
+    is_below,
+    leaving_link,
+    read_described,
+    replace_file,
+    require_replaceable,
+)
 from contract.software import (
     Build,
     Client,
@@ -508,8 +513,7 @@ def require_new_file(file: Path) -> None:
     Raises:
         UsageError: it may not.
     """
-    if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
-        raise UsageError(f"{file} is no regular file, and would be replaced: name another file")
+    require_replaceable(file)
     require_outside(Path(os.path.realpath(file.parent), file.name), what="the file")
 
 
@@ -517,7 +521,7 @@ def report_folder(home: Path) -> Path:
     """The folder `report` of a run, session or night, made if it is missing.
 
     Raises:
-        RunFolderError: it is a link that leads out of there.
+        RunFolderError: it is a link that leads out of there, or the run was removed.
     """
     report = home / "report"
     if not is_below(report, home):
@@ -525,7 +529,10 @@ def report_folder(home: Path) -> Path:
             f"{report} is a link to {report.readlink()}: remove it, so that no other report is "
             "replaced"
         )
-    report.mkdir(exist_ok=True)
+    try:
+        report.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise RunFolderError(f"{home} was removed before its report was written") from None
     return report
 
 

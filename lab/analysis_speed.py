@@ -125,13 +125,14 @@ class Bench:
     def _row(self, kind: str, events: int, folder: Path, by: str) -> Row:
         project = self._base.folder if by == _BASE and self._base else ROOT
         alone = [sys.executable, "-m", "lab.analysis_speed", "--alone"]
+        runs = find_runs(folder)
+        analyze = [*FENCEPOST, "analyze", *(str(run.path) for run in runs)]
         cost = run_measured(
-            [*(alone if by == _ALONE else [*FENCEPOST, "analyze"]), str(folder)],
+            [*alone, str(folder)] if by == _ALONE else analyze,
             on_line=lambda _: None,
             environment=os.environ,
             folder=project,
         )
-        runs = find_runs(folder)
         found = sum(pq.read_metadata(run.report / FINDINGS_FILE).num_rows for run in runs)
         row = Row(kind, events * len(runs), sum(map(rows_of, runs)), by, cost, found)
         self._console.print(
@@ -142,10 +143,10 @@ class Bench:
     def _standalone(self, workers: int) -> float:
         place = self._folder / f"standalone-{workers}"
         place.mkdir()
-        night = self._folder / f"night-{SMALL_EVENTS}"
+        night = find_runs(self._folder / f"night-{SMALL_EVENTS}")
         with standalone(workers, place) as master:
             cost = run_measured(
-                [*FENCEPOST, "analyze", str(night), "--master", master],
+                [*FENCEPOST, "analyze", *(str(run.path) for run in night), "--master", master],
                 on_line=lambda _: None,
                 environment=environment(),
                 folder=ROOT,

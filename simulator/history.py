@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from contract.errors import UsageError
+from contract.files import replacing
 from contract.ranges import RECORDS, count_rows
 from contract.run_folder import GENERATED, NO_KAFKA, Plan, RunDescription, RunFolder
 from contract.software import Client
@@ -165,7 +166,7 @@ def write_history(
         writers = {
             name: files.enter_context(
                 pq.ParquetWriter(
-                    files.enter_context(_open_table(folder, name)),
+                    files.enter_context(_replace_table(folder, name)),
                     of_run(TABLES[name], identity),
                     compression="zstd",
                 )
@@ -186,7 +187,7 @@ def write_history(
         whole = pa.concat_tables([TABLES[name].empty_table(), *tables])
         table = whole if name in RECORDS else laid_out(name, whole)
         table = table.cast(of_run(table.schema, identity))
-        with _open_table(folder, name) as file:
+        with _replace_table(folder, name) as file:
             pq.write_table(table, file, compression="zstd")
     has_transactions = made.rows["transactions"] > 0
     required = [check for check in _MUST_JUDGE if has_transactions or check != Check.ABORTED_READ]
@@ -206,9 +207,9 @@ def write_history(
     return made
 
 
-def _open_table(folder: RunFolder, table: str) -> BinaryIO:
+def _replace_table(folder: RunFolder, table: str) -> AbstractContextManager[BinaryIO]:
     """A table's file to write; the folder's name may be no text in UTF-8."""
-    return (folder.tables / f"{table}.parquet").open("wb")
+    return replacing(folder.tables / f"{table}.parquet")
 
 
 _MUST_JUDGE = [

@@ -168,20 +168,29 @@ def junit(outputs: Iterable[RunOutput]) -> bytes:
     for output in outputs:
         _suite(root, output)
     count_cases(root, root.iter("testcase"))
+    return xml_document(root)
+
+
+def xml_document(root: Element) -> bytes:
+    """The bytes of a document, without the characters that XML does not allow."""
+    for element in root.iter():
+        element.text = _NOT_XML.sub("\ufffd", element.text or "")
+        for name, value in element.items():
+            element.set(name, _NOT_XML.sub("\ufffd", value))
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"
 
 
 def _suite(root: Element, output: RunOutput) -> None:
-    suite = SubElement(root, "testsuite", name=xml_text(output.name))
+    suite = SubElement(root, "testsuite", name=output.name)
     if output.run is not None:
         with suppress(OverflowError, ValueError):  # The times of a damaged run may be no times.
             began = datetime.fromtimestamp(output.run.started_micros // MICROS_PER_SECOND, UTC)
             suite.set("timestamp", began.strftime("%Y-%m-%dT%H:%M:%S"))
     properties = SubElement(suite, "properties")
     for name, value in _properties(output):
-        SubElement(properties, "property", name=name, value=xml_text(value))
+        SubElement(properties, "property", name=name, value=value)
     _run_case(suite, output)
     if output.verdict is not None:
         for check in output.verdict.checks:
@@ -212,7 +221,7 @@ def count_cases(element: Element, cases: Iterable[Element]) -> None:
 
 
 def _case(suite: Element, output: RunOutput, name: str, seconds: float = 0.0) -> Element:
-    classname = f"fencepost.{xml_text(output.scenario)}"
+    classname = f"fencepost.{output.scenario}"
     return SubElement(suite, "testcase", classname=classname, name=name, time=f"{seconds:.3f}")
 
 
@@ -227,7 +236,7 @@ def _run_case(suite: Element, output: RunOutput) -> None:
         _add(case, "failure", "canary passed", "the suite expects a failure, and the run passed")
     elif problems := list(_problems(output.run, verdict)):
         _add(case, "error", "undecided", "; ".join(problems))
-    SubElement(case, "system-out").text = xml_text(f"{verdict.answer}\n{expected_line(verdict)}")
+    SubElement(case, "system-out").text = f"{verdict.answer}\n{expected_line(verdict)}"
 
 
 def _problems(run: RunDescription | None, verdict: Verdict) -> Iterator[str]:
@@ -247,7 +256,7 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     case = _case(suite, output, check)
     unexpected = [entry for entry in verdict.unexpected if entry.check == check]
     if unexpected and output.known:
-        SubElement(case, "skipped", message=xml_text(f"known: {'; '.join(output.known)}"))
+        SubElement(case, "skipped", message=f"known: {'; '.join(output.known)}")
     elif unexpected and output.expect is not RunVerdict.FAIL:
         count = with_noun(sum(entry.findings for entry in unexpected), "unexpected finding")
         first = f"{count}: {unexpected[0].first.cause}"
@@ -255,10 +264,10 @@ def _check_case(suite: Element, output: RunOutput, verdict: Verdict, check: str)
     elif _leaves_undecided(result, check, verdict):
         _add(case, "error", str(result.verdict), _why(result))
     elif result.verdict is CheckVerdict.NOT_EVALUABLE:
-        SubElement(case, "skipped", message=xml_text(result.reason))
+        SubElement(case, "skipped", message=result.reason)
     elif result.findings:
         reported = "; ".join(_standings(result))
-        SubElement(case, "system-out").text = xml_text(f"{reported}: {_why(result)}")
+        SubElement(case, "system-out").text = f"{reported}: {_why(result)}"
 
 
 def _standings(result: CheckResult) -> Iterator[str]:
@@ -288,12 +297,7 @@ def _line(unexpected: UnexpectedFindings) -> str:
 
 
 def _add(case: Element, tag: str, kind: str, message: str, text: str = "") -> None:
-    SubElement(case, tag, type=kind, message=xml_text(message)).text = xml_text(text or message)
-
-
-def xml_text(value: str) -> str:
-    """Text without the characters that XML does not allow."""
-    return _NOT_XML.sub("\ufffd", value)
+    SubElement(case, tag, type=kind, message=message).text = text or message
 
 
 # OpenMetrics: all families are gauges, so that Prometheus's own text format reads them too.

@@ -33,6 +33,8 @@ def standalone(
         text = self_contained(page)
     except OSError as error:
         raise UsageError(f"{page} can't be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"{page} is not in UTF-8, as a page of a report is") from None
     try:
         replace_file(file, text.encode())
     except OSError as error:

@@ -15,6 +15,7 @@ from analysis.report.words import times_of
 from analysis.verdict.resumption import said_epochs
 from analysis.verdict.rules import NOT_ASKED
 from contract.nights import FindingState, Morning, NightSummary, Outcome, Stability
+from contract.program import as_line
 from contract.protocol import RULES
 from contract.run_folder import RunDescription
 from contract.terms import Check
@@ -107,7 +108,7 @@ def _close(verdict: Verdict, console: Console) -> None:
 
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
-    console.print(Text(line), style=style, soft_wrap=True, highlight=False)
+    console.print(Text(as_line(line)), style=style, soft_wrap=True, highlight=False)
 
 
 def _print_some(console: Console, lines: list[str], *, style: str) -> None:

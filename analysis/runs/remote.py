@@ -6,6 +6,7 @@ from pathlib import Path
 
 from analysis.engine.hadoop import HadoopFolder
 from contract.errors import RunFolderError
+from contract.files import replace_file
 from contract.manifest import MANIFEST_FILE
 from contract.nights import NIGHT_FILE
 from contract.run_folder import NODES_FOLDER, PLAN_FILE, RUN_FILE, RunFolder
@@ -86,7 +87,7 @@ class RemoteFolder:
     def _copy(self, name: str) -> None:
         copy = self.path / name
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(self._root.read(name))
+        replace_file(copy, self._root.read(name))
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

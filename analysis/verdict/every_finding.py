@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from contract.files import replacing
 from contract.verdicts import BY_SEVERITY, FINDINGS, Finding
 
 _SEVERITY_COLUMN = "_severity"
@@ -52,10 +53,9 @@ class FindingsFile:
 
     def __init__(self, file: Path) -> None:
         """Begin a new file."""
-        self._file = file
+        self._replacing = replacing(file)
         # Opened here, as its name may be no text in UTF-8.
-        self._content = file.open("wb")
-        self._writer = pq.ParquetWriter(self._content, FINDINGS)
+        self._writer = pq.ParquetWriter(self._replacing.__enter__(), FINDINGS)
         self._writing = Lock()
 
     def __enter__(self) -> Self:
@@ -68,11 +68,11 @@ class FindingsFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End the file; remove it after an exception, as it lacks findings."""
-        with self._content:
+        """End the file; after an exception, it is not made, as it lacks findings."""
+        try:
             self._writer.close()
-        if error is not None:
-            self._file.unlink(missing_ok=True)
+        finally:
+            self._replacing.__exit__(kind, error, trace)
 
     def keep(self, check: str, findings: pa.Table, clients: Mapping[str, str]) -> None:
         """Write the findings of a check, which are in order."""

@@ -23,6 +23,7 @@ from packaging.utils import canonicalize_name
 from cluster.clients.versions import machine
 from cluster.nodes.docker_client import connect
 from contract.errors import PrerequisiteError
+from contract.files import copy_file, replace_text
 from contract.locks import temporary_folder
 from contract.packages import IS_INSTALLED, PACKAGES, python
 
@@ -72,12 +73,13 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
     client = connect()
     chosen = base or _base(client)
     with temporary_folder("image") as context:
-        shutil.copy(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
+        copy_file(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
         of_nodes = wheels(with_java=chosen != LOCAL_BASE)
         _download(of_nodes, context / "wheels")
         if tool_with:
             _add_tool(context, of_nodes)
-            shutil.copytree(tool_with, context / "kafka" / tool_with.name)
+            jars = context / "kafka" / tool_with.name
+            shutil.copytree(tool_with, jars, copy_function=copy_file)
         try:
             client.images.build(
                 path=str(context),
@@ -138,7 +140,7 @@ def _download(packages: Mapping[str, str], folder: Path) -> None:
     """
     folder.mkdir()
     requirements = folder.parent / "requirements.txt"
-    requirements.write_text("\n".join(packages.values()))
+    replace_text(requirements, "\n".join(packages.values()))
     _pip("download", "--require-hashes", *_for_nodes(), f"--dest={folder}", f"-r{requirements}")
     for source in folder.glob("*.tar.gz"):
         _pip("wheel", f"--wheel-dir={folder}", str(source))

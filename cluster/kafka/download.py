@@ -20,6 +20,7 @@ from pathlib import Path
 
 from cluster.kafka.lock import Artifact
 from contract.errors import DistributionError, PrerequisiteError
+from contract.files import open_to_append
 from contract.locks import alone_by
 
 MIRROR_VARIABLE = "FENCEPOST_MAVEN_MIRROR"
@@ -159,7 +160,9 @@ def _fetch(address: str, part: Path, artifact: Artifact, advance: Advance) -> No
         advance(have if resumed else 0)
         left = artifact.size_bytes - (have if resumed else 0)
         ends = time.monotonic() + _LIMIT_SECONDS
-        with part.open("ab" if resumed else "wb") as file:
+        with open_to_append(part) as file:
+            if not resumed:
+                file.truncate(0)
             while chunk := answer.read1(min(_CHUNK_BYTES, left + 1)):
                 left -= len(chunk)
                 if left < 0:

@@ -9,6 +9,7 @@ from xml.sax.saxutils import quoteattr
 from cluster.kafka.download import MIRROR_VARIABLE, ivy_jar, repository_root, sha256_of
 from cluster.kafka.lock import Artifact, Lock
 from contract.errors import DistributionError
+from contract.files import replace_text
 from contract.locks import temporary_folder
 from contract.processes import java_command
 
@@ -98,17 +99,19 @@ def resolve_jars(modules: Sequence[Module], work: Path) -> list[Artifact]:
 def _resolve(modules: Sequence[Module], work: Path, jars: Path) -> str:
     work.mkdir()
     module = work / "ivy.xml"
-    module.write_text(
+    replace_text(
+        module,
         _MODULE.format(
             dependencies="\n    ".join(
                 f"<dependency org={quoteattr(org)} name={quoteattr(name)} rev={quoteattr(rev)}/>"
                 for org, name, rev in modules
             )
-        )
+        ),
     )
     settings = work / "ivysettings.xml"
     root = f" root={quoteattr(repository_root())}" if os.environ.get(MIRROR_VARIABLE) else ""
-    settings.write_text(_SETTINGS.format(cache=quoteattr(str(work.parent / "cache")), root=root))
+    cache = quoteattr(str(work.parent / "cache"))
+    replace_text(settings, _SETTINGS.format(cache=cache, root=root))
     command = [java_command(), "-cp", str(ivy_jar()), "org.apache.ivy.Main"]
     command += ["-settings", str(settings), "-ivy", str(module), "-types", "jar", "bundle"]
     command += ["-retrieve", f"{jars}/{_RETRIEVE}"]

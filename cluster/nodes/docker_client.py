@@ -13,6 +13,7 @@ import docker
 from docker.errors import DockerException
 
 from contract.errors import NodeError, PrerequisiteError
+from contract.files import replacing
 
 API_MIN = (1, 40)
 _TIMEOUT_SECONDS = 120
@@ -96,7 +97,7 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> None:
         place.mkdir(parents=True, exist_ok=True)
     elif member.isfile() and (content := tar.extractfile(member)) is not None:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("wb") as file:
+        with replacing(place) as file:
             shutil.copyfileobj(content, file)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cluster.nodes.node import Completed, NodeProcess
 from contract.errors import CommandFailedError, NodeError, WaitTimeoutError
+from contract.files import open_to_append, replacing
 from contract.packages import environment
 
 
@@ -104,7 +105,7 @@ class Host:
     ) -> HostProcess:
         """Start a process with a pipe as its standard input, its output appended to `log`."""
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
+        with open_to_append(log) as output:
             child = subprocess.Popen(
                 [*self._enter, *argv],
                 env=environment(env),
@@ -158,7 +159,8 @@ class Host:
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            with replacing(path) as file:
+                file.write(content)
         except OSError as error:
             raise NodeError(f"{path} can't be written: {error.strerror}") from None
 

@@ -32,6 +32,7 @@ from cluster.nodes.node import FIRST_HOST, Capability, Completed, Node, NodeProc
 from cluster.nodes.tether import tether_command
 from cluster.nodes.traffic import Packets, Traffic
 from contract.errors import FaultError, NodeError, PrerequisiteError
+from contract.files import copy_file
 from contract.locks import HeldName, hold_first
 from contract.processes import java_command, with_class_data
 from contract.software import Jar
@@ -150,10 +151,12 @@ class LocalNode(Node):
 def _copy(source: Path, target: Path, *, whose: str) -> None:
     """Copy a file or a folder, without links and devices, whose targets are outside of the node."""
     if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True, ignore=_no_files)
+        shutil.copytree(
+            source, target, dirs_exist_ok=True, ignore=_no_files, copy_function=copy_file
+        )
     elif source.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        copy_file(source, target)
     else:
         raise NodeError(f"{whose}: there is no {source}")
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from analysis.report.templating import environment
 from contract.files import replace_file
-from contract.program import plain, table
+from contract.program import as_line, plain, table
 from extras.compare.comparison import RESULT_FILE, Cell, Outcome, Result
 from extras.compare.words import (
     HEADS,
@@ -99,4 +99,4 @@ def _question_of(result: Result) -> str:
 
 
 def _print(out: Console, line: str, *, style: str = "") -> None:
-    out.print(Text(line), style=style, soft_wrap=True, highlight=False)
+    out.print(Text(as_line(line)), style=style, soft_wrap=True, highlight=False)

@@ -7,7 +7,6 @@ classes alone, to be put on the class path before the released jars.
 
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from cluster.kafka.download import alone_in, download, repository_root, sha256_o
 from cluster.kafka.lock import read_lock
 from cluster.toolchains import javac_command
 from contract.errors import DistributionError, UsageError
-from contract.files import cache_folder
+from contract.files import cache_folder, copy_file
 from contract.locks import temporary_folder
 
 PATCHES = Path(__file__).resolve().parent / "patches"
@@ -112,7 +111,7 @@ def build(patch: Patch) -> Build:
         made = work / "made.jar"
         _write_jar(made, classes, patch)
         jar = folder / f"kafka-clients-{patch.version}-{patch.name}.jar"
-        shutil.move(made, jar)
+        copy_file(made, jar)
     return Build(jar, sha256_of(jar))
 
 

@@ -1,11 +1,11 @@
 """What `fencepost conform` found: a page, JUnit XML, and the endpoint of a badge."""
 
 from pathlib import Path
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 import msgspec
 
-from analysis.report.outputs import count_cases, xml_text
+from analysis.report.outputs import count_cases, xml_document
 from analysis.report.templating import environment
 from analysis.report.words import duration
 from contract.files import as_word, replace_file, replace_text
@@ -55,29 +55,27 @@ def markdown(job: Job) -> str:
 def junit(job: Job) -> bytes:
     """A suite of one test case a cell: a failure is one that makes the job fail."""
     root = Element("testsuites", name="fencepost conform")
-    suite = SubElement(root, "testsuite", name=xml_text(job.name))
+    suite = SubElement(root, "testsuite", name=job.name)
     properties = SubElement(suite, "properties")
     known = {"version": job.version, "kafka": job.kafka, "seed": str(job.seed)}
     for name, value in known.items():
-        SubElement(properties, "property", name=name, value=xml_text(value))
+        SubElement(properties, "property", name=name, value=value)
     for result in job.results:
         _case(suite, job, result)
     for element in (suite, root):
         count_cases(element, root.iter("testcase"))
-    indent(root)
-    document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-    return document + b"\n"
+    return xml_document(root)
 
 
 def _case(suite: Element, job: Job, result: Result) -> None:
     cell = result.cell
     name = f"{cell.meets}.{cell.commit}.{cell.reset}"
-    classname = xml_text(f"fencepost.{job.name}.{cell.hazard}")
+    classname = f"fencepost.{job.name}.{cell.hazard}"
     case = SubElement(suite, "testcase", classname=classname, name=name)
-    message = xml_text(result.words)
+    message = result.words
     if result.standing in FAILING:
         failure = SubElement(case, "failure", type=result.standing, message=message)
-        failure.text = xml_text("\n".join([result.words, *_again(job, result)]))
+        failure.text = "\n".join([result.words, *_again(job, result)])
     elif result.standing is Standing.NOT_EVALUABLE:
         SubElement(case, "error", type=result.standing, message=message)
     elif result.standing in _SKIPPED:

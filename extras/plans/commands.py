@@ -16,12 +16,12 @@ from analysis.report.words import wilson
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, UsageError, lacking
-from contract.files import as_word, local_folder, replace_file
+from contract.files import as_word, local_folder, replace_file, replacing
 from contract.nights import write_atomically
 from contract.packages import python
 from contract.processes import run_child
-from contract.program import PhaseProgress, Terminal
-from contract.run_folder import STORE_FOLDER, new_seed
+from contract.program import PhaseProgress, Terminal, as_line
+from contract.run_folder import STORE_FOLDER, GroupPlan, ProducerPlan, new_seed
 from contract.software import Build, Choice, clients_of
 from contract.terms import Check
 from contract.verdicts import EXIT_CODES, RunVerdict
@@ -44,14 +44,15 @@ from harness.commands.options import (
     fetch_build,
     seed_option,
 )
-from harness.commands.requirements import require_runs, require_seed
+from harness.commands.requirements import require_runs, require_seed, require_writable
 from harness.invocation import session_of
 from harness.nightly.run import duration
 from harness.nightly.state import new_folder
 from harness.session.catalog import find_scenarios
 from harness.session.series import Judge, seeds
+from harness.story.soundness import require_sound_load
 
-PLANS_DEFAULT = 10
+PLANS_DEFAULT, PLANS_MAX = 10, 10_000
 SUMMARY_FILE = "series.json"
 SMALLEST_FILE, SLICE_FILE = "smallest.json", "slice.txt"
 _console = Terminal(stderr=True)
@@ -83,7 +84,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 def random(  # noqa: PLR0913 - the options of a command
     seed: Annotated[int | None, seed_option("the series")] = None,
     plans: Annotated[
-        int | None, typer.Option(help="How many plans.", min=1, show_default=str(PLANS_DEFAULT))
+        int | None,
+        typer.Option(help="How many plans.", min=1, max=PLANS_MAX, show_default=str(PLANS_DEFAULT)),
     ] = None,
     minutes: Annotated[
         float | None,
@@ -116,6 +118,7 @@ def random(  # noqa: PLR0913 - the options of a command
     first = new_seed() if seed is None else seed
     drawn = islice(seeds(first), None if minutes is not None else plans or PLANS_DEFAULT)
     if is_dry:
+        results = require_writable(results)
         build = fetch_build(choice, cluster)
         _write_plans(
             [_drawn(random_plan, build) for random_plan in drawn], results, as_json=as_json
@@ -168,7 +171,7 @@ def replay(  # noqa: PLR0913 - the options of a command
     wanted = read_plan(plan.absolute())
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients)
     runs: list[Carried] = []
-    with _series(choice, cluster, results, wanted.seed, "replay") as (series, _):
+    with _series(choice, cluster, results, wanted, "replay") as (series, _):
         for number in range(1, times + 1):
             runs.append(series.carry_out(wanted, f"{number:03}"))
             _console.print(
@@ -231,7 +234,7 @@ def shrink(  # noqa: PLR0913 - the options of a command
         out or results / "shrink" / f"{name_of_plan(wanted)}-{finding.replace(':', '-')}"
     ).absolute()
     state = state_of(home, wanted, sought, Rule(shown=shown, runs=runs))
-    with _series(choice, cluster, results, wanted.seed, home) as (series, _):
+    with _series(choice, cluster, results, wanted, home) as (series, _):
         trials = Trials(home, state, series.carry_out, _say_trial)
         if not trials.shows(wanted):
             _console.print(
@@ -282,15 +285,21 @@ def lines_of(counted: dict[Found, tuple[int, int]], runs: list[Carried]) -> Iter
 
 @contextmanager
 def _series(
-    choice: Choice, cluster: PoolKind, results: Path, seed: int, home: Path | str
+    choice: Choice, cluster: PoolKind, results: Path, of: RandomPlan | int, home: Path | str
 ) -> Iterator[tuple[Series, Build]]:
-    """Where plans are carried out: in a new folder of a name, or in `home`.
+    """Where a plan, or those of a seed, are carried out: in a new folder of a name, or in `home`.
 
     Raises:
+        UsageError: the plan can't be carried out on this build.
         InterruptError: it was interrupted; says what is kept.
     """
     results = require_runs(results, cluster)
     build = fetch_build(choice, cluster, find_scenarios([SCENARIO]))
+    if isinstance(of, RandomPlan):
+        loads: list[ProducerPlan | GroupPlan] = [of.producer, *of.groups]
+        for load in loads:
+            require_sound_load(load, [of.topic.topic], build)
+    seed = of.seed if isinstance(of, RandomPlan) else of
     folder = new_folder(results, home) if isinstance(home, str) else home
     folder.mkdir(parents=True, exist_ok=True)
     session = session_of(seed=seed, kafka=build.kafka, cluster=cluster.value, build=build)
@@ -310,7 +319,6 @@ def _drawn(seed: int, build: Build) -> RandomPlan:
 
 
 def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> None:
-    results.mkdir(parents=True, exist_ok=True)
     home = new_folder(results, "plans")
     files = []
     for number, plan in enumerate(drawn, start=1):
@@ -320,7 +328,7 @@ def _write_plans(drawn: list[RandomPlan], results: Path, *, as_json: bool) -> No
         typer.echo(msgspec.json.format(msgspec.json.encode({"plans": list(map(str, files))})))
     else:
         for file in files:
-            typer.echo(str(file))
+            typer.echo(as_line(str(file)))
 
 
 def _in_words(run: Carried) -> str:
@@ -376,7 +384,7 @@ def _show_smallest(trials: Trials, plan: RandomPlan, given: str) -> None:
     home, run = trials.home, trials.runs_that_show(trials.of(plan))[0]
     replace_file(home / SMALLEST_FILE, plan_as_json(plan))
     explain = ["fencepost", "explain", str(home / run.folder), trials.state.finding.check]
-    with (home / SLICE_FILE).open("w") as told:
+    with replacing(home / SLICE_FILE) as told:
         command = python("analysis.report.explain", "--", *explain[2:])
         code = run_child(tether_command(command), what="the explanation", stdout=told.fileno())
     size = f"{len(actions_of(plan))} actions, {len(plan.groups)} groups"

@@ -41,6 +41,11 @@ EXPIRE = "expire"
 """The verb of plans with which records of the topic are deleted by DeleteRecords."""
 
 
+_PARTITIONS_MAX = 100
+_MEMBERS_MAX = 50
+"""Of all groups; each has a node."""
+_VALUES_MAX = 1_000_000
+_STEPS_MAX = 1_000
 _OPENING = next(verb for verb, api in HOLDS.items() if api == REOPENED)
 
 
@@ -193,6 +198,7 @@ def _require_shape(plan: RandomPlan) -> None:
         raise UsageError("the topic of a plan has at least one partition")
     if not plan.groups:
         raise UsageError("a plan has at least one group")
+    _require_bounds(plan)
     for named in (writer.topic, *(group.topic for group in plan.groups)):
         if named != TOPIC:
             raise UsageError(f"{named!r} is no topic of the plan; its topic is {TOPIC}")
@@ -202,6 +208,21 @@ def _require_shape(plan: RandomPlan) -> None:
     for group in plan.groups:
         if group.unknown:
             raise UsageError(group.unknown)
+
+
+def _require_bounds(plan: RandomPlan) -> None:
+    topic, writer = plan.topic, plan.producer
+    for name, given, most in (
+        ("partitions", topic.partitions, _PARTITIONS_MAX),
+        ("min_insync", topic.min_insync, topic.replication),
+        ("records_per_second", writer.records_per_second or 0, _VALUES_MAX),
+        ("records", writer.transactions.records if writer.transactions else 0, _VALUES_MAX),
+        ("members", sum(group.members for group in plan.groups), _MEMBERS_MAX),
+        ("values", max((step.values for step in plan.steps), default=0), _VALUES_MAX),
+        ("steps", len(plan.steps), _STEPS_MAX),
+    ):
+        if given > most:
+            raise UsageError(f"{name}: {given} are more than the {most} that a plan may have")
 
 
 def _require_state(plan: RandomPlan, step: Step, where: str) -> None:

@@ -1,12 +1,12 @@
 """Writes a worker's history line by line, each flushed, so that SIGKILL can damage one at most."""
 
-import os
 import threading
 import time
 from pathlib import Path
 from typing import Any, TypeVar
 
 from contract.events import Event, as_json
+from contract.files import open_to_append
 
 _E = TypeVar("_E", bound=Event)
 
@@ -17,7 +17,7 @@ class HistoryWriter:
     def __init__(self, path: Path) -> None:
         """Open the file for appending; creates its folder."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._file = open_to_append(path)
         self._lock = threading.Lock()
         self._next_seq = 0
 
@@ -31,8 +31,9 @@ class HistoryWriter:
                 **fields,
             )
             self._next_seq += 1
-            os.write(self._descriptor, as_json(event) + b"\n")
+            self._file.write(as_json(event) + b"\n")
+            self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        self._file.close()

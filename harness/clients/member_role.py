@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ import msgspec
 
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
+from contract.files import open_to_append
 from contract.terms import CommitEpoch
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
@@ -350,9 +352,16 @@ def open_log(path: Path) -> logging.Handler:
         defaults={"member": "-", "group": "-"},
     )
     formatter.converter = time.gmtime
-    handler = logging.FileHandler(path)
+    handler = _LogHandler(path)
     handler.setFormatter(formatter)
     return handler
+
+
+class _LogHandler(logging.FileHandler):
+    """Opens its file as `contract.files` does."""
+
+    def _open(self) -> TextIOWrapper:
+        return TextIOWrapper(open_to_append(Path(self.baseFilename)), encoding="utf-8")
 
 
 class MemberStamp(logging.Filter):

@@ -6,7 +6,7 @@ from typing import Any
 
 from cluster.kafka.service import KafkaService
 from cluster.nodes.node import Node, NodeState
-from contract.files import lines_of, printable, read_regular
+from contract.files import lines_of, printable, read_regular, replace_file
 from contract.manifest import TABLES_OF_HISTORIES
 from contract.run_folder import RunFolder
 from contract.software import Client
@@ -148,7 +148,7 @@ def _copy_file(node: Node, source: Path, target: Path) -> None:
     """Copy one file, if it exists; the analysis reports a missing one."""
     content = node.read(source)
     if content:
-        target.write_bytes(content)
+        replace_file(target, content)
 
 
 def copy_log_directory(kafka: KafkaService, server: int, target: Path) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from cluster.nodes.docker_client import docker_problem
 from cluster.nodes.docker_pool import remove_orphans
-from contract.errors import RunFolderError, UsageError
+from contract.errors import NodeError, RunFolderError, UsageError
 from contract.files import is_below
 from contract.locks import remove_temporary, remove_unheld
 from contract.nights import Outcome, read_summary
@@ -59,7 +59,14 @@ def end_playground(results: Path) -> None:
     with suppress(psutil.NoSuchProcess):
         if (process := keeper(results)) is not None:
             process.terminate()
-            process.wait(_END_SECONDS)
+            process.resume()  # One that is stopped ends only then.
+            try:
+                process.wait(_END_SECONDS)
+            except psutil.TimeoutExpired:
+                raise NodeError(
+                    f"the playground has not ended within {_END_SECONDS} s: end process "
+                    f"{process.pid}, with kill -KILL, and start the command again"
+                ) from None
             typer.echo("ended the playground")
     forget(results)
 

@@ -9,7 +9,8 @@ import typer
 
 from contract.errors import UsageError
 from contract.files import local_folder
-from contract.program import Terminal, escape_orders
+from contract.locks import HeldName
+from contract.program import Terminal, as_line
 from contract.run_folder import PLAN_FILE, RUN_FILE, RunFolder
 from harness.commands.requirements import require_writable
 from harness.invocation import git_head, versions
@@ -49,12 +50,24 @@ def generate(
         raise UsageError(f"{folder} has other files: generate into an empty folder")
     request = Request(events=events, seed=seed, kind=kind)
     require(request)
-    folder = require_writable(folder, option="FOLDER")
+    folder = require_writable(folder, option="FOLDER", is_run=True)
     command = shlex.join(["fencepost", *sys.argv[1:]])
-    with Terminal(stderr=True).status(f"generating {events:,} events"):
+    with _alone(folder), Terminal(stderr=True).status(f"generating {events:,} events"):
         made = write_history(
             RunFolder(folder),
             universes_of(request),
             description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
-    typer.echo(f"{escape_orders(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
+    typer.echo(f"{as_line(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
+
+
+def _alone(folder: Path) -> HeldName:
+    """Hold a folder.
+
+    Raises:
+        UsageError: another process writes into it.
+    """
+    try:
+        return HeldName(folder)
+    except BlockingIOError:
+        raise UsageError(f"another process writes into {folder}: name another folder") from None

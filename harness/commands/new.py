@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from contract.errors import UsageError
+from contract.files import replace_text
+from contract.run_folder import require_new_file
 from harness.session.catalog import scenarios
 
 app = typer.Typer(help="Write a file to begin with.", no_args_is_help=True)
@@ -34,11 +36,11 @@ def scenario(
     if name in {known.name for known in scenarios()}:
         raise UsageError(f"there is a scenario {name} already: choose another name")
     file = Path(f"{name}_test.py")
+    require_new_file(file)
+    if file.exists():
+        raise UsageError(f"{file} exists: choose another name, or remove it")
     try:
-        with file.open("x") as opened:
-            opened.write(content(name))
-    except FileExistsError:
-        raise UsageError(f"{file} exists: choose another name, or remove it") from None
+        replace_text(file, content(name))
     except OSError as error:
         raise UsageError(f"{file} can't be written ({error.strerror}): change the folder") from None
     typer.echo(f"wrote {file}; run it: fencepost run {file}")

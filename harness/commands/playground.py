@@ -14,6 +14,7 @@ from cluster.kafka import distribution
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.tether import tether_command
 from contract.errors import InterruptError, NodeError, NotLandedError, UsageError
+from contract.files import open_to_append
 from contract.locks import is_held
 from contract.packages import environment, python
 from contract.program import Terminal
@@ -214,7 +215,11 @@ def start(
     log.parent.mkdir(parents=True, exist_ok=True)
     command = python("harness.playground.keep", cluster.value, kafka, str(results))
     command = tether_command(command) if is_tethered else command
-    with log.open("wb") as output, _console.status(f"starting {shape.brokers} brokers ({cluster})"):
+    with (
+        open_to_append(log) as output,
+        _console.status(f"starting {shape.brokers} brokers ({cluster})"),
+    ):
+        output.truncate(0)
         started = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -15,7 +15,7 @@ from contract.files import as_word, is_below, local_folder
 from contract.locks import is_held
 from contract.packages import python
 from contract.processes import run_child
-from contract.program import escape_orders
+from contract.program import as_line
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
 from harness.playground.state import KEEPER, find, look
@@ -55,7 +55,7 @@ def open_page(
     if standalone is not None:
         command = python("analysis.report.standalone", "--", str(page), str(standalone))
         raise typer.Exit(run_child(command, what="writing the page"))
-    typer.echo(escape_orders(str(page)))
+    typer.echo(as_line(str(page)))
     if is_graphical():
         webbrowser.open(page.as_uri())
 
@@ -105,7 +105,7 @@ def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
         return
     for happening in found:
         at = datetime.fromtimestamp(happening.at_micros / _MICROS, UTC)
-        typer.echo(escape_orders(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} {happening.what}"))
+        typer.echo(as_line(f"{at:%H:%M:%S}.{at.microsecond // 1000:03} {happening.what}"))
 
 
 def last_page(results: Path) -> Path:

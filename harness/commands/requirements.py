@@ -144,15 +144,20 @@ def require_store(store: str | None) -> None:
         )
 
 
-def require_writable(folder: Path, *, option: str = "--results") -> Path:
+def require_writable(folder: Path, *, option: str = "--results", is_run: bool = False) -> Path:
     """Create a folder; returns its absolute path.
+
+    Args:
+        folder: its path.
+        option: that names it.
+        is_run: it may be that of a run, which is made again.
 
     Raises:
         UsageError: it is not writable, or in a run's folder.
     """
     try:
         folder = folder.resolve()
-        require_outside(folder.parent, what=option)
+        require_outside(folder.parent if is_run else folder, what=option)
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
             return folder

@@ -1,6 +1,7 @@
 """`fencepost run` and `analyze`."""
 
 import shlex
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +14,14 @@ from contract.errors import (
     FencepostError,
     InterruptError,
     RunFolderError,
+    UsageError,
 )
 from contract.files import as_word, place, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
+from contract.nights import is_made_here
 from contract.processes import require_options
-from contract.program import PhaseProgress, Terminal, report_unexpected, say
+from contract.program import PhaseProgress, Terminal, as_line, report_unexpected, say
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import DECODING, GENERATED, RunFolder, find_runs, new_seed
 from contract.software import with_note
@@ -178,7 +181,10 @@ def analyze(
     options = [*options_of(is_verbose=is_verbose, as_json=as_json, known=known)]
     require_programs()
     folders = [path for path in places if isinstance(path, Path)]
-    decoded = [decode_again(folder) for path in folders for folder in find_runs(path)]
+    found = {path: find_runs(path) for path in folders}
+    for path, there in found.items():
+        _require_meant(path, there)
+    decoded = [decode_again(folder) for there in found.values() for folder in there]
     if store is not None:
         options += ["--store", store]
     code = _exit_code_of(
@@ -186,6 +192,29 @@ def analyze(
         lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
     )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def _require_meant(path: Path, runs: list[RunFolder]) -> None:
+    """Ask whether the runs below a folder that is none of this project's are to be judged.
+
+    Raises:
+        UsageError: they are not, or there is no terminal to ask at.
+    """
+    if is_made_here(path, [run.path for run in runs]):
+        return
+    what = (
+        f"{path} is the folder of no run, session, night or results: tables and reports of "
+        f"{len(runs)} at or below it would be written"
+    )
+    if not has_terminal():
+        raise UsageError(f"{what}: name the folders of the runs or sessions that are meant")
+    if not typer.confirm(as_line(f"{what}. Judge them?"), err=True):
+        raise UsageError("no run was judged")
+
+
+def has_terminal() -> bool:
+    """Whether a user can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def decode_again(folder: RunFolder) -> bool:

@@ -13,7 +13,7 @@ from cluster.kafka.lock import Lock, locked_versions, path_of_lock, read_lock
 from cluster.kafka.resolve import make_lock
 from contract.errors import DistributionError
 from contract.files import replace_text
-from contract.program import Terminal, say
+from contract.program import Terminal, as_line, say
 from harness.commands.requirements import require_kafka
 
 app = typer.Typer(help="Versions of Kafka and of Python's clients: locked by hash, in a cache.")
@@ -110,7 +110,7 @@ def _lock_client(named: str, *, is_update: bool) -> None:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, text)
-    typer.echo(str(path))
+    typer.echo(as_line(str(path)))
 
 
 def _lock_kafka(version: str, *, is_update: bool) -> None:
@@ -122,7 +122,7 @@ def _lock_kafka(version: str, *, is_update: bool) -> None:
         _require_equal(made, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, made.text)
-    typer.echo(f"{path}: {len(made.artifacts)} jars")
+    typer.echo(as_line(f"{path}: {len(made.artifacts)} jars"))
 
 
 def _require_equal(made: Lock, path: Path) -> None:

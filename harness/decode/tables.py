@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from contract.files import replacing
 from contract.ranges import RECORDS, row_schema, to_ranges
 from contract.tables import of_run
 
@@ -75,6 +76,6 @@ def write_table(
     if run:
         table = table.cast(of_run(table.schema, run))
     # Opened here, as the folder's name may be no text in UTF-8.
-    with (folder / f"{name}.parquet").open("wb") as file:
+    with replacing(folder / f"{name}.parquet") as file:
         pq.write_table(table, file, compression="zstd")
     return len(rows)

@@ -8,6 +8,7 @@ import jpype
 
 from cluster.kafka.config import kafka_class_data, property_value
 from contract.events import NO_EPOCH
+from contract.files import replace_text
 from contract.processes import with_class_data
 
 _STRING_DESERIALIZER = "org.apache.kafka.common.serialization.StringDeserializer"
@@ -51,9 +52,9 @@ def start_jvm(jars: Iterable[str], *, log: Path) -> None:
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     log4j2 = log.with_suffix(".log4j2.properties")
-    log4j2.write_text(_LOG4J2.format(log=property_value(str(log))))
+    replace_text(log4j2, _LOG4J2.format(log=property_value(str(log))))
     reload4j = log.with_suffix(".log4j.properties")
-    reload4j.write_text(_RELOAD4J.format(log=property_value(str(log))))
+    replace_text(reload4j, _RELOAD4J.format(log=property_value(str(log))))
     class_path = [Path(jar) for jar in jars]
     java_home = Path(jpype.getDefaultJVMPath()).resolve().parents[2]
     jpype.startJVM(

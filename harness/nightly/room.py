@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from contract.files import is_below, replace_text
+from contract.files import is_below, read_file, replace_file
 from contract.locks import alone_in
 from contract.nights import NightRow, NightSummary, Outcome
 from contract.run_folder import Removed, RunFolder
@@ -22,7 +22,7 @@ time."""
 _SHARE_OF_FREE = 0.5
 _BLOCK_BYTES = 512
 """Of `st_blocks`, whatever the file system."""
-_END_OF_HEADER = "</header>"
+_END_OF_HEADER = b"</header>"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -71,9 +71,9 @@ def _note_on_page(run: RunFolder, freed: int) -> None:
         f'<p class="left" id="removed">The raw data and tables of this run were removed on {day}, '
         f"{in_words(freed)}. What is on this page stays; the run can't be judged again.</p>"
     )
-    text = page.read_text()
-    if 'id="removed"' not in text:
-        replace_text(page, text.replace(_END_OF_HEADER, note + _END_OF_HEADER, 1))
+    content = read_file(page)
+    if b'id="removed"' not in content:
+        replace_file(page, content.replace(_END_OF_HEADER, note.encode() + _END_OF_HEADER, 1))
 
 
 def judged_runs(night: Path, summary: NightSummary) -> Iterator[tuple[NightRow, RunFolder]]:

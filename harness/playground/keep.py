@@ -5,6 +5,7 @@ import shlex
 import signal
 import sys
 from pathlib import Path
+from tempfile import gettempdir
 
 from contract.locks import HeldName, temporary_folder
 from contract.run_folder import new_seed
@@ -15,6 +16,8 @@ from harness.session.catalog import read_scenario
 from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
+_SOCKET_PARENT_MAX = 41
+"""Bytes: the path of a socket has at most 107."""
 _SCENARIO = read_scenario(Path(__file__).with_name("playground_test.py"))
 
 
@@ -43,7 +46,7 @@ def main() -> None:
     try:
         with (
             node_root(results) as root,
-            temporary_folder("play") as folder_of_socket,
+            temporary_folder("play", parent=_parent_of_socket()) as folder_of_socket,
         ):
             os.environ[SOCKET_FOLDER] = str(folder_of_socket)
             run_ducktape(
@@ -57,6 +60,12 @@ def main() -> None:
     finally:
         forget(results)
         held.release()
+
+
+def _parent_of_socket() -> Path | None:
+    """None for the usual folder of temporary files, unless its path is too long."""
+    is_long = len(os.fsencode(gettempdir())) > _SOCKET_PARENT_MAX
+    return Path("/tmp") if is_long else None  # noqa: S108 - the folder in it is private
 
 
 def _end(_signal: int, _frame: object) -> None:

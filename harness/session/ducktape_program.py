@@ -14,6 +14,7 @@ from pathlib import Path
 from ducktape.command_line import main
 from ducktape.command_line.defaults import ConsoleDefaults
 
+from contract.files import open_to_append
 from harness.session.ducktape_session import NOTES
 from harness.session.hang import DRIVER_STACKS
 from harness.session.runner import install
@@ -21,8 +22,8 @@ from harness.session.runner import install
 install()  # Also where a process that multiprocessing starts without a fork imports this module.
 
 if NOTES in os.environ:
-    stacks = Path(os.environ[NOTES], DRIVER_STACKS)
-    faulthandler.register(signal.SIGQUIT, file=os.open(stacks, os.O_WRONLY | os.O_CREAT))
+    stacks = open_to_append(Path(os.environ[NOTES], DRIVER_STACKS))
+    faulthandler.register(signal.SIGQUIT, file=stacks)
 
 if __name__ == "__main__":
     notes = Path(os.environ[NOTES])

@@ -1,9 +1,9 @@
 """Scenarios under ducktape, in a process (and, embedded, a sandbox) of their own."""
 
 import json
+import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import time
@@ -36,6 +36,7 @@ from contract.errors import (
     UsageError,
     nearest,
 )
+from contract.files import copy_file, replace_file, replace_text
 from contract.locks import alone_by, alone_in
 from contract.nights import SESSION_FILE
 from contract.packages import environment, python
@@ -158,7 +159,7 @@ def run_ducktape(
                 raise NodeError(f"{watch.hung.why} in {folder}")
             said = "\n".join(lines[-_TAIL_LINES:])
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
-        (folder / SESSION_FILE).write_text("\n".join(lines))
+        replace_text(folder / SESSION_FILE, "\n".join(lines))
         for run in find_runs(folder):
             why = _how_ended(run.path, reported) if watch.hung is None else watch.hung.why
             salvage(run, root, why=why)
@@ -319,15 +320,17 @@ def reserve_session(results: Path, root: Path) -> tuple[Path, Path]:
         what=f"the names of other sessions in {results}",
         timeout_seconds=_LOCK_SECONDS,
     ):
-        reserved = [Path(file.read_text()) for file in root.parent.glob(f"*/{_RESERVED}")]
+        reserved = [
+            Path(os.fsdecode(file.read_bytes())) for file in root.parent.glob(f"*/{_RESERVED}")
+        ]
         there = [*results.iterdir(), *(path for path in reserved if path.parent == results)]
         matches = [re.fullmatch(rf"{day}--([0-9]{{3,9}})", path.name) for path in there]
         number = 1 + max((int(match[1]) for match in matches if match), default=0)
         folder = results / f"{day}--{number:03}"
-        (root / _RESERVED).write_text(str(folder))
+        replace_file(root / _RESERVED, os.fsencode(folder))
     notes = root / _NOTES
     notes.mkdir()
-    (notes / _LAST_SESSION).write_text(f"{day}--{number - 1:03}")
+    replace_text(notes / _LAST_SESSION, f"{day}--{number - 1:03}")
     return folder, notes
 
 
@@ -352,7 +355,7 @@ def salvage(folder: RunFolder, root: Path, *, why: str) -> None:
             target = folder.history if name == "history.jsonl" else folder.clients
             target.mkdir(parents=True, exist_ok=True)
             if (source.parent / name).is_file():
-                shutil.copy(source.parent / name, target / copied.format(source.parent.name))
+                copy_file(source.parent / name, target / copied.format(source.parent.name))
     ended = time.time_ns() // 1000
     folder.write_run(msgspec.structs.replace(described, ended_micros=ended, error=why))
     with alone_in(folder.path):

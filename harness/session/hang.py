@@ -16,6 +16,7 @@ from cluster.nodes.docker_node import PYTHON
 from cluster.nodes.pool import CONTAINERS_FILE
 from cluster.nodes.stacks import PRINT_SECONDS, stacks_of
 from contract.errors import PrerequisiteError, WaitTimeoutError
+from contract.files import replace_text
 from contract.packages import python
 from contract.program import limit_of
 from contract.run_folder import STACKS_FOLDER
@@ -48,7 +49,7 @@ class Hung:
         """Write the stacks into a run's folder, a file for each process."""
         (folder / STACKS_FOLDER).mkdir(parents=True, exist_ok=True)
         for name, text in self.stacks.items():
-            (folder / STACKS_FOLDER / f"{name}.txt").write_text(text)
+            replace_text(folder / STACKS_FOLDER / f"{name}.txt", text)
 
 
 class HangWatch:

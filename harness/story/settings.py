@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import itertools
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -47,6 +48,16 @@ _OF_A_PRODUCER = {
     "transactional.id": "use transactions=, which have the name of the producer",
     "value.serializer": BY_THE_HARNESS,
 }
+_LOADS = re.compile(
+    r"(^|\.)(plugin\.(library\.paths|path)|class\.path|jaas\.config|kinit\.cmd|(security|ssl|config)"
+    r"\.providers(\..*)?|location|(ca|cert|key|crl)?file)$"
+)
+"""Settings of all clients and servers by which they load a library or a file, or run a program."""
+_NAMES_CLASSES = re.compile(
+    r"(class|classes|class\.name|reporters|assignors|interceptors|strategy|callback)$"
+)
+_OF_KAFKA = re.compile(r"[\w-]*|(org\.apache\.)?kafka\.[\w.$]+")
+"""Classes that come with Kafka, and short names."""
 _NOWHERE = "127.0.0.1:9"
 _OF_A_TOPIC = {
     "min.insync.replicas": "use min_insync=",
@@ -79,6 +90,7 @@ _OF_A_SERVER = {
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
 _BROKERS_MAX = FIRST_CONTROLLER_ID - 1
+_PARTITIONS_MAX = 10_000
 _COMPRESSION = ("compression.type", "compression.codec", "compression_type")
 """As servers, topics and producers call it, by their clients."""
 _UNLIMITED_MS = -1
@@ -97,7 +109,7 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
     placed = {**_OF_A_GROUP, **client.about.reserved}
     if found := _refuse_misplaced(_in_javas_words(names), placed):
         return found
-    if found := broken_lines(names):
+    if found := broken_lines(names) or _loading(names, is_own=is_own):
         return found
     if client is Client.GUEST:
         return {}
@@ -117,10 +129,13 @@ def producer_problems(producer: ProducerPlan, build: Build) -> dict[str, str]:
     The client itself is asked last: it knows what contradicts each other.
     """
     names = producer.settings
-    if found := _refuse_misplaced(_in_javas_words(names), _OF_A_PRODUCER) or broken_lines(names):
+    if found := _refuse_misplaced(_in_javas_words(names), _OF_A_PRODUCER):
+        return found
+    is_own = bool(build.of_clients.own)
+    if found := broken_lines(names) or _loading(names, is_own=is_own):
         return found
     is_java = client_of(producer.client).about.is_java
-    if is_java and not build.of_clients.own:
+    if is_java and not is_own:
         of = Of.PRODUCER
         if found := unknown_settings(names, of) | wrong_values(names, of):
             return found
@@ -158,8 +173,25 @@ def server_problems(topology: Topology, *, is_own: bool = False) -> dict[str, st
     found = compaction(names) | _refuse_misplaced(
         dict(zip(names, names, strict=True)), _OF_A_SERVER
     )
-    found |= broken_lines(names)
+    found |= broken_lines(names) | _loading(names, is_own=is_own)
     return found if is_own else _unusable(names, Of.SERVER) | found
+
+
+def _loading(settings: Mapping[str, str | int], *, is_own: bool) -> dict[str, str]:
+    """Refuse what loads code or files: a plan may come from anyone, and runs on this machine.
+
+    An own build may have classes of its own.
+    """
+    return {
+        name: f"{name} is not for settings: it loads code or files, or runs a program"
+        for name, java in _in_javas_words(settings).items()
+        if _LOADS.search(java)
+        or (not is_own and _NAMES_CLASSES.search(java) and not _are_kafkas(str(settings[name])))
+    }
+
+
+def _are_kafkas(classes: str) -> bool:
+    return all(_OF_KAFKA.fullmatch(name.strip()) for name in classes.split(","))
 
 
 def _unusable(settings: Mapping[str, str], of: Of) -> dict[str, str]:
@@ -255,9 +287,9 @@ def topic_shape_problems(topics: Sequence[TopicPlan], topology: Topology) -> Ite
     """Yield what is wrong with the numbers of planned topics."""
     for topic in topics:
         for name, given, least, most in (
-            ("partitions", topic.partitions, 1, None),
+            ("partitions", topic.partitions, 1, _PARTITIONS_MAX),
             ("replication", topic.replication, 1, topology.brokers),
-            ("min_insync", topic.min_insync, 1, None),
+            ("min_insync", topic.min_insync, 1, topic.replication),
             ("retention_ms", topic.retention_ms, _UNLIMITED_MS, None),
         ):
             if given is not None and (problem := _outside(name, given, least, most)):

@@ -11,7 +11,7 @@ import msgspec
 import psutil
 import pytest
 
-from contract.run_folder import RunDescription, RunFolder
+from contract.run_folder import NODES_FOLDER, RunDescription, RunFolder
 from contract.waiting import wait_until
 from tests.descriptions import description_of, plan_of
 from tests.programs import ran_python
@@ -43,6 +43,7 @@ def test_a_run_that_can_not_be_judged_stops_no_other_and_keeps_no_verdict(tmp_pa
     damaged = run_folder(tmp_path / "b")
     (damaged.path / "plan.json").write_text("{")
     empty = run_folder(tmp_path / "c")
+    (tmp_path / NODES_FOLDER).mkdir()
     ended = ran_python("-m", "harness", "analyze", tmp_path)
     assert ended.returncode == 64, ended.stderr
     assert "Traceback" not in ended.stdout + ended.stderr

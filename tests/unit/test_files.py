@@ -29,11 +29,21 @@ from contract import locks
 from contract.errors import (
     PrerequisiteError,
     RunFolderError,
+    StorageError,
     TableError,
     UsageError,
     WaitTimeoutError,
 )
-from contract.files import open_regular, read_file, read_regular, replace_file, storage_error
+from contract.files import (
+    copy_file,
+    open_regular,
+    open_to_append,
+    read_file,
+    read_regular,
+    replace_file,
+    replacing,
+    storage_error,
+)
 from contract.locks import (
     TEMPORARY,
     HeldFolder,
@@ -52,9 +62,12 @@ from contract.manifest import (
     write_manifest,
 )
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
-from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder
+from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder, report_folder
 from contract.waiting import limit_waits, wait_until
+from harness.clients.history import HistoryWriter
+from harness.clients.member_role import open_log
 from harness.commands.run import decode_again
+from harness.decode.tables import write_table
 from harness.nightly.state import hold, hold_night
 from harness.nightly.suite import find_suite
 from harness.session.ducktape_session import reserve_session
@@ -166,6 +179,64 @@ def test_a_file_that_can_not_be_replaced_stays(
         replace_file(file, b"new")
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file]
+
+
+WRITERS = {
+    "replace": lambda path: replace_file(path, b"new"),
+    "copy": lambda path: copy_file(Path(__file__), path),
+    "append": open_to_append,
+    "history": HistoryWriter,
+    "log": open_log,
+    "table": lambda path: write_table(path.parent, path.stem, []),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_nothing_is_written_into_what_is_no_file(
+    odd: Callable[[str], Path], write: Callable[[Path], object]
+) -> None:
+    path = odd("polls.parquet")
+    before = path.lstat()
+    with pytest.raises(UsageError, match="is no regular file, and would be replaced"):
+        write(path)
+    assert (path.lstat().st_ino, path.lstat().st_mode) == (before.st_ino, before.st_mode)
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_what_a_link_leads_to_is_neither_emptied_nor_made(
+    tmp_path: Path, write: Callable[[Path], object]
+) -> None:
+    others, new = tmp_path / "others", tmp_path / "new"
+    others.write_bytes(b"theirs")
+    for target in (others, new):
+        link = tmp_path / "polls.parquet"
+        link.symlink_to(target)
+        with pytest.raises(UsageError, match="is no regular file"):
+            write(link)
+        link.unlink()
+    assert others.read_bytes() == b"theirs"
+    assert not new.exists()
+
+
+def test_a_name_may_be_as_long_as_names_can_be(tmp_path: Path) -> None:
+    file = tmp_path / ("n" * 255)
+    replace_file(file, b"new")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_was_removed_meanwhile_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with (
+        pytest.raises(StorageError, match="run was removed"),
+        replacing(folder / "file"),
+    ):
+        shutil.rmtree(folder)
+    with pytest.raises(StorageError, match="run was removed"):
+        replace_file(folder / "file", b"new")
+    with pytest.raises(RunFolderError, match="run was removed"):
+        report_folder(folder)
 
 
 # Folders and names that belong to a process as long as it lives.

@@ -1,6 +1,7 @@
 """Playgrounds: how they are known and served."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,8 +11,10 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import TypeVar, cast
+from unittest.mock import Mock
 
 import msgspec
+import psutil
 import pytest
 
 from cluster.nodes.node import NodeState
@@ -19,6 +22,7 @@ from cluster.nodes.pool import PoolKind
 from contract.errors import FaultError, FencepostError, NodeError, UsageError
 from contract.locks import HeldName, is_held
 from harness.clients.command import Call
+from harness.commands import clean as cleaning
 from harness.commands import playground as commands
 from harness.commands.clean import end_playground
 from harness.commands.playground import start, stop
@@ -162,6 +166,18 @@ def test_a_living_one_is_found_and_ended(tmp_path: Path, holder: "subprocess.Pop
     assert holder.poll() is not None
     with pytest.raises(UsageError, match="no playground runs here"):
         find(tmp_path)
+
+
+def test_one_that_is_stopped_is_ended_too(
+    tmp_path: Path, holder: "subprocess.Popen[str]", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder.send_signal(signal.SIGSTOP)
+    end_playground(tmp_path)
+    assert holder.poll() is not None
+    deaf = Mock(pid=7, wait=Mock(side_effect=psutil.TimeoutExpired(60)))
+    monkeypatch.setattr(cleaning, "keeper", lambda _: deaf)
+    with pytest.raises(NodeError, match="end process 7, with kill -KILL"):
+        end_playground(tmp_path)
 
 
 # No client of a playground can end it but by `stop`.

@@ -1,5 +1,6 @@
 """How programs of ours start and end: exit codes, interrupts, and what children import."""
 
+import errno
 import io
 import os
 import re
@@ -56,6 +57,7 @@ def ending(error: BaseException | None) -> typer.Typer:
         (InterruptError("all is kept"), 130, "error: interrupted: all is kept"),
         (typer.BadParameter("no such thing"), 64, "error: Invalid value: no such thing"),
         (PrerequisiteError("install Java"), 69, "error: install Java"),
+        (OSError(errno.ENAMETOOLONG, "too long", "n" * 300), 64, "error: the name is too long: n"),
         (ZeroDivisionError("by nothing\nat all"), 70, "error: unexpected ZeroDivisionError: by"),
     ],
 )

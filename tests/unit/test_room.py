@@ -100,6 +100,13 @@ def test_what_was_found_stays_and_the_page_says_what_was_removed(tmp_path: Path)
     assert kept_verdict(run).verdict == make_struct(Verdict)
 
 
+def test_a_page_that_is_no_utf_8_is_kept_as_it_is(tmp_path: Path) -> None:
+    run = run_in(tmp_path / "run")
+    (run.report / "index.html").write_bytes(b"\xff</header>")
+    assert remove_raw_data(run) >= MEGABYTE
+    assert (run.report / "index.html").read_bytes().startswith(b"\xff<p")
+
+
 def test_a_full_disk_is_freed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_in(tmp_path / "run")
     write, there = RunFolder.write_removed, len(run.data())

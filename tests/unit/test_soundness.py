@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -12,15 +13,30 @@ from msgspec.structs import replace
 from cluster.kafka.topology import Topology
 from cluster.nodes.node import Capability
 from contract.errors import UsageError, WorkerError
-from contract.run_folder import Expectation, GroupPlan, MemberPlan, Plan, TopicPlan, TransactionPlan
-from contract.software import Jar, released
+from contract.run_folder import (
+    Expectation,
+    GroupPlan,
+    MemberPlan,
+    Plan,
+    ProducerPlan,
+    TopicPlan,
+    TransactionPlan,
+)
+from contract.software import INSTALLED, Client, Jar, released
 from harness.clients.observer_worker import ObserverRole
 from harness.faults.language import FAULTS
 from harness.session import catalog
 from harness.session.catalog import find_scenarios, read_scenario, scenarios
 from harness.session.ducktape_session import pool_size
 from harness.session.loading import load
-from harness.story.settings import topic_shape_problems, topology_problems
+from harness.story import settings as settings_of_plans
+from harness.story.settings import (
+    client_problems,
+    producer_problems,
+    server_problems,
+    topic_shape_problems,
+    topology_problems,
+)
 from harness.story.soundness import require_declared, require_sound
 from harness.story.topics import durable_topic, new_topic
 from harness.story.workload import writer
@@ -316,6 +332,55 @@ def test_an_own_build_may_have_settings_of_its_own(tmp_path: Path) -> None:
     require_sound(plan, module, topology=topology, build=build)
 
 
+KAFKAS = "org.apache.kafka.clients.consumer"
+LOADING = {
+    "plugin.library.paths": "monitoring-interceptor",
+    "ssl.engine.location": "engine.so",
+    "sasl.kerberos.kinit.cmd": "touch /tmp/x",
+    "sasl.jaas.config": "com.sun.security.auth.module.JndiLoginModule required;",
+    "listener.name.client.plain.sasl.jaas.config": "x",
+    "remote.log.storage.manager.class.path": "/tmp/x.jar",
+    "config.providers": "file",
+    "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    "security.providers": "x.Y",
+    "ssl.truststore.location": "/etc/passwd",
+    "ssl_cafile": "/etc/passwd",
+    "interceptor.classes": "x.Y",
+    "metric.reporters": f"{KAFKAS}.Y,x.Y",
+    "sasl.login.callback.handler.class": "x.Y",
+    "authorizer.class.name": "x.Y",
+    "partition.assignment.strategy": "x.Y",
+}
+
+
+@pytest.mark.parametrize("name", LOADING)
+def test_a_setting_that_loads_code_is_refused_before_a_client_is_asked(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings_of_plans, "_ask_client", Mock())
+    build = released("4.4.0")
+    given = {name: LOADING[name]}
+    clients = (*INSTALLED, "guest@mine")
+    problems = [client_problems(other(client=client, settings=given)) for client in clients]
+    for client in (Client.JAVA, Client.LIBRDKAFKA, Client.KAFKA_PYTHON):
+        producer = ProducerPlan(producer="p", topic="orders", client=client, settings=given)
+        problems.append(producer_problems(producer, build))
+    problems.append(server_problems(Topology(brokers=1, settings=given)))
+    for found in problems:
+        assert (
+            found[name] == f"{name} is not for settings: it loads code or files, or runs a program"
+        )
+
+
+def test_classes_of_kafka_and_of_an_own_build_are_taken() -> None:
+    names = f"{KAFKAS}.RangeAssignor, {KAFKAS}.CooperativeStickyAssignor"
+    assert client_problems(other(settings={"partition.assignment.strategy": names})) == {}
+    own = other(settings={"partition.assignment.strategy": "mine.Assignor"})
+    assert client_problems(own, is_own=True) == {}
+    rack = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+    assert server_problems(Topology(brokers=1, settings=rack)) == {}
+
+
 @pytest.mark.parametrize(
     ("settings", "reported"),
     [
@@ -389,9 +454,11 @@ def test_a_topology_that_can_not_be_is_refused(
 @pytest.mark.parametrize(
     ("changed", "reported"),
     [
-        ({"partitions": 0}, "topic orders: partitions=0 has to be a number, at least 1"),
+        ({"partitions": 0}, "topic orders: partitions=0 has to be a number, 1 to 10000"),
+        ({"partitions": 10**9}, "topic orders: partitions=1000000000 has to be a number"),
         ({"replication": 4}, "topic orders: replication=4 has to be a number, 1 to 3"),
         ({"min_insync": 0}, "topic orders: min_insync=0"),
+        ({"min_insync": 4}, "topic orders: min_insync=4 has to be a number, 1 to 3"),
         ({"retention_ms": -2}, "topic orders: retention_ms=-2"),
     ],
 )

@@ -3,14 +3,20 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+import typer
 
 from analysis.report import standalone as page_as_file
 from contract.errors import StorageError, UsageError
-from contract.nights import SESSION_FILE
-from contract.run_folder import PLAN_FILE, require_new_file
+from contract.nights import SESSION_FILE, is_made_here
+from contract.packages import environment
+from contract.run_folder import PLAN_FILE, find_runs, require_new_file
+from harness.commands import run as judging_of_runs
 from simulator.history import EVENTS_MAX
 from tests.conftest import Fencepost
 
@@ -72,6 +78,12 @@ def test_the_files_of_runs_and_sessions_are_kept(
     with pytest.raises(UsageError, match=r"name a (file|place) elsewhere"):
         page_as_file.standalone(page, target)
     assert (target.read_text() if target.exists() else None) == content
+
+
+def test_a_page_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_bytes(b"\xff")
+    with pytest.raises(UsageError, match="is not in UTF-8"):
+        page_as_file.standalone(tmp_path / "page.html", tmp_path / "x.html")
 
 
 def test_a_file_beside_is_written_and_replaced(run: Path, tmp_path: Path) -> None:
@@ -138,11 +150,72 @@ def test_nothing_new_is_made_in_a_run(where: str, run: Path, fencepost: Fencepos
     for arguments in (
         ["analyze", str(run), "--store", place],
         ["generate", str(run / "generated" / where), "--events", "1500"],
+        ["random", "--dry-run", "--results", place],
     ):
         ended = fencepost(*arguments)
         assert ended.returncode == 64
         assert "is in the folder of the run" in ended.stderr
     assert sorted(path.name for path in run.iterdir()) == [PLAN_FILE, "report", "tables"]
+
+
+def test_no_scenario_is_made_in_a_run(
+    run: Path, fencepost: Fencepost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(run / "tables")
+    ended = fencepost("new", "scenario", "lost_orders")
+    assert ended.returncode == 64
+    assert "is in the folder of the run" in ended.stderr
+    assert not list(run.rglob("*.py"))
+
+
+def made_twice(folder: Path) -> list[Path]:
+    """Two runs below a folder that no command has made."""
+    runs = [folder / "deep" / "er" / name for name in ("a", "b")]
+    for made in runs:
+        made.mkdir(parents=True)
+        (made / PLAN_FILE).write_text("{")
+    return runs
+
+
+def test_runs_of_a_folder_of_another_kind_are_not_judged_unasked(
+    fencepost: Fencepost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = made_twice(tmp_path)
+    ended = fencepost("analyze", ".")
+    assert ended.returncode == 64
+    assert "reports of 2 at or below it would be written: name the folders" in ended.stderr
+    monkeypatch.setattr(judging_of_runs, "has_terminal", lambda: True)
+    monkeypatch.setattr(judging_of_runs, "analyse_in_own_process", lambda *_, **__: 0)
+    for is_meant, code in ((False, 64), (True, 0)):
+        asked = Mock(return_value=is_meant)
+        monkeypatch.setattr(typer, "confirm", asked)
+        assert fencepost("analyze", ".").returncode == code
+        assert "2 at or below it would be written. Judge them?" in asked.call_args.args[0]
+    assert [path for run in runs for path in run.iterdir()] == [run / PLAN_FILE for run in runs]
+
+
+@pytest.mark.parametrize("mark", ["", ".nodes", "judged"])
+def test_runs_are_judged_where_a_command_makes_them(mark: str, run: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    assert is_made_here(run, [run])
+    assert is_made_here(run.parents[1], [run])
+    if mark:
+        (results / mark).mkdir()
+    assert is_made_here(results, [run]) == bool(mark)
+    assert not is_made_here(tmp_path.parent, [run])
+    assert not is_made_here(results, [run.joinpath(*"abcdefghi")])
+
+
+def test_of_several_that_generate_into_a_folder_one_does(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "harness", "generate", "made", "--events", "100000"]
+    begun = [
+        subprocess.Popen(words, stderr=subprocess.PIPE, env=environment(), cwd=tmp_path)
+        for _ in range(4)
+    ]
+    ended = [process.communicate()[1].decode() for process in begun]
+    assert sorted(process.returncode for process in begun) == [0, 64, 64, 64]
+    assert sum("another process writes into" in said for said in ended) == 3
+    assert len(find_runs(tmp_path)) == 1
 
 
 def test_a_store_that_can_not_be_written_is_refused_before_all_else(

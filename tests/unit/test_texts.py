@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from pages_of import run_folder, verdict_of
 from rich.progress import Progress, TextColumn
 from rich.table import Table
@@ -16,15 +20,16 @@ from rich.text import Text
 
 from analysis.engine.hadoop import in_full
 from analysis.report.night_rows import Judged
-from analysis.report.outputs import as_json, write_session_outputs
+from analysis.report.outputs import as_json, write_session_outputs, xml_document
 from analysis.report.session_page import write_session
+from analysis.report.terminal import show
 from analysis.tasks import Share, judge_here
 from cluster.refusal import refusal_in, refuse
 from contract.errors import UsageError
 from contract.events import as_json as encoded
 from contract.events import encodable
 from contract.files import as_word
-from contract.program import Terminal, escape_orders, say
+from contract.program import Terminal, as_line, escape_orders, plain, say
 from contract.run_folder import RunFolder
 from contract.terms import Stage
 from harness.clients.history import HistoryWriter
@@ -232,3 +237,106 @@ def test_bytes_that_are_no_text_are_shown_as_bytes() -> None:
     assert escape_orders(os.fsdecode(b"a\xff\xe9")) == r"a\xff\xe9"
     assert escape_orders("\ud800") == r"\ud800"
     assert escape_orders("tab\tand\nlines, é and 漢字") == "tab\tand\nlines, é and 漢字"
+
+
+# Whatever a text has, a line of a log is no command, a Markdown summary has no mention and no link,
+# and JUnit's XML is whole.
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "::error::x",
+            "::",
+            "\n",
+            "\r",
+            "\u2028",
+            "\xa0",
+            "\t",
+            " ",
+            "##[error]",
+            "##vso[x]",
+            "\x1b[0m",
+        ),
+        *(
+            "@team",
+            "@",
+            "https://a.b",
+            "HTTP",
+            "://",
+            ":",
+            "/",
+            "www.",
+            "WWW",
+            ".",
+            "a.b",
+            "GH-",
+            "12",
+        ),
+        *(
+            "#",
+            "<",
+            ">",
+            "<!--",
+            "-->",
+            "[x](y)",
+            "![",
+            "|",
+            "`",
+            "*",
+            "_",
+            "~",
+            "\\",
+            "&#64;",
+            "&lt;",
+        ),
+        *("\x00", "\ud800", "\ufffe", "]]>", "x"),
+    ]
+)
+ANY = st.lists(PARTS | st.characters() | st.text(), max_size=12).map("".join)
+COMMAND = re.compile(r"^\s*::|##\w*\[", re.MULTILINE)
+LIVE = re.compile(r"@\w|://|www\.|#\d|GH-\d", re.IGNORECASE)
+MARKDOWN = MarkdownIt().enable("table").enable("strikethrough")
+
+
+@given(text=ANY, width=st.integers(20, 60))
+def test_no_text_is_a_command_of_a_log(text: str, width: int) -> None:
+    assert "\n" not in as_line(text)
+    assert not COMMAND.search(as_line(text))
+    table = Table(text, text)
+    table.add_row(text, "b")
+    for printed in (text, Text(text), table):
+        out = io.StringIO()
+        Terminal(file=out, width=width).print(printed, highlight=False)
+        assert not COMMAND.search(out.getvalue())
+
+
+@given(text=ANY)
+def test_no_text_is_live_in_markdown(text: str) -> None:
+    shown = plain(text)
+    document = f"# {shown}\n\n- **{shown}**: {shown}\n\n| a |\n|---|\n| {shown} |\n"
+    for block in MARKDOWN.parse(document):
+        for token in block.children or ():
+            assert token.type in {
+                "text",
+                "text_special",
+                "strong_open",
+                "strong_close",
+                "html_inline",
+            }
+            assert token.type != "html_inline" or token.content == "<!-- -->"
+            assert token.type != "text" or not LIVE.search(token.content)
+
+
+@given(text=ANY)
+def test_no_text_breaks_the_xml(text: str) -> None:
+    root = ET.Element("testsuites", name=text)
+    ET.SubElement(root, "testcase", name=text).text = text
+    found = ET.fromstring(xml_document(root))  # noqa: S314 - written here
+    assert [element.tag for element in found.iter()] == ["testsuites", "testcase"]
+
+
+def test_an_answer_with_lines_is_one_line_and_no_command() -> None:
+    answer = "Yes.\n::error file=x::y\n##[error]z"
+    out = io.StringIO()
+    show(verdict_of({}, answer=answer), Terminal(file=out, width=80))
+    assert r"Yes. ::error file=x::y \x23#[error]z" in out.getvalue().splitlines()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from contract.files import replace_file
 from contract.software import Level
 from extras.conform.guest import LINE_BYTES_MAX, RESPONSE_SECONDS, Rule
 
@@ -138,7 +139,7 @@ class Trial(msgspec.Struct, kw_only=True):
 
 def write_trial(folder: Path, trial: Trial) -> None:
     """Write it into the folder of its run."""
-    (folder / TRIAL_FILE).write_bytes(msgspec.json.encode(trial))
+    replace_file(folder / TRIAL_FILE, msgspec.json.encode(trial))
 
 
 def read_trial(folder: Path) -> Trial | None:

@@ -51,7 +51,7 @@ from contract.errors import (
     UsageError,
     lacking,
 )
-from contract.files import cache_folder
+from contract.files import cache_folder, copy_file, replace_text
 from contract.locks import temporary_folder
 from contract.packages import python
 from contract.processes import java_command
@@ -295,7 +295,8 @@ def make_locks(release: Release) -> None:
     module = release.module
     match release.language:
         case "go":
-            first.write_text(f"module guests\n\ngo 1.24\n\nrequire {module} v{release.version}\n")
+            wanted = f"module guests\n\ngo 1.24\n\nrequire {module} v{release.version}\n"
+            replace_text(first, wanted)
             _go(release, "get", f"{module}@v{release.version}")
             _go(release, "build", "-mod=mod", "-o", os.devnull)
         case "java":
@@ -304,9 +305,9 @@ def make_locks(release: Release) -> None:
             modules = [(*module[:2], module[2] or release.version) for module in modules]
             with temporary_folder("lock") as work:
                 artifacts = resolve_jars(modules, work / "guest")
-            first.write_text("".join(f"{artifact}\n" for artifact in sorted(artifacts)))
+            replace_text(first, "".join(f"{artifact}\n" for artifact in sorted(artifacts)))
         case "javascript":
-            first.write_text(_package(release, module))
+            replace_text(first, _package(release, module))
             _output_of(
                 ["npm", "install", "--package-lock-only", "--omit-lockfile-registry-resolved"],
                 release,
@@ -317,7 +318,7 @@ def make_locks(release: Release) -> None:
             command += ["--python-version=3.11", "--generate-hashes", "--no-annotate"]
             command += ["--no-emit-index-url", "--no-header"]
             given = f"{module}=={release.version}\n"
-            first.write_text(_output_of(command, release, given=given))
+            replace_text(first, _output_of(command, release, given=given))
 
 
 def _package(release: Release, module: str) -> str:
@@ -367,7 +368,7 @@ def _build(release: Release, made: Path) -> None:
             _output_of([*command, *map(str, release.sources)], release)
         case "javascript":
             for path in [*release.sources, *release.locks]:
-                shutil.copy(path, made)
+                copy_file(path, made / path.name)
             command = ["npm", "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
             command += ["--loglevel=error"]
             _output_of(command, release, cwd=made)
@@ -379,8 +380,8 @@ def _build(release: Release, made: Path) -> None:
             command += ["--no-warn-conflicts", f"--target={made}", f"-r{release.locks[0]}"]
             _output_of(command, release)
             for path in release.sources:
-                shutil.copy(path, made)
-    (made / _MADE).write_text(json.dumps(dict(_hashes(made))))
+                copy_file(path, made / path.name)
+    replace_text(made / _MADE, json.dumps(dict(_hashes(made))))
 
 
 def _compile(release: Release, made: Path) -> None:

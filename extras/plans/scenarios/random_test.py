@@ -19,6 +19,7 @@ from ducktape.mark import parametrize
 from cluster.kafka.topology import Topology
 from cluster.refusal import refuse
 from contract.errors import UsageError
+from contract.files import replace_file
 from contract.run_folder import Consequence, Expectation
 from contract.software import INSTALLED, about
 from extras.plans.draw import draw
@@ -74,7 +75,7 @@ class RandomScenario(Scenario):
             must_judge=of_openings(drawn),
             topology=replace(self.topology, is_proxied=drawn.is_proxied),
         ) as run:
-            (run.folder.path / PLAN_FILE).write_bytes(plan_as_json(drawn))
+            replace_file(run.folder.path / PLAN_FILE, plan_as_json(drawn))
             run.create(assignment=[1, 2, 3], is_spread=True)
             run.watch()
             Story(run, drawn).carry_out()

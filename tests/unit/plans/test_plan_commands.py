@@ -1,6 +1,7 @@
 """The commands on plans: what they write, count and refuse, without a cluster."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,6 +66,44 @@ def mine(tmp_path: Path) -> str:
     """The file of a plan."""
     (tmp_path / "mine.json").write_bytes(plan_as_json(PLAN))
     return str(tmp_path / "mine.json")
+
+
+@pytest.mark.parametrize(
+    ("changed", "reported"),
+    [
+        ({"topic": {"partitions": 10**9}}, "partitions: 1000000000 are more than the 100"),
+        ({"topic": {"min_insync": 9}}, "min_insync: 9 are more than the 3"),
+        ({"producer": {"acks": "banana"}}, "there is no acks banana"),
+        ({"producer": {"client": "banana"}}, "there is no client banana"),
+        ({"groups": {"client": "banana"}}, "there is no client banana"),
+        ({"groups": {"members": 2**31 - 1}}, "members: .* are more than the 50"),
+        ({"producer": {"records_per_second": 10**9}}, "records_per_second: 1000000000 are more"),
+    ],
+)
+@pytest.mark.parametrize("command", [("replay",), ("shrink", "--finding", "lost_record")])
+def test_a_plan_that_can_not_be_carried_out_starts_nothing(
+    changed: dict[str, dict[str, Any]],
+    reported: str,
+    command: tuple[str, ...],
+    fencepost: Fencepost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(commands, "require_runs", lambda results, _: results)
+    monkeypatch.setattr(commands, "fetch_build", lambda *_: released("4.4.0"))
+    plan = json.loads(plan_as_json(PLAN))
+    for part, values in changed.items():
+        (plan[part][0] if part == "groups" else plan[part]).update(values)
+    file, results = tmp_path / "mine.json", tmp_path / "results"
+    file.write_text(json.dumps(plan))
+    ended = fencepost(*command, str(file), "--results", str(results))
+    assert ended.returncode == 64, ended.stderr
+    assert re.search(reported, ended.stderr)
+    assert not results.exists()
+
+
+def test_no_more_plans_are_drawn_than_a_series_may_have(fencepost: Fencepost) -> None:
+    assert fencepost("random", "--plans", str(10**20), "--dry-run").returncode == 64
 
 
 def test_a_seed_gives_the_same_files(fencepost: Fencepost, tmp_path: Path, cluster: Runs) -> None:
