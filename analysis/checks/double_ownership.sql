@@ -9,8 +9,8 @@ explanation: >-
   one in which it was assigned: two owners of such a partition are not found. A static member that
   is started again keeps its partitions under the same generation. With the classic protocol
   another process with its group.instance.id takes its place at once: the older one may deliver
-  what it has until the response to its next request, or for 3 s (`heartbeat.interval.ms`) if none
-  is on record. Whatever the generations, a member is delivered nothing more of a partition that it
+  what it has until the response to its next request, for 1 s more if that is a refusal, or for 3 s
+  (`heartbeat.interval.ms`) if none is on record. Whatever the generations, a member is delivered nothing more of a partition that it
   has given back, or for which the coordinator has refused its commit as that of no member, once
   another member was assigned it.
 permitted: >-
@@ -19,7 +19,7 @@ permitted: >-
   its coordinator goes on with what it has.
 undecided: a generation is not known, and the overlap is no longer than the clock bound; or the
   older process of a group.instance.id delivered for longer, and no request of it is on record; or
-  its commit was refused, and its client rejoins in a thread of its own.
+  its commit was refused more than 1 s before, and its client rejoins in a thread of its own.
 evaluates: pairs of assignments of a partition to different members.
 source: >-
   KIP-345, KIP-429, KIP-848: a partition is assigned only after its owner gave it up;
@@ -38,6 +38,7 @@ cases:
   cause: >-
     {member} received {records} records, {seconds:.1f} s after {learned_by}; {other} had been assigned
     the partition
+  permitted_if: seconds <= 1
 - violation: after a refusal
   when: learned_by is not null
   cause: >-

@@ -19,7 +19,7 @@ columns:
 with assigned as (
   select a.*, coalesce(is_static, false) as is_static,
     coalesce(is_static and client != 'java-consumer', false) as is_classic,
-    regexp_extract(member, '[.]([0-9]+)$', 1) as number
+    if(has_one_instance, '', regexp_extract(member, '[.]([0-9]+)$', 1)) as number
   from assignments as a left join planned_groups using (group)
 ),
 -- `other` came later; is_successor: it has the group.instance.id of `member`.
@@ -33,7 +33,8 @@ successions as (
   where a.member != b.member and (a.from_micros, a.member) < (b.from_micros, b.member)
 ),
 responses as (
-  select group, member, began_micros as asked_micros, committed_micros as answered_micros
+  select group, member, began_micros as asked_micros,
+    committed_micros + if(outcome = 'failed', {{ micros_per_second }}, 0) as answered_micros
   from commits
   where outcome != 'nothing'
   union all
@@ -48,7 +49,8 @@ learned as (
   where is_replaced and asked_micros > other_from + :clock_micros
   group by all
 ),
--- is_succeeded: it got nothing since, or only what it had before it could know.
+-- is_succeeded: it got nothing since, or only what it had before it could know: a client
+-- may deliver in one thread for 1 s after another one was refused.
 succeeded as (
   select *, is_successor and (coalesce(last_micros <= other_from, true)
       or is_replaced and last_micros <= coalesce(learned_micros,
