@@ -19,6 +19,7 @@ COMMANDS = {
     "list": "harness.commands.listing:list_scenarios",
     "analyze": "harness.commands.run:analyze",
     "open": "harness.commands.reports:open_page",
+    "docs": "harness.commands.docs:docs",
     "explain": "harness.commands.reports:explain",
     "generate": "harness.commands.generate:generate",
     "play": "harness.commands.playground:app",

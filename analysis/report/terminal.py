@@ -62,7 +62,7 @@ def show(
         verdict: with its answer.
         console: of standard output.
         run: None if it is not known; then what is open is left out.
-        is_verbose: also print every check, and how the groups continued.
+        is_verbose: also print every check, how the groups continued, and where the time went.
     """
     if is_verbose:
         _show_all(verdict, console)
@@ -95,14 +95,9 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
-    _close(verdict, console)
-
-
-def _close(verdict: Verdict, console: Console) -> None:
-    """Print what follows from the run, and where its time went."""
     if verdict.follows is not None:
         _print(console, f"What follows: {verdict.follows}")
-    if times := times_of(verdict):
+    if is_verbose and (times := times_of(verdict)):
         _print(console, times)
 
 

@@ -380,7 +380,9 @@ def _node_count(file: Path, build: Build) -> int:
         if isinstance(cls, type) and issubclass(cls, Scenario) and cls.__module__ == module.__name__
     ]
     if not found:
-        raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
+        raise UsageError(
+            f"{file} holds no subclass of Scenario: add one (fencepost docs your-scenario)"
+        )
     if not (module.__doc__ or "").strip():
         raise UsageError(f"{file}:1: it has no docstring, whose first line is the question")
     for cls in found:

@@ -287,7 +287,7 @@ class Scenario(Test):  # type: ignore[misc]
             name = version_of(lacking[0]) or "NAME"
             raise UsageError(
                 f"a group of this scenario has the client {lacking[0]}: give its program by "
-                f"--guest {name}=COMMAND (docs/guests.md)"
+                f"--guest {name}=COMMAND (fencepost docs guests)"
             )
         if unused := sorted(given - planned):
             raise UsageError(

@@ -234,6 +234,16 @@ def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
     assert f"{lost.check}:1 " in explain(folder)
 
 
+def test_a_list_has_what_is_unexpected_and_all_on_request(many: RunFolder) -> None:
+    lines = explain(many).splitlines()
+    assert lines[0].startswith("unexpected lost_record:12 (")
+    assert lines[1].rstrip() == "    one of another group"
+    assert lines[2:] == ["expected or permitted, and listed by --all: lost_record"]
+    assert "permitted lost_record:1 (" in explain(many, "--all")
+    write_verdict(many)
+    assert explain(many).startswith("The run has no unexpected or undecided findings.")
+
+
 def test_a_story_as_json(many: RunFolder) -> None:
     document = json.loads(explain(many, "lost_record", "--json"))
     whole = story_of(many, FAR)
