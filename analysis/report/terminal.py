@@ -95,10 +95,8 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
-    if verdict.follows is not None:
-        _print(console, f"What follows: {verdict.follows}")
-    if is_verbose and (times := times_of(verdict)):
-        _print(console, times)
+    follows = [] if verdict.follows is None else [f"What follows: {verdict.follows}"]
+    _print_some(console, follows, style="")
 
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
@@ -132,6 +130,8 @@ def _show_all(verdict: Verdict, console: Console) -> None:
     console.print(_checks(verdict))
     if idle := _idle(verdict):
         _print(console, f"nothing to judge: {', '.join(idle)}")
+    if times := times_of(verdict):
+        _print(console, times)
 
 
 def show_night(summary: NightSummary, console: Console) -> None:

@@ -1,5 +1,6 @@
 """`fencepost run` and `analyze`."""
 
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ from contract.errors import (
     FencepostError,
     InterruptError,
     RunFolderError,
+    UsageError,
 )
 from contract.files import as_word, place, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
@@ -21,7 +23,7 @@ from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, report_unexpected, say
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import GENERATED, RunFolder, find_runs, new_seed
-from contract.software import with_note
+from contract.software import Guest, with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,
@@ -61,6 +63,7 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
 _console = Terminal(stderr=True)
+_MADE_NAME = re.compile(r"Client\.GUEST|guest@\{")
 _DECODING = ".decoding-"
 """Of a folder in a run's: the tables that are decoded again, until all are there."""
 
@@ -102,6 +105,7 @@ def run(  # noqa: PLR0913 - the options of a command
     for scenario in chosen:
         scenario.require(chosen_parameters)
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes, guests)
+    _require_used(choice.guests, chosen)
     require_seed(seed)
     results = require_runs(results, cluster)
     build = fetch_build(choice, cluster, chosen)
@@ -188,6 +192,22 @@ def analyze(
         lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
     )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def _require_used(guests: Iterable[Guest], chosen: Iterable[ScenarioFile]) -> None:
+    """Refuse a guest that none of some scenarios names, unless one makes such names.
+
+    Raises:
+        UsageError: one is named by none.
+    """
+    texts = [scenario.path.read_text() for scenario in chosen]
+    if any(map(_MADE_NAME.search, texts)):
+        return
+    for guest in guests:
+        if not any(guest.named in text for text in texts):
+            raise UsageError(
+                f"no group of these scenarios uses {guest.named}: name it as the client of one"
+            )
 
 
 def decode_again(folder: RunFolder) -> bool:

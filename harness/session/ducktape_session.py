@@ -156,6 +156,8 @@ def run_ducktape(
         if not has_runs(folder):
             if watch.hung is not None:
                 raise NodeError(f"{watch.hung.why} in {folder}")
+            if refused is not None:
+                _forget(folder)
             said = "\n".join(lines[-_TAIL_LINES:])
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         (folder / SESSION_FILE).write_text("\n".join(lines))
@@ -166,6 +168,14 @@ def run_ducktape(
     except KeyboardInterrupt:
         raise InterruptError(_keep_files(folder, root)) from None
     return DucktapeSession(folder, exit_code, tuple(dropped_tests(reported, exit_code, refused)))
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folder of a session that was refused, and ducktape's link to it."""
+    latest = folder.parent / "latest"
+    if latest.is_symlink() and latest.resolve() == folder.resolve():
+        latest.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _hung_run(folder: Path) -> Path:

@@ -92,6 +92,7 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
         (("run", "nonsense"), 64, "fencepost list"),
         (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
+        (("run", "baseline", "--guest", "x=cat"), 64, "no group of these scenarios uses guest@x"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
         (("analyze", "hdfs://host/run", "--conf", "memory"), 64, "expected KEY=VALUE"),
