@@ -175,7 +175,7 @@ def _show_morning(morning: Morning, console: Console) -> None:
     for scenario in morning.scenarios:
         if scenario.verdict is not Stability.STEADY:
             named = f"{scenario.scenario}, Kafka {scenario.kafka}"
-            _print(console, f"{scenario.verdict}: {named}: {scenario.why}")
+            _print(console, f"{scenario.verdict.in_words}: {named}: {scenario.why}")
     for note in morning.notes:
         _print(console, f"known.yml: {note}")
 
