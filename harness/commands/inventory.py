@@ -38,7 +38,7 @@ def checks() -> Iterator[Row]:
 
 
 def verbs() -> Iterator[Row]:
-    """What a story is told with: the methods of a run, and of what it has."""
+    """What a story is written in: the methods of a run, and of what it has."""
     story = Run.__module__.rpartition(".")[0]
     parts = {"run": Run} | {
         f"run.{name}": kind
