@@ -16,7 +16,8 @@ from setuptools.command.build_py import build_py
 
 TOP = "fencepost"
 PACKAGES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
-FILES = ("docker-compose.yml", "requirements.lock", "docs/glossary.md")
+PAGES = tuple(f"docs/{page.name}" for page in sorted(Path(__file__).parent.glob("docs/*.md")))
+FILES = ("docker-compose.yml", "requirements.lock", *PAGES)
 """Of the repository's folder, which commands and pages read."""
 _OURS = "|".join(PACKAGES)
 _IMPORTED = re.compile(rf"(?:{_OURS})(?:\.\w+)*")

@@ -47,7 +47,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
         str | None, typer.Option(help="Folder or URI of the store of all findings and verdicts.")
     ] = None,
     known: Annotated[
-        Path | None, typer.Option(help="A file of known findings (docs/mornings.md).")
+        Path | None, typer.Option(help="A file of known findings (fencepost docs mornings).")
     ] = None,
     *,
     is_early: Annotated[

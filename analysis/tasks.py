@@ -264,7 +264,7 @@ def rows_of(folder: RunFolder) -> int:
 def _too_large(rows: int) -> str:
     return (
         f"its tables have {rows:,} rows, more than the {ROWS_OF_A_TASK:,} that a task judges: run "
-        "the scenario for a shorter time, or with fewer records (docs/limits.md)"
+        "the scenario for a shorter time, or with fewer records (fencepost docs limits)"
     )
 
 
@@ -375,13 +375,13 @@ def _reason(error: BaseException) -> str:
         if f"No module named '{package}" in text:
             return (
                 f"Spark's executors have no Python package {package}. Give them Fencepost: install "
-                "it there, or send a packed environment (docs/clusters.md)"
+                "it there, or send a packed environment (fencepost docs clusters)"
             )
     if interpreter := _NO_INTERPRETER.search(text):
         path, why = interpreter.groups()
         return (
             f"Spark's executors have no Python interpreter {path} ({why}). Install one with "
             "Fencepost there, name theirs with --conf spark.pyspark.python=..., or send a packed "
-            "environment (docs/clusters.md)"
+            "environment (fencepost docs clusters)"
         )
     return f"Spark could not run the tasks that judge: {jvm.reason(error)}"

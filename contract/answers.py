@@ -172,7 +172,8 @@ def parts(text: str) -> Iterator[str | Figure]:
     except TemplateError as error:
         raise UsageError(f"{error.message or type(error).__name__}") from error
     except (TypeError, ValueError, AttributeError, SyntaxError, RecursionError) as error:
-        raise UsageError(f"a figure is not written as in docs/your-scenario.md: {error}") from error
+        wrong = "a figure is not written as in `fencepost docs your-scenario`"
+        raise UsageError(f"{wrong}: {error}") from error
     for at, piece in enumerate(rendered.split(_MARK)):
         if at % 2:
             yield figures[int(piece)]

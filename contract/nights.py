@@ -113,6 +113,11 @@ class Stability(enum.StrEnum):
     UNDECIDED = "undecided"
     STEADY = "steady"
 
+    @property
+    def in_words(self) -> str:
+        """As people read it: a run is undecided for other reasons."""
+        return "too few runs" if self is Stability.UNDECIDED else str(self)
+
 
 class ScenarioHistory(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario with its parameters on a version of Kafka, over the nights.

@@ -60,12 +60,18 @@ def _escape_character(found: re.Match[str]) -> str:
     return ascii(found[0])[1:-1].replace(_BYTE, "\\x")
 
 
+_LINE_MAX = 10_000
+"""Of a pipe or a file."""
+
+
 class Terminal(Console):
     """A console that shows names as they are: no markup is read, unless that is asked for."""
 
     def __init__(self, *, markup: bool = False, **options: Any) -> None:
-        """`options` are those of rich."""
+        """`options` are those of rich. Lines that no terminal shows are as long as they are."""
         super().__init__(markup=markup, emoji=False, **options)
+        if not self.is_terminal and "width" not in options and "COLUMNS" not in os.environ:
+            self.width = _LINE_MAX
 
     def render_str(self, text: str, **options: Any) -> Text:
         """As rich does, so that the width of what is shown is counted."""

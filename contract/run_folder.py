@@ -482,7 +482,7 @@ class RunFolder:
             return read_described(file, kind)
         except FileNotFoundError:
             message = (
-                f"{file} is missing: is {self.path} the folder of one run (see docs/results.md)?"
+                f"{file} is missing: is {self.path} the folder of one run (fencepost docs results)?"
             )
             raise RunFolderError(message) from None
 

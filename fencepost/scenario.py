@@ -19,12 +19,14 @@ from contract.software import Client
 from contract.terms import Check, CommitEpoch, Isolation, Manner, ResetPolicy, Stage
 from harness import faults
 from harness.faults import *  # noqa: F403 - all that __all__ has
+from harness.faults.expire import EXPIRING_TOPIC
 from harness.story.run import Run
 from harness.story.scenario import Scenario
 from harness.story.topics import durable_topic
-from harness.story.workload import Workload, reader, writer
+from harness.story.workload import Workload, commits_no_epochs, reader, writer
 
 __all__ = [
+    "EXPIRING_TOPIC",
     "Check",
     "Client",
     "CommitEpoch",
@@ -43,6 +45,7 @@ __all__ = [
     "Topology",
     "TransactionPlan",
     "Workload",
+    "commits_no_epochs",
     "durable_topic",
     "matrix",
     "parametrize",

@@ -1,7 +1,7 @@
 """The command line `fencepost`, run as a module."""
 
+import os
 import signal
-import sys
 from types import FrameType
 
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
@@ -16,18 +16,29 @@ def main() -> None:
     """
     # nohup ignores SIGHUP.
     ending = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
-    for number in ending:
-        signal.signal(number, _interrupt)
+    is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     try:
-        try:
-            from harness.cli import main as run  # noqa: PLC0415 - what takes time
-        except KeyboardInterrupt:
-            sys.stderr.write("error: interrupted\n")
-            sys.exit(130)
-        run()
+        for number in (*ending, *([signal.SIGINT] if is_usual else [])):
+            signal.signal(number, _end)
+        from harness.cli import run, started  # noqa: PLC0415 - what takes time
+
+        app = started()
+        for number in ending:
+            signal.signal(number, _interrupt)
+        if is_usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        run(app)
     finally:
+        if is_usual:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         for number in ending:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """End at once, while modules are loaded: what imports one would report an exception."""
+    os.write(2, b"error: interrupted\n")
+    os._exit(130)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

@@ -19,6 +19,7 @@ COMMANDS = {
     "list": "harness.commands.listing:list_scenarios",
     "analyze": "harness.commands.run:analyze",
     "open": "harness.commands.reports:open_page",
+    "docs": "harness.commands.docs:docs",
     "explain": "harness.commands.reports:explain",
     "generate": "harness.commands.generate:generate",
     "play": "harness.commands.playground:app",
@@ -75,8 +76,13 @@ def options(
     """Options of the program itself."""
 
 
-def main() -> None:
-    """Run the command line and exit with its code."""
+def started() -> typer.Typer:
+    """Return the program with the command that this process was started with."""
     first = sys.argv[1:2]
     named = [name for name in first if name in COMMANDS or name in extras("commands")]
-    run_program(program(named if named or first == [_VERSION] else None), name="fencepost")
+    return program(named if named or first == [_VERSION] else None)
+
+
+def run(app: typer.Typer) -> None:
+    """Run the command line and exit with its code."""
+    run_program(app, name="fencepost")

@@ -56,7 +56,7 @@ class Standalone:
     def problem(self) -> str | None:
         """Why no worker can ever have an executor; None if one can, though it may be busy."""
         if not self.workers:
-            return "the master has no worker. Start one (docs/clusters.md)"
+            return "the master has no worker. Start one (fencepost docs clusters)"
         if any(size.holds(self.executor) for size in self.workers):
             return None
         return f"{self}. {_LESS}"

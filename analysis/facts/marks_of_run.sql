@@ -46,7 +46,7 @@ select case kind when 'phase' then 10 when 'note' then 20 when 'fault' then 30 e
       when 'healed' then 'orange' when 'settling' then 'violet' when 'final read' then 'blue'
       else 'grey' end
     when 'note' then 'blue' when 'fault' then 'rose' else 'red' end as color,
-  at_micros, until_micros, cast(null as double) as value,
+  coalesce(since_micros, at_micros) as at_micros, until_micros, cast(null as double) as value,
   case kind when 'phase' then what
     when 'note' then coalesce(nullif(substring(what, 7), ''), 'an empty note')
     when 'heal' then concat(name, {{ br }}, 'its effect holds')

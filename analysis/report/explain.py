@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 import typer
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from analysis.report.run_facts import RunFacts
@@ -24,6 +25,7 @@ from contract.verdicts import BY_SEVERITY, FINDINGS_FILE, Finding, Verdict, read
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _ANCHOR = re.compile(r"finding-(?P<check>\w+)-(?P<number>[0-9]+)")
 _STANDINGS = list(Standing)
+_OPEN = (Standing.UNEXPECTED, Standing.UNDECIDED)
 
 
 @app.command()
@@ -40,7 +42,7 @@ def explain(
 ) -> None:
     """Show who wrote, who led, the faults, the commits, and where the group continued.
 
-    Without a finding, list those of the run.
+    Without a finding, list those of the run: what is unexpected or undecided, or all.
     """
     path, address = _place(run)
     (folder, *others) = find_runs(path)
@@ -50,7 +52,7 @@ def explain(
     verdict = _verdict(folder)
     asked = finding or address
     if asked is None:
-        _list(folder, verdict, as_json=as_json)
+        _list(folder, verdict, show_all=show_all, as_json=as_json)
         return
     name, chosen = _finding(folder, verdict, asked)
     facts = RunFacts(folder)
@@ -130,19 +132,25 @@ def _as_json(name: str, reported: Story, facts: RunFacts) -> str:
     return _format_json(document)
 
 
-def _list(folder: RunFolder, verdict: Verdict, *, as_json: bool) -> None:
-    """The checks with findings, what is unexpected first."""
+def _list(folder: RunFolder, verdict: Verdict, *, show_all: bool, as_json: bool) -> None:
+    """The checks with findings, what is unexpected first; what may be is counted, or shown."""
     rows = sorted(_rows(folder, verdict), key=lambda row: _STANDINGS.index(row["standing"]))
     if as_json:
         typer.echo(_format_json({"findings": rows}))
         return
-    table = Table("finding", "of", "standing", "cause", box=None, pad_edge=False)
-    table.columns[0].no_wrap = True
-    for row in rows:
+    out = Terminal()
+    shown = [row for row in rows if show_all or row["standing"] in _OPEN]
+    for row in shown:
         of = in_words(row["of"]) or found_in_words(verdict.checks[row["check"]])
-        table.add_row(row["name"], of, row["standing"], escape(row["cause"]))
-    out = Terminal(markup=True)
-    out.print(table if rows else "The run has no findings.")
+        out.print(f"{row['standing']} {row['name']} ({of})", highlight=False, soft_wrap=True)
+        out.print(Padding(row["cause"], (0, 0, 0, 4)), highlight=False)
+    if not shown:
+        which = "unexpected or undecided " if rows else ""
+        out.print(f"The run has no {which}findings.")
+    if folded := dict.fromkeys(row["check"] for row in rows if row not in shown):
+        out.print(
+            f"expected or permitted, and listed by --all: {', '.join(folded)}", highlight=False
+        )
 
 
 def _rows(folder: RunFolder, verdict: Verdict) -> Iterator[dict[str, Any]]:

@@ -63,7 +63,7 @@ def show(
         verdict: with its answer.
         console: of standard output.
         run: None if it is not known; then what is open is left out.
-        is_verbose: also print every check, and how the groups continued.
+        is_verbose: also print every check, how the groups continued, and where the time went.
     """
     if is_verbose:
         _show_all(verdict, console)
@@ -96,15 +96,8 @@ def show(
         _print_some(console, lines, style="yellow")
         if run.error is not None:
             _print(console, f"error of the scenario: {run.error.strip().partition(chr(10))[0]}")
-    _close(verdict, console)
-
-
-def _close(verdict: Verdict, console: Console) -> None:
-    """Print what follows from the run, and where its time went."""
-    if verdict.follows is not None:
-        _print(console, f"What follows: {verdict.follows}")
-    if times := times_of(verdict):
-        _print(console, times)
+    follows = [] if verdict.follows is None else [f"What follows: {verdict.follows}"]
+    _print_some(console, follows, style="")
 
 
 def _print(console: Console, line: str, *, style: str = "") -> None:
@@ -138,6 +131,8 @@ def _show_all(verdict: Verdict, console: Console) -> None:
     console.print(_checks(verdict))
     if idle := _idle(verdict):
         _print(console, f"nothing to judge: {', '.join(idle)}")
+    if times := times_of(verdict):
+        _print(console, times)
 
 
 def show_night(summary: NightSummary, console: Console) -> None:
@@ -181,7 +176,7 @@ def _show_morning(morning: Morning, console: Console) -> None:
     for scenario in morning.scenarios:
         if scenario.verdict is not Stability.STEADY:
             named = f"{scenario.scenario}, Kafka {scenario.kafka}"
-            _print(console, f"{scenario.verdict}: {named}: {scenario.why}")
+            _print(console, f"{scenario.verdict.in_words}: {named}: {scenario.why}")
     for note in morning.notes:
         _print(console, f"known.yml: {note}")
 

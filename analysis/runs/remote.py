@@ -99,6 +99,6 @@ class RemoteFolder:
                 hint = (
                     ". Spark has no such file system: give the package of it with --conf "
                     "spark.jars.packages=..., and its settings with --conf spark.hadoop.fs...."
-                    " (docs/clusters.md)"
+                    " (fencepost docs clusters)"
                 )
             raise RunFolderError(f"{self.uri} can't be read: {error}{hint}") from error

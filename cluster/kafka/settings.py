@@ -49,11 +49,11 @@ class Of(enum.StrEnum):
 @functools.cache
 def setting_names(of: Of) -> frozenset[str]:
     """Return all names of settings."""
-    return frozenset(_types(of))
+    return frozenset(setting_types(of))
 
 
 @functools.cache
-def _types(of: Of) -> dict[str, str]:
+def setting_types(of: Of) -> dict[str, str]:
     """By name: a type and perhaps bounds, e.g. `INT [1,...]`; empty where versions differ."""
     types = msgspec.json.decode(FILE.read_bytes(), type=dict[Of, dict[str, str]])
     return types[of]
@@ -71,7 +71,7 @@ def unknown_settings(given: Iterable[str], of: Of) -> dict[str, str]:
 
 def wrong_values(given: Mapping[str, Any], of: Of) -> dict[str, str]:
     """Return a sentence for each value that is not of its setting's type, by the name."""
-    types = _types(of)
+    types = setting_types(of)
     wanted = {name: _unmet(str(value), types.get(name, "")) for name, value in given.items()}
     return {
         name: f"{name}={given[name]} has to be {problem}"

@@ -54,8 +54,8 @@ def conform(  # noqa: PLR0913 - the options of a command
         str | None,
         typer.Option(
             metavar="COMMAND",
-            help="The program around the client, by the protocol of docs/guests.md; it runs in "
-            "this folder.",
+            help="The program around the client, by the protocol of `fencepost docs guests`; it "
+            "runs in this folder.",
         ),
     ] = None,
     client: Annotated[
@@ -70,7 +70,7 @@ def conform(  # noqa: PLR0913 - the options of a command
     features: Annotated[
         Path | None,
         typer.Option(
-            help="What the client has and claims (docs/conformance.md); by default explicit "
+            help="What the client has and claims (fencepost docs conformance); by default explicit "
             "commits and auto.offset.reset=earliest.",
             parser=local_folder,
             metavar="FILE",

@@ -291,7 +291,8 @@ class GuestMember(CallingMember):
             WorkerError: always.
         """
         raise WorkerError(
-            f"{self._program.name} can't {what} {given}: docs/guests.md has no such request"
+            f"{self._program.name} can't {what} {given}: no request of guests is so "
+            "(fencepost docs guests)"
         )
 
     def _commit_unawaited(self, began_micros: int) -> None:

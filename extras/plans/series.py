@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, order=True):
     def __str__(self) -> str:
         """Return the finding as commands name it, with its kind."""
         of = f":{self.group}" if self.group else ""
-        return f"{self.check}{of} ({self.kind})"
+        return f"{self.check}{of} (kind: {self.kind})"
 
 
 class Carried(msgspec.Struct, frozen=True, kw_only=True):

@@ -304,8 +304,8 @@ class AdminRole(Role):
             )
 
     @command
-    def elect(self, topic: str, partition: int, *, unclean: bool, bootstrap: str) -> None:
-        """Elect the preferred leader, or (unclean) any live replica; no error if it leads already.
+    def elect(self, topic: str, partition: int, *, unclean: bool, bootstrap: str) -> bool:
+        """Elect the preferred leader, or (unclean) any live replica; False if it leads already.
 
         `bootstrap`: `bootstrap.servers` of brokers whose metadata is current. Admin sends the
         request to any broker that its metadata names. Metadata from before a broker was
@@ -315,12 +315,17 @@ class AdminRole(Role):
         election = kind.UNCLEAN if unclean else kind.PREFERRED
         partitions = java_class("java.util.Set").of(java_partition(topic, partition))
         with closing(_open_admin(bootstrap)) as through:
-            _ask(
-                through,
-                "elect a leader",
-                lambda admin: admin.electLeaders(election, partitions).all(),
-                none_for="ElectionNotNeededException",
-            )
+            try:
+                _ask(
+                    through,
+                    "elect a leader",
+                    lambda admin: admin.electLeaders(election, partitions).all(),
+                )
+            except RefusedError as error:
+                if error.exception != "ElectionNotNeededException":
+                    raise
+                return False
+        return True
 
     @command
     def delete_records(self, topic: str, before_offsets: dict[int, int]) -> None:

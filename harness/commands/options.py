@@ -71,7 +71,7 @@ Changed = Annotated[
         metavar="CHANGE",
         help="A setting that is changed: group.NAME.SETTING=VALUE, producer., topic., "
         "broker.SETTING=VALUE, heap=512m, jvm.gc=g1; may be given several times "
-        "(docs/your-settings.md).",
+        "(fencepost docs your-settings).",
     ),
 ]
 Guests = Annotated[
@@ -80,13 +80,13 @@ Guests = Annotated[
         "--guest",
         metavar="NAME=COMMAND",
         help="The program of the client guest@NAME of groups, in any language, which runs in this "
-        "folder; may be given several times (docs/guests.md).",
+        "folder; may be given several times (fencepost docs guests).",
     ),
 ]
 KnownFindings = Annotated[
     Path | None,
     typer.Option(
-        help="A file of known findings, which do not make a night fail (docs/mornings.md).",
+        help="A file of known findings, which do not make a night fail (fencepost docs mornings).",
         parser=local_folder,
         metavar="FILE",
         show_default="known.yml beside the results folder",
@@ -108,7 +108,7 @@ AsJson = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print one JSON document instead of text (docs/outputs.md).",
+        help="Print one JSON document instead of text (fencepost docs outputs).",
     ),
 ]
 

@@ -18,7 +18,7 @@ from contract.processes import run_child
 from contract.program import as_line
 from contract.run_folder import NODES_FOLDER, find_runs, has_runs
 from harness.commands.options import RESULTS, AsJson, PlaygroundResults, Results
-from harness.playground.state import KEEPER, find, look
+from harness.playground.state import FOLDER, KEEPER, find, look
 
 _MICROS = 1_000_000
 _PAGE = Path("report") / "index.html"
@@ -72,12 +72,12 @@ def explain(
         str | None,
         typer.Argument(
             help="CHECK, CHECK:N for the Nth of its findings, or the finding's id on the page; "
-            "lists the findings if not given."
+            "lists what is unexpected or undecided if not given."
         ),
     ] = None,
     *,
     show_all: Annotated[
-        bool, typer.Option("--all", help="Show every event, also those that are folded.")
+        bool, typer.Option("--all", help="Show every finding, every event.")
     ] = False,
     as_json: AsJson = False,
     results: PlaygroundResults = RESULTS,
@@ -109,14 +109,14 @@ def _explain_by_hand(results: Path, subject: str, *, as_json: bool) -> None:
 
 
 def last_page(results: Path) -> Path:
-    """The page that was written last among those of sessions and nights.
+    """The page that was written last among those of sessions, nights and playgrounds.
 
     Raises:
         UsageError: there is none.
     """
     pages = [
         session / _PAGE
-        for parent in (results, results / _NIGHTS)
+        for parent in (results, results / _NIGHTS, results / FOLDER)
         if parent.is_dir()
         for session in parent.iterdir()
         if session.name != NODES_FOLDER and not session.is_symlink()

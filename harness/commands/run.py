@@ -1,5 +1,6 @@
 """`fencepost run` and `analyze`."""
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -24,7 +25,7 @@ from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, as_line, report_unexpected, say
 from contract.ranges import is_of_earlier_release
 from contract.run_folder import DECODING, GENERATED, RunFolder, find_runs, new_seed
-from contract.software import with_note
+from contract.software import Guest, with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
     EarlyAnalysis,
@@ -64,6 +65,7 @@ from harness.session.ducktape_session import run_ducktape
 from harness.session.node_root import node_root
 
 _console = Terminal(stderr=True)
+_MADE_NAME = re.compile(r"Client\.GUEST|guest@\{")
 
 
 def run(  # noqa: PLR0913 - the options of a command
@@ -103,6 +105,7 @@ def run(  # noqa: PLR0913 - the options of a command
     for scenario in chosen:
         scenario.require(chosen_parameters)
     choice = choice_of(kafka, kafka_dir, client_version, client_jars, clients, changes, guests)
+    _require_used(choice.guests, chosen)
     require_seed(seed)
     results = require_runs(results, cluster)
     build = fetch_build(choice, cluster, chosen)
@@ -215,6 +218,22 @@ def _require_meant(path: Path, runs: list[RunFolder]) -> None:
 def has_terminal() -> bool:
     """Whether a user can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _require_used(guests: Iterable[Guest], chosen: Iterable[ScenarioFile]) -> None:
+    """Refuse a guest that none of some scenarios names, unless one makes such names.
+
+    Raises:
+        UsageError: one is named by none.
+    """
+    texts = [scenario.path.read_text() for scenario in chosen]
+    if any(map(_MADE_NAME.search, texts)):
+        return
+    for guest in guests:
+        if not any(guest.named in text for text in texts):
+            raise UsageError(
+                f"no group of these scenarios uses {guest.named}: name it as the client of one"
+            )
 
 
 def decode_again(folder: RunFolder) -> bool:

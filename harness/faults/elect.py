@@ -1,5 +1,6 @@
 """Elect a partition's leader by an administrator's request."""
 
+from contract.errors import FaultError
 from contract.events import NO_EPOCH
 from contract.terms import FaultTarget, TargetKind
 from harness.clients.observer_worker import ObserverRole
@@ -38,8 +39,13 @@ class Elect(Fault):
         self._preferred = field.observer.replicas(self._topic, self._partition)[0]
 
     def inject(self, field: Field) -> None:
-        """Request the election, through the current leader if there is one."""
-        field.observer.worker.call(
+        """Request the election, through the current leader if there is one.
+
+        Raises:
+            FaultError: the cluster says that none is needed, as is known of its leader. A request
+                that was repeated is answered so, too, once the first one had its effect.
+        """
+        is_needed = field.observer.worker.call(
             ObserverRole.elect(
                 self._topic,
                 self._partition,
@@ -47,6 +53,16 @@ class Elect(Fault):
                 bootstrap=field.kafka.bootstrap_through(self._leader),
             )
         )
+
+        had_nothing_to_do = (
+            self._leader is not None if self._unclean else self._leader == self._preferred
+        )
+        if is_needed is False and had_nothing_to_do:
+            what = "a leader" if self._unclean else "its preferred leader"
+            raise FaultError(
+                f"{self.verb} of {self._topic}-{self._partition} has nothing to do: it has {what} "
+                f"already, broker {self._leader}"
+            )
 
     def prove(self, field: Field) -> Evidence:
         """Landed when the requested replica leads, under a newer epoch.

@@ -82,7 +82,11 @@ def happenings(events: Iterable[Event], subject: str, *, is_group: bool) -> list
 
 
 def _with_count(what: str, count: int) -> str:
-    return f"{count}{what.removeprefix(_NUMBER)}" if what.startswith(_NUMBER) else what
+    number, space, counted = what.partition(" ")
+    if number != _NUMBER:
+        return what
+    noun, of, whose = counted.partition(" ")
+    return f"{count}{space}{noun.removesuffix('s') if count == 1 else noun}{of}{whose}"
 
 
 def _of_faults(events: Iterable[Event]) -> Iterator[Happening]:
@@ -139,8 +143,13 @@ def _of_group(events: Iterable[Event], group: str) -> Iterator[Happening]:
             )
         elif isinstance(event, GroupChanged):
             is_placed = event.change not in (GroupChange.OPENED, GroupChange.CLOSED)
-            at = "" if event.position is None else f" at {event.position}"
+            is_polled = event.change is GroupChange.ASSIGNED  # It is noted at the end of a poll.
+            form = ", position {} after the poll" if is_polled else " at {}"
+            at = "" if event.position is None else form.format(event.position)
             yield _at(event, f"{event.member} {event.change}{f' {place}{at}' if is_placed else ''}")
+        elif event.outcome is Outcome.NOTHING:
+            why = "had no valid position to commit"
+            yield _at(event, f"{_NUMBER} commits of {event.member} on {place} {why}")
         elif event.outcome is not Outcome.OK:
             why = "" if event.error is None else f": {event.error}"
             yield _at(

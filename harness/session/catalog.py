@@ -164,7 +164,7 @@ def find_scenarios(names: Sequence[str], folder: Path | None = None) -> list[Sce
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise UsageError(
             f"{', '.join(twice)}: named twice, but a session runs a scenario once; several runs of "
-            "it are a suite with `repeat` (CONTRIBUTING.md)"
+            "it are a suite with `repeat` (fencepost docs your-scenario)"
         )
     known: dict[str, list[ScenarioFile]] = {}
     for scenario in scenarios(folder):

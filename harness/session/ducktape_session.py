@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -157,6 +158,8 @@ def run_ducktape(
         if not has_runs(folder):
             if watch.hung is not None:
                 raise NodeError(f"{watch.hung.why} in {folder}")
+            if refused is not None:
+                _forget(folder)
             said = "\n".join(lines[-_TAIL_LINES:])
             raise refused or NodeError(f"ducktape ran no scenario; its last output:\n{said}")
         replace_text(folder / SESSION_FILE, "\n".join(lines))
@@ -167,6 +170,14 @@ def run_ducktape(
     except KeyboardInterrupt:
         raise InterruptError(_keep_files(folder, root)) from None
     return DucktapeSession(folder, exit_code, tuple(dropped_tests(reported, exit_code, refused)))
+
+
+def _forget(folder: Path) -> None:
+    """Remove the folder of a session that was refused, and ducktape's link to it."""
+    latest = folder.parent / "latest"
+    if latest.is_symlink() and latest.resolve() == folder.resolve():
+        latest.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _hung_run(folder: Path) -> Path:
@@ -383,7 +394,9 @@ def _node_count(file: Path, build: Build) -> int:
         if isinstance(cls, type) and issubclass(cls, Scenario) and cls.__module__ == module.__name__
     ]
     if not found:
-        raise UsageError(f"{file} holds no subclass of Scenario: add one, see CONTRIBUTING.md")
+        raise UsageError(
+            f"{file} holds no subclass of Scenario: add one (fencepost docs your-scenario)"
+        )
     if not (module.__doc__ or "").strip():
         raise UsageError(f"{file}:1: it has no docstring, whose first line is the question")
     for cls in found:

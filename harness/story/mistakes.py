@@ -192,7 +192,7 @@ class _Story:
         if not of.__module__.startswith(_STORY):
             return f"{owner}: {lacking('attribute', name, known)}"
         of_whom = "" if of is Run else f" of {owner}"
-        return f"{lacking('verb', name, known)}{of_whom} (docs/verbs.md)"
+        return f"{lacking('verb', name, known)}{of_whom} (fencepost docs verbs)"
 
     def _classes(self, name: str) -> Iterator[type]:
         """The file's own class of a name, and those of this project."""

@@ -208,11 +208,17 @@ def _untimely(given: Mapping[str, str]) -> dict[str, str]:
     return {name: f"{shorter}={session} has to be above {longer}={heartbeat}"}
 
 
-def codec_problems(plan: Plan, topology: Topology) -> Iterator[tuple[str, str]]:
-    """Yield a codec of records that a group can't read here, and what is wrong with it."""
+def codec_problems(
+    plan: Plan, topology: Topology, created: Sequence[Mapping[str, str]] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield a codec of records that a group can't read here, and what is wrong with it.
+
+    `created`: settings with which the story creates its topics.
+    """
     for group in plan.groups:
         given = [
             topology.settings,
+            *created,
             *(topic.settings for topic in plan.topics if topic.topic == group.topic),
             *(other.settings for other in plan.producers if other.topic == group.topic),
         ]

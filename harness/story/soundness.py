@@ -20,7 +20,7 @@ from contract.answers import (
     require_asked,
 )
 from contract.errors import UsageError, lacking
-from contract.run_folder import GroupPlan, Plan, ProducerPlan
+from contract.run_folder import GroupPlan, Plan, ProducerPlan, TopicPlan
 from contract.software import (
     INSTALLED,
     Build,
@@ -115,10 +115,11 @@ def require_sound(plan: Plan, module: ModuleType, *, topology: Topology, build: 
         module, (("", 0, problem) for problem in topic_shape_problems(plan.topics, topology))
     )
     _refuse_first(module, _in_names(plan))
-    _refuse_first(module, _in_topic_plans(plan, build), changes)
+    _refuse_first(module, _in_topic_plans(plan.topics, build), changes)
     _refuse_first(module, _in_plan(plan, build), changes)
     _refuse_first(module, _in_servers(topology, build), changes)
-    codecs = ((codec, 0, problem) for codec, problem in codec_problems(plan, topology))
+    created = [settings for _, settings in _created(module)]
+    codecs = ((codec, 0, problem) for codec, problem in codec_problems(plan, topology, created))
     _refuse_first(module, codecs, changes)
     _refuse_first(module, _in_story(plan, module))
     _refuse_first(module, _in_numbers(plan, module, topology))
@@ -227,22 +228,30 @@ def _in_servers(topology: Topology, build: Build) -> Iterator[_Problem]:
         yield name, 0, f"topology: {problem}"
 
 
-def _in_topic_plans(plan: Plan, build: Build) -> Iterator[_Problem]:
-    for topic in plan.topics:
+def _in_topic_plans(topics: Iterable[TopicPlan], build: Build) -> Iterator[_Problem]:
+    for topic in topics:
         problems = topic_problems(topic.settings, is_own=bool(build.of_servers.own))
         for name, problem in problems.items():
             yield name, 0, f"topic {topic.topic}: {problem}"
 
 
 def _in_topics(module: ModuleType, build: Build) -> Iterator[_Problem]:
+    for line, settings in _created(module):
+        problems = topic_problems(settings, is_own=bool(build.of_servers.own))
+        for problem in problems.values():
+            yield "", line, f"topic: {problem}"
+    for cls in (found for found in vars(module).values() if isinstance(found, type)):
+        topics = [value for value in vars(cls).values() if isinstance(value, TopicPlan)]
+        yield from _in_topic_plans(topics, build)
+
+
+def _created(module: ModuleType) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Settings that `run.create` is given, as far as they are literals or names of the module."""
     for node in ast.walk(_tree_of(module)):
         if isinstance(node, ast.Call) and _callable_of(node, vars(module)) is Run.create:
             for given in (keyword.value for keyword in node.keywords if keyword.arg == "settings"):
                 for settings in _values_of(given, vars(module)):
-                    problems = topic_problems(settings, is_own=bool(build.of_servers.own))
-                    for problem in problems.values():
-                        yield "", given.lineno, f"topic: {problem}"
+                    yield given.lineno, settings
 
 
 def _values_of(given: ast.expr, named: dict[str, Any]) -> Iterator[Mapping[str, str]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from contract.errors import UsageError, WorkerError
 from contract.run_folder import Expectation, GroupPlan, ProducerPlan, TopicPlan, TransactionPlan
-from contract.software import Client
+from contract.software import Client, Level
 from contract.terms import Check, CommitEpoch, Manner, Outcome, ResetPolicy
 from contract.waiting import wait_until
 from harness.clients.member_role import MemberRole
@@ -20,7 +20,7 @@ _DRAIN_SECONDS = 60
 _REFUSED_SECONDS = 90
 
 
-def reader(
+def reader(  # noqa: PLR0913 - what a group may have
     group: str,
     topic: str,
     *,
@@ -29,8 +29,12 @@ def reader(
     members: int = 1,
     manner: str = Manner.SYNC,
     settings: Mapping[str, str | int] | None = None,
+    level: str = Level.POSITIONS,
 ) -> GroupPlan:
-    """Return a group that commits the epochs of its records, as its client does by itself."""
+    """Return a group that commits the epochs of its records, as its client does by itself.
+
+    `level`: what a guest shows of its client (docs/guests.md).
+    """
     return GroupPlan(
         group=group,
         client=client,
@@ -40,6 +44,7 @@ def reader(
         members=members,
         manner=manner,
         settings=dict(settings or {}),
+        level=level,
     )
 
 

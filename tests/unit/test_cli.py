@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from contract.software import released
+from contract.terms import Check
 from harness.commands import judging, run
 from harness.nightly.suite import suite_names
 from harness.session.ducktape_session import DucktapeSession
@@ -46,6 +47,31 @@ def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost)
     assert {"recipe": "pause"} in listed["zombie_leader"]["parameters"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "word", "reported"),
+    [
+        ("checks", "acknowledged record is not", "lost_record "),
+        ("verbs", "await_acknowledged", "run.workload.await_acknowledged(producers, more, "),
+        ("faults", "SIGKILL", "Kill(target) "),
+        ("settings", "topic retention.MS", "topic retention.ms "),
+        ("scenarios", "healthy cluster", "baseline "),
+    ],
+)
+def test_list_has_a_line_for_each_that_has_a_word(
+    fencepost: Fencepost, kind: str, word: str, reported: str
+) -> None:
+    head, *lines = fencepost("list", kind, word).stdout.splitlines()
+    assert head.startswith(kind.removesuffix("s"))
+    assert any(line.startswith(reported) for line in lines)
+    assert all(word.lower() in line.lower() for line in lines)
+    assert json.loads(fencepost("list", kind, word, "--json").stdout).keys() == {kind}
+
+
+def test_every_check_is_listed(fencepost: Fencepost) -> None:
+    lines = fencepost("list", "checks").stdout.splitlines()[1:]
+    assert [line.split()[0] for line in lines if line[0] != " "] == list(Check)
+
+
 def test_usage_names_the_program_as_it_is_installed() -> None:
     words = ("-m", "harness", "versions", "fetch", "--help")
     shown = ran_python(*words, cwd=ROOT, env={**os.environ, "COLUMNS": "200"}).stdout
@@ -66,6 +92,7 @@ def test_doctor_names_the_pools(fencepost: Fencepost) -> None:
         (("run", "nonsense"), 64, "fencepost list"),
         (("run", "baseline", "--kafka", "1.2.3"), 69, "fencepost versions lock 1.2.3"),
         (("run", "baseline", "--cluster", "cloud"), 64, "embedded"),
+        (("run", "baseline", "--guest", "x=cat"), 64, "no group of these scenarios uses guest@x"),
         (("run", "baseline", "--seed", "99999999999"), 64, "31 bits"),
         (("run", "baseline", "--parameters", "{"), 64, "not JSON"),
         (("analyze", "hdfs://host/run", "--conf", "memory"), 64, "expected KEY=VALUE"),

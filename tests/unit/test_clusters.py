@@ -56,7 +56,7 @@ def test_other_masters_are_left_to_spark(master: str | None) -> None:
     [
         (SMALL, [SMALL], None),
         (LARGE, [SMALL, LARGE], None),
-        (SMALL, [], "the master has no worker. Start one (docs/clusters.md)"),
+        (SMALL, [], "the master has no worker. Start one (fencepost docs clusters)"),
         (
             Size(1, 8192),
             [SMALL, SMALL],

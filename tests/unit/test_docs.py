@@ -1,6 +1,8 @@
 """The docs name what there is."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,6 +14,8 @@ from contract.run_folder import Plan
 from contract.tables import DECLARED
 from contract.verdicts import Verdict
 from harness.faults.targets import TARGET_FORMS
+from setup import PACKAGES, PAGES
+from tests.conftest import Fencepost
 from website.rooms import is_taken_away
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,3 +80,37 @@ def test_files_that_are_named_exist() -> None:
             name for name in every if not (ROOT / name).exists() and not is_taken_away(Path(name))
         ]
         assert missing == [], page.name
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """What the packages of a wheel may print, with where it stands: texts that are no docstring."""
+    for path in (path for package in PACKAGES for path in ROOT.glob(f"{package}/**/*.py")):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.Constant) and id(node) not in alone:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", str(node.value)
+
+
+def test_a_message_names_pages_that_come_with_the_tool() -> None:
+    """Of the repository an installation has `docs/*.md`, which `fencepost docs` shows."""
+    named = re.compile(r"fencepost docs ([a-z-]+)|(docs/\S+?\.md|[A-Z]+\.md)\b")
+    found = {
+        (f"docs/{page}.md" if page else file, where)
+        for where, text in messages()
+        for page, file in named.findall(text)
+    }
+    assert len(found) > 10
+    assert {(file, where) for file, where in found if file not in PAGES} == set()
+
+
+def test_docs_shows_a_page_as_it_is_written(fencepost: Fencepost) -> None:
+    for named in ("your-settings", "docs/your-settings.md", "your-settings.md#topics"):
+        ended = fencepost("docs", named)
+        page = (ROOT / "docs" / "your-settings.md").read_text()
+        assert (ended.returncode, ended.stdout) == (0, page)
+    ended = fencepost("docs", "your-seting")
+    assert ended.returncode == 64
+    assert "there is no page your-seting; the nearest is your-settings" in ended.stderr
+    listed = fencepost("docs").stdout.splitlines()
+    assert len(listed) == 1 + len(PAGES)

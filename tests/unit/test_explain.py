@@ -215,10 +215,9 @@ def test_a_long_story_is_folded_unless_all_of_it_is_asked_for(many: RunFolder) -
 
 
 def test_without_a_finding_those_of_the_run_are_listed(many: RunFolder) -> None:
-    lines = [line.split() for line in explain(many).splitlines()]
-    assert [line[:4] for line in lines[1:]] == [
-        ["lost_record:12", "1", "violation", "unexpected"],
-        ["lost_record:1", "29", "permitted", "permitted"],
+    assert explain(many, "--all").splitlines()[::2] == [
+        "unexpected lost_record:12 (1 violation)",
+        "permitted lost_record:1 (29 permitted)",
     ]
 
 
@@ -226,12 +225,22 @@ def test_the_name_of_a_finding_is_listed_whole(folder: RunFolder) -> None:
     lost = msgspec.structs.replace(LOST, check="unclean_election_unconfigured", cause="x " * 90)
     counted = {FindingVerdict.VIOLATION: 11_000, FindingVerdict.PERMITTED: 13_000}
     write_verdict(folder, examples=[lost], by_verdict=counted, expected=counted)
-    assert "lost_record:1 " in explain(folder)
+    assert "lost_record:1 " in explain(folder, "--all")
     file = folder.report / "verdict.json"
     verdict = msgspec.json.decode(file.read_bytes(), type=Verdict)
     renamed = {lost.check: verdict.checks["lost_record"]}
     file.write_bytes(msgspec.json.encode(msgspec.structs.replace(verdict, checks=renamed)))
-    assert f"{lost.check}:1 " in explain(folder)
+    assert f"{lost.check}:1 " in explain(folder, "--all")
+
+
+def test_a_list_has_what_is_unexpected_and_all_on_request(many: RunFolder) -> None:
+    assert [line.rstrip() for line in explain(many).splitlines()] == [
+        "unexpected lost_record:12 (1 violation)",
+        "    one of another group",
+        "expected or permitted, and listed by --all: lost_record",
+    ]
+    write_verdict(many)
+    assert explain(many).startswith("The run has no unexpected or undecided findings.")
 
 
 def test_a_story_as_json(many: RunFolder) -> None:

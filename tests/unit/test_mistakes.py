@@ -9,8 +9,7 @@ import pytest
 from cluster.kafka.topology import Topology
 from contract.errors import UsageError
 from contract.software import released
-from fencepost import template
-from harness.commands.new import content
+from harness.commands.new import About, content
 from harness.session.catalog import scenarios
 from harness.session.ducktape_session import pool_size
 from harness.session.loading import load
@@ -19,8 +18,9 @@ from harness.story.run import Run
 from harness.story.soundness import require_sound
 from harness.story.topics import durable_topic
 from tests.descriptions import plan_of
+from tests.programs import ran_python
 
-SOUND = content("own")
+SOUND = (Path(__file__).parent / "sound_story.py").read_text()
 IN_A_BLOCK = 'with run.fault(Kill(LeaderOf("orders", 0))):'
 CREATES = "            run.create(assignment=[1, 2, 3], is_spread=True)\n"
 KILL = 'Kill(LeaderOf("orders", 0))'
@@ -110,9 +110,29 @@ def test_a_topic_has_a_name_that_kafka_takes(tmp_path: Path, name: str) -> None:
         require_sound(plan, module, topology=Topology(brokers=3), build=released("4.4.0"))
 
 
-def test_what_new_scenario_writes_is_sound(tmp_path: Path) -> None:
-    assert pool_size([write_scenario(tmp_path, SOUND)], released("4.4.0")) == 5
+@pytest.mark.parametrize("about", About)
+def test_what_new_scenario_writes_is_sound(tmp_path: Path, about: About) -> None:
+    file = write_scenario(tmp_path, content("own", about))
+    assert pool_size([file], released("4.4.0")) in (5, 6)
     assert [path.name for path in tmp_path.iterdir()] == ["own_test.py"]
+    assert ran_python("-m", "ruff", "format", "--check", "--line-length=100", file).returncode == 0
+    for right, wrong, reported in (
+        ("num.io.threads", "num.io.thread", "there is no setting num.io.thread; the nearest is"),
+        ("max.poll.records", "max.poll.record", "there is no setting max.poll.record; the nearest"),
+        ("compression.type", "compression.tip", "there is no setting compression.tip; the nearest"),
+        ('MEMBERS = "java"', 'MEMBERS = "jawa"', "there is no client jawa; the nearest is java"),
+    ):
+        with pytest.raises(UsageError, match=rf"own_test.py:[0-9]+.*{reported}"):
+            pool_size(
+                [write_scenario(tmp_path, content("own", about).replace(right, wrong))],
+                released("4.4.0"),
+            )
+
+
+def test_what_new_test_writes_is_python() -> None:
+    text = content("own", "test")
+    compile(text, "test_own.py", "exec")
+    assert "def test_own(fencepost_cluster):" in text
 
 
 def test_no_mistake_is_found_in_a_sound_story() -> None:
@@ -123,11 +143,6 @@ def test_no_mistake_is_found_in_a_sound_story() -> None:
         story = _Story(path.read_text(), {})
         assert [*story.without_effect(), *story.single_names()] == [], path
         assert [*story.without_topics(), *story.unknown_producers()] == [], path
-
-
-def test_the_template_is_no_scenario_of_ours() -> None:
-    assert "template" not in {scenario.name for scenario in scenarios()}
-    assert template.TemplateScenario.node_count() == 5
 
 
 def write_scenario(folder: Path, text: str) -> Path:

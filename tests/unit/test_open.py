@@ -52,6 +52,14 @@ def test_the_last_page_may_be_of_a_night(results: Path) -> None:
     assert last_page(results) == night
 
 
+def test_the_last_page_may_be_of_a_playground(results: Path) -> None:
+    session = results / ".playground" / "2026-01-01--001"
+    page(session, at=400)
+    (session.parent / "state.json").write_text("{}")
+    run = page(session / "P" / "0", at=390, is_run=True)
+    assert last_page(results) == run
+
+
 @pytest.mark.parametrize(
     ("path", "shown"),
     [

@@ -1,6 +1,7 @@
 """Scenarios and suites of a user, by the paths of their files."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -129,7 +130,9 @@ def test_new_scenario_writes_a_file_and_replaces_none(
     text = (tmp_path / "lost_orders_test.py").read_text()
     assert "class LostOrdersScenario(Scenario):" in text
     assert "def test_lost_orders(self)" in text
-    assert "emplate" not in text
+    assert not re.search("<%|<<|%>|>>", text)
+    made = CliRunner().invoke(program(), ["new", "test", "lost_orders"])
+    assert made.stdout == ("wrote test_lost_orders.py; run it: pytest test_lost_orders.py\n")
     with pytest.raises(UsageError, match=r"lost_orders_test.py exists: choose another name"):
         CliRunner().invoke(program(), ["new", "scenario", "lost_orders"], catch_exceptions=False)
 

@@ -437,15 +437,18 @@ def test_a_groups_chronicle_has_its_members_new_epochs_and_failures() -> None:
         msgspec.structs.replace(commit, wall_micros=3),
         msgspec.structs.replace(commit, wall_micros=4, offset=6),
         msgspec.structs.replace(refused, wall_micros=5),
+        msgspec.structs.replace(commit, wall_micros=5, outcome=Outcome.NOTHING),
+        msgspec.structs.replace(commit, wall_micros=5, outcome=Outcome.NOTHING),
         msgspec.structs.replace(commit, wall_micros=6, offset=7, epoch=1),
         make_struct(ConsumerFailed, wall_micros=7, **member, exception="Truncated", message="at 7"),
         make_struct(GroupChanged, wall_micros=8, group="others", change=GroupChange.OPENED),
     )
     assert [happening.what for happening in happenings(events_of(history), "g", is_group=True)] == [
         "g#1 opened",
-        "g#1 assigned orders-0 at 3",
+        "g#1 assigned orders-0, position 3 after the poll",
         "g#1 committed 5, epoch 0, on orders-0",
-        "1 commits of g#1 on orders-0 ended failed: Fenced",
+        "1 commit of g#1 on orders-0 ended failed: Fenced",
+        "2 commits of g#1 on orders-0 had no valid position to commit",
         "g#1 committed 7, epoch 1, on orders-0",
         "g#1 raised Truncated: at 7",
     ]

@@ -339,19 +339,28 @@ def is_over(process: int) -> bool:
         return True
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("script", ["", "trap '' INT; "])
+@pytest.mark.parametrize(
+    ("number", "script"),
+    [
+        (signal.SIGTERM, ""),
+        (signal.SIGHUP, ""),
+        (signal.SIGINT, ""),
+        (signal.SIGTERM, "trap '' INT; "),
+        (signal.SIGHUP, "trap '' INT; "),
+    ],
+)
+@pytest.mark.parametrize("imported", ["typer", "jinja2"])
 def test_what_asks_the_command_line_to_end_is_an_interrupt(
-    number: signal.Signals, script: str, tmp_path: Path
+    number: signal.Signals, script: str, imported: str, tmp_path: Path
 ) -> None:
-    """Also where a script's background ignores Ctrl-C."""
-    waits = tmp_path / "typer.py"
+    """Also where a script's background ignores Ctrl-C; while all is loaded, or a command."""
+    waits = tmp_path / f"{imported}.py"
     # One long sleep would miss a signal that arrives just before it (Python's handler runs after).
     steps = "for _ in range(6000): time.sleep(0.01)"
     waits.write_text(f"import time\nprint('there', flush=True)\n{steps}\n")
     before = signal.signal(number, signal.SIG_DFL)  # What nohup starts ignores SIGHUP.
     process = subprocess.Popen(
-        ["sh", "-c", f"{script}exec {sys.executable} -m harness"],
+        ["sh", "-c", f"{script}exec {sys.executable} -m harness new"],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
         cwd=tmp_path,
         stdout=subprocess.PIPE,

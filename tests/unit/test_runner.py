@@ -222,6 +222,14 @@ def test_what_came_to_nothing_is_named(mixed_session: DucktapeSession) -> None:
     ]
 
 
+def test_a_session_that_is_refused_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=r"own_test.py:7: there is no topic 'x'"):
+        ran(tmp_path, monkeypatch, own=with_ways("refused"))
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [".nodes"]
+
+
 def test_a_killed_scenario_takes_no_other_along_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,6 +112,10 @@ def test_a_codec_that_a_client_lacks_is_refused_before_anything_starts(
         check_plan(plan, file)
     found["lz4f"] = True
     check_plan(plan, file)
+    created = '    run.create([1], settings={"compression.type": "zstd"})\n'
+    file = write_module(tmp_path, f"{STORY}{created}")
+    with pytest.raises(UsageError, match=r"codec zstd: .* zstandard"):
+        check_plan(plan, file)
 
 
 @pytest.mark.parametrize(

@@ -134,3 +134,30 @@ def test_a_fault_that_did_not_land_exits_2(monkeypatch: pytest.MonkeyPatch) -> N
         assert ordered == orders
     answer = msgspec.structs.replace(answer, landed=True)
     playground.fault("pause", "broker:1", None)
+
+
+@pytest.mark.parametrize(
+    ("verb", "preferred", "is_needed", "is_refused"),
+    [
+        ("elect", 1, False, True),
+        ("elect", 2, False, False),  # A repeated request: the first one had its effect.
+        ("elect", 2, True, False),
+        ("elect-unclean", 2, False, True),
+        ("elect", 1, None, False),  # It was not sent.
+    ],
+)
+def test_an_election_that_has_nothing_to_do_is_refused_at_once(
+    verb: str, *, preferred: int, is_needed: bool | None, is_refused: bool
+) -> None:
+    observer = FakeObserver([1, 2, 3])
+    observer.worker.call = lambda _: is_needed
+    observer.replicas = lambda *_: [preferred, 3]
+    observer.kafka.bootstrap_through = lambda _: "1:9092"
+    on = cast("Field", SimpleNamespace(observer=observer, kafka=observer.kafka))
+    fault = parse_fault(verb, "partition:orders-0")
+    fault.prepare(on)
+    if not is_refused:
+        fault.inject(on)
+        return
+    with pytest.raises(FaultError, match=r"of orders-0 has nothing to do: it has .* broker 1"):
+        fault.inject(on)

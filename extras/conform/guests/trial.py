@@ -19,7 +19,7 @@ RULES = {
         f"{LINE_BYTES_MAX >> 20} MiB"
     ),
     str(Rule.ID): "responds in order, with the id of the request, and prints nothing else",
-    str(Rule.FIELDS): "responds with the fields of docs/guests.md, of their types",
+    str(Rule.FIELDS): "responds with the fields of `fencepost docs guests`, of their types",
     str(Rule.TIME): f"responds within {RESPONSE_SECONDS} s, after the timeout_ms of a poll",
     str(Rule.STAYS): "runs until close, or until the end of its input",
     str(Rule.NAMED): "names its client and the version at open",

@@ -133,7 +133,7 @@ def test_a_series_goes_on_and_names_the_commands(fencepost: Fencepost, cluster: 
     lines = ended.stdout.splitlines()
     assert lines[0] == "3 plans of seed 7: 1 pass, 1 fail, 1 undecided"
     third = cluster.plans[2].seed
-    assert lines[1] == f"lost_record:java-0 (gap) of seed {third}"
+    assert lines[1] == f"lost_record:java-0 (kind: gap) of seed {third}"
     assert f"again: fencepost replay {cluster.home}/003-{third}/random.json --times 5" in lines[2]
     assert "2 seed" in ended.stderr
     assert "undecided in 0:01:01, no node" in ended.stderr
@@ -168,8 +168,8 @@ def test_replay_counts_each_finding(fencepost: Fencepost, cluster: Runs, mine: s
     assert ended.returncode == 1
     assert cluster.plans == [PLAN] * 4
     assert ended.stdout.splitlines() == [
-        "lost_commit:g (x), librdkafka: 1 of 3 runs (95 %: 6% to 79%)",
-        "lost_record:java-0 (gap), java: 2 of 3 runs (95 %: 21% to 94%)",
+        "lost_commit:g (kind: x), librdkafka: 1 of 3 runs (95 %: 6% to 79%)",
+        "lost_record:java-0 (kind: gap), java: 2 of 3 runs (95 %: 21% to 94%)",
         "1 of 4 runs were not decided",
     ]
 

@@ -23,7 +23,7 @@ from fencepost.scenario import (
 )
 
 
-class TemplateScenario(Scenario):
+class OwnScenario(Scenario):
     """A leader is killed while clients write and read."""
 
     # The cluster: its size, and `settings` of its servers.
@@ -46,7 +46,7 @@ class TemplateScenario(Scenario):
         "{{ lost_record.records }} were lost."
     )
 
-    def test_template(self) -> None:
+    def test_own(self) -> None:
         """The story, in the verbs of docs/verbs.md."""
         with self.running(topics=[self.orders], groups=self.groups, expects=self.expects) as run:
             # Settings of the topic: run.create(..., settings={"segment.bytes": "1048576"}).
