@@ -18,13 +18,15 @@ from website.rooms import ROOT, is_taken_away
 
 _DOCS = PurePosixPath("docs")
 _AT_THE_TOP = {
-    "README.md": "index.md",
+    "README.md": "start.md",
     "ARCHITECTURE.md": "ARCHITECTURE.md",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
 }
 """Pages outside of docs/, and their names on the site."""
 _DECISIONS = PurePosixPath("docs/decisions")
+_OPENING = PurePosixPath("docs/what-was-found.md")
+"""The site opens with it."""
 _IMAGES = (".png", ".svg")
 _MADE = re.compile(r"<!-- made: ([a-z_]+) -->\n.*?<!-- end -->", re.DOTALL)
 _FENCED = r"^```.*?^```$"
@@ -159,6 +161,8 @@ def _page(file: Path, text: str) -> Page:
 
 
 def _on_site(source: PurePosixPath) -> PurePosixPath:
+    if source == _OPENING:
+        return PurePosixPath("index.md")
     if source.is_relative_to(_DOCS):
         return source.relative_to(_DOCS)
     return PurePosixPath(_AT_THE_TOP[str(source)])
