@@ -251,6 +251,10 @@ class Consumers:
         """Return the workers of a group's members, by their numbers."""
         return list(self._of_group[group.group])
 
+    def suspended(self, members: Sequence[str]) -> list[str]:
+        """Those of some members whose worker is suspended, so that it responds to nothing."""
+        return [member for member in members if self._worker(member).host.is_suspended()]
+
     def call(
         self,
         members: Sequence[str],

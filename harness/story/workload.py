@@ -279,11 +279,13 @@ class Workload:
         )
 
     def require_reading(self, members: Sequence[str]) -> None:
-        """Refuse to wait for members that all have ended.
+        """Refuse to wait for members that all have ended. One that is suspended may go on.
 
         Raises:
             WorkerError: with the error of the last one's client.
         """
+        if self._consumers.suspended(members):
+            return
         ended = dict(ChainMap(*self._consumers.call(members, MemberRole.ended)))
         if ended and len(ended) == len(members):
             member, error = max(ended.items())

@@ -20,13 +20,23 @@ GROUPS = {"g": ["g#1", "g#2"], "h": ["h#1"]}
 class Members:
     """Members whose counts of commits advance with each request."""
 
-    def __init__(self, *counts: dict[str, int], ended: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *counts: dict[str, int],
+        ended: dict[str, str] | None = None,
+        suspended: tuple[str, ...] = (),
+    ) -> None:
         self.counts = list(counts)
         self.ended = ended or {}
+        self._suspended = suspended
+
+    def suspended(self, members: list[str]) -> list[str]:
+        return [name for name in members if name in self._suspended]
 
     def call(self, members: list[str], share: Callable[[list[str]], Call[Any]]) -> list[Any]:
         if share(members).command.name == "count_commits":
             return [self.counts.pop(0)]
+        assert not self.suspended(members), "one that is suspended responds to nothing"
         return [{name: self.ended[name] for name in members if name in self.ended}]
 
 
@@ -59,6 +69,13 @@ def test_members_that_all_have_ended_are_not_waited_for() -> None:
     with pytest.raises(WorkerError, match=r"^g#2 reads no more, .* raised UnsupportedCodecError"):
         Workload(consumers, observer, ()).await_commits(GROUPS)
     consumers = Members(none, none | {"g#2": 1}, ended={"g#1": both["g#1"], "h#1": "late"})
+    Workload(consumers, observer, ()).await_commits(GROUPS)
+
+
+def test_a_suspended_member_is_waited_for_and_not_asked() -> None:
+    none = {"g#1": 0, "g#2": 0, "h#1": 1}
+    consumers: Any = Members(none, {**none, "g#2": 1}, suspended=("g#1",))
+    observer: Any = SimpleNamespace(await_that=await_that)
     Workload(consumers, observer, ()).await_commits(GROUPS)
 
 
