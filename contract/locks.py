@@ -268,7 +268,7 @@ def unheld_folders(parent: Path, prefix: str) -> list[Path]:
 
 
 def _host() -> str:
-    """This host's name, of which the end tells hosts apart; a socket's path has 107 characters."""
+    """The end of this host's name, which differs most; a socket's path has 107 characters."""
     return socket.gethostname()[-_HOST_CHARACTERS:]
 
 

@@ -102,7 +102,7 @@ class AutoCommitScenario(Scenario):
         "otherwise; {{ duplicate_delivery.records | noun('record') }} delivered again after "
         "{{ faults.rows | noun('kill') }} ({{ duplicate_delivery.records(manner='periodic') }} "
         "with enable.auto.commit, {{ duplicate_delivery.records(manner='unawaited') }} with "
-        "commitAsync). {{ commit_beyond_processed.rows(verdict='undecided') | noun('commit') }} "
+        "commitAsync). {{ commit_beyond_processed.rows(kind='delivering') | noun('commit') }} "
         "were stored before the poll had returned their records."
     )
     follows = Consequence(

@@ -21,8 +21,8 @@ source: >-
   `ConsumerCoordinator`: only
   a seek or a reset moves a position back (KIP-320); `KafkaConsumer.commitSync`: an application
   commits the offset of the last record plus one. A position may lie above, behind control records.
-needs: [committed_offsets, commits]
-optional: [group_members, commits_of_non_owners, subscribed_groups,
+needs: [committed_offsets]
+optional: [commits, group_members, commits_of_non_owners, subscribed_groups,
   starts_as_returned]
 evaluated: select count(*) as evaluated from pairs
 cases:

@@ -294,7 +294,7 @@ select longest.*, granted_to, granted_seconds,
   concat(coalesce(group_was, ''), coalesce(loop, ''), coalesce(raised, '')) as raised,
   coalesce(paused, '') as paused, coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
   coalesce(may_last_longer, false) as may_last_longer,
-  if(whys is null, 'nothing explains it',
+  if(whys is null, 'no limit of Kafka explains it',
     format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
     as explained,
   concat(

@@ -397,7 +397,7 @@ def test_an_interrupt_while_a_child_starts_ends_it_too() -> None:
 
 def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "typer.py"
-    broken.write_text("raise KeyboardInterrupt\n")
+    broken.write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"}
     ended = ran_python("-m", "harness", env=environment, cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (130, "error: interrupted\n")
