@@ -21,7 +21,7 @@ from website.rooms import ROOT
 
 _HERE = Path(__file__).parent
 _CONFIG = "zensical.toml"
-_SCRIPTS = ("iframe-worker.js",)
+_SCRIPTS = ("iframe-worker.js", "cards.js", "cards.css")
 app = typer.Typer(add_completion=False, help=__doc__)
 
 

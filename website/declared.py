@@ -76,13 +76,19 @@ def of_checks() -> dict[str, Any]:
     return {"families": families}
 
 
-def _check(check: Check, description: Description) -> Row:
+def _check(check: Check, description: Description) -> dict[str, Any]:
     parts = (description.definition, description.explanation, f"Evaluates {description.evaluates}")
     finds = " ".join(part for part in parts if part)
     cases = list(CHECKS[check].cases) if check in CHECKS else []
     permitted = description.permitted or causes(cases, FindingVerdict.PERMITTED)
     undecided = description.undecided or causes(cases, FindingVerdict.UNDECIDED)
-    return (description.id, check, finds, kinds(cases), permitted, undecided, description.source)
+    more = {
+        "Kinds": kinds(cases),
+        "Permitted": permitted,
+        "Undecided": undecided,
+        "Source": description.source,
+    }
+    return {"id": description.id, "check": check, "finds": finds, "more": more}
 
 
 def causes(cases: Iterable[Case], verdict: FindingVerdict) -> str:
