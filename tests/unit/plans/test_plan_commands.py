@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from contract.errors import InterruptError, NodeError, UsageError
-from contract.software import INSTALLED, released
+from contract.software import INSTALLED, Client, released
 from contract.verdicts import RunVerdict
 from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of
@@ -99,6 +99,21 @@ def test_a_plan_that_can_not_be_carried_out_starts_nothing(
     ended = fencepost(*command, str(file), "--results", str(results))
     assert ended.returncode == 64, ended.stderr
     assert re.search(reported, ended.stderr)
+    assert not results.exists()
+
+
+def test_a_version_of_a_client_that_the_plan_lacks_starts_nothing(
+    fencepost: Fencepost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "require_runs", lambda results, _: results)
+    monkeypatch.setattr(commands, "fetch_build", lambda *_: released("4.4.0"))
+    file, results = tmp_path / "mine.json", tmp_path / "results"
+    file.write_bytes(plan_as_json(draw(7, [Client.JAVA])))
+    given = ("--clients", "kafka-python@3.0.8", "--results", str(results))
+    ended = fencepost("replay", str(file), *given)
+    assert ended.returncode == 64, ended.stderr
+    assert "--clients kafka-python@3.0.8: no group or producer of the plan" in ended.stderr
+    assert "its clients are java" in ended.stderr
     assert not results.exists()
 
 
