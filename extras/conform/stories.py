@@ -1,7 +1,7 @@
 """Stories of the scenario conformance: each is carried out, judged at once, and kept."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,7 +9,8 @@ import msgspec
 from contract.errors import AnalysisError, FencepostError, StorageError
 from contract.files import read_described
 from contract.nights import write_atomically
-from contract.run_folder import RunFolder
+from contract.run_folder import Plan, RunFolder
+from contract.terms import Check
 from contract.verdicts import Verdict
 from extras.conform.vocabulary import (
     CONTROL,
@@ -97,11 +98,30 @@ class Stories(Runs):
             verdict = read_described(run.report / "verdict.json", Verdict)
             told = msgspec.structs.replace(told, notes=[note.text for note in verdict.notes])
             problem = _problem(described.error, verdict)
-            cells = evaluable(msgspec.convert(verdict.cells, list[Cell]), CONTROL)
+            found = with_causes(msgspec.convert(verdict.cells, list[Cell]), run.plan(), verdict)
+            cells = evaluable(found, CONTROL)
         if problem:
             problem = problem.partition("\n")[0]
             cells = not_evaluable(told.hazard, readers, problem)
         return msgspec.structs.replace(told, cells=cells, problem=problem)
+
+
+def with_causes(cells: Iterable[Cell], plan: Plan, verdict: Verdict) -> list[Cell]:
+    """Return cells with what the run found of their groups."""
+    found = [entry.first for entry in verdict.unexpected]
+    ended = verdict.checks.get(Check.FAILED_CLIENT)
+    found += [] if ended is None else [each for each in ended.examples if each not in found]
+    causes: dict[tuple[str, ...], list[str]] = {}
+    for group in plan.groups:
+        key = (group.client, group.labels["meets"], group.labels["commit"], group.reset)
+        of_group = [each for each in found if each.group == group.group]
+        causes[key] = [f"{each.check}: {each.cause}" for each in of_group]
+    return [
+        msgspec.structs.replace(
+            cell, causes=causes.get((cell.client, cell.meets, cell.commit, cell.reset), [])
+        )
+        for cell in cells
+    ]
 
 
 def is_of_the_story(error: str) -> bool:

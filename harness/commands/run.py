@@ -62,8 +62,8 @@ from harness.commands.requirements import (
 from harness.invocation import Session, session_of
 from harness.session.catalog import ScenarioFile, find_scenarios, own_scenario
 from harness.session.ducktape_session import run_ducktape
+from harness.session.expected import expected_of
 from harness.session.node_root import node_root
-from harness.story.expected import expected_of
 
 _console = Terminal(stderr=True)
 _MADE_NAME = re.compile(r"Client\.GUEST|guest@\{")

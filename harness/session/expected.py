@@ -1,4 +1,4 @@
-"""What a scenario's file expects now of a run that it has told before."""
+"""What a scenario's file expects now of a run that was made before."""
 
 import inspect
 from collections.abc import Iterable, Sequence
@@ -26,10 +26,10 @@ class _PlannedError(Exception):
 
 
 def expected_of(file: ScenarioFile, folder: RunFolder) -> Expected:
-    """Return what a file expects; its story is told up to where its cluster would be started.
+    """Return what a file expects; its story goes up to where its cluster would be started.
 
     Raises:
-        UsageError: the run is of another scenario, has no data, or the file can't be told so far.
+        UsageError: the run is of another scenario, has no data, or its story does not come so far.
     """
     stored, run = folder.plan(), folder.run()
     if stored.scenario != file.name:
