@@ -11,7 +11,7 @@ from contract.files import read_described
 from contract.nights import write_atomically
 from contract.run_folder import Plan, RunFolder
 from contract.terms import Check
-from contract.verdicts import Verdict
+from contract.verdicts import Finding, Verdict, read_violations
 from extras.conform.vocabulary import (
     CONTROL,
     SCENARIO,
@@ -98,24 +98,26 @@ class Stories(Runs):
             verdict = read_described(run.report / "verdict.json", Verdict)
             told = msgspec.structs.replace(told, notes=[note.text for note in verdict.notes])
             problem = _problem(described.error, verdict)
-            found = with_causes(msgspec.convert(verdict.cells, list[Cell]), run.plan(), verdict)
-            cells = evaluable(found, CONTROL)
+            ended = verdict.checks.get(Check.FAILED_CLIENT)
+            found = [*read_violations(run), *([] if ended is None else ended.examples)]
+            cells = with_causes(msgspec.convert(verdict.cells, list[Cell]), run.plan(), found)
+            cells = evaluable(cells, CONTROL)
         if problem:
             problem = problem.partition("\n")[0]
             cells = not_evaluable(told.hazard, readers, problem)
         return msgspec.structs.replace(told, cells=cells, problem=problem)
 
 
-def with_causes(cells: Iterable[Cell], plan: Plan, verdict: Verdict) -> list[Cell]:
-    """Return cells with what the run found of their groups."""
-    found = [entry.first for entry in verdict.unexpected]
-    ended = verdict.checks.get(Check.FAILED_CLIENT)
-    found += [] if ended is None else [each for each in ended.examples if each not in found]
+def with_causes(cells: Iterable[Cell], plan: Plan, found: Iterable[Finding]) -> list[Cell]:
+    """Return cells with the first finding of each check that is of their groups."""
+    first: dict[str | None, dict[str, str]] = {}
+    for finding in found:
+        first.setdefault(finding.group, {}).setdefault(finding.check, finding.cause)
     causes: dict[tuple[str, ...], list[str]] = {}
     for group in plan.groups:
         key = (group.client, group.labels["meets"], group.labels["commit"], group.reset)
-        of_group = [each for each in found if each.group == group.group]
-        causes[key] = [f"{each.check}: {each.cause}" for each in of_group]
+        of_group = first.get(group.group, {})
+        causes[key] = [f"{check}: {cause}" for check, cause in of_group.items()]
     return [
         msgspec.structs.replace(
             cell, causes=causes.get((cell.client, cell.meets, cell.commit, cell.reset), [])

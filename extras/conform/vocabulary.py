@@ -204,8 +204,8 @@ class Cell(Place, frozen=True, kw_only=True):
     records: skipped or repeated ones; 0 for other kinds.
     error: the client's name of its first error after the hazard; empty without one.
     reason: why it is not evaluable; else empty.
-    causes: what its run found of the group: the first unexpected finding of each check, and what
-        ended its client.
+    causes: what its run found of the group: the first violation of each check, and what ended its
+        client.
     """
 
     kind: Kind
