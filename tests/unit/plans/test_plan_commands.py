@@ -273,26 +273,41 @@ def test_a_finding_is_a_check_and_a_group_of_the_plan() -> None:
 class Judged:
     """Stands for the analysis."""
 
-    def judge(self, run: Path) -> str:
-        return f"{run} is damaged"
+    def __init__(self) -> None:
+        self.without_run: dict[str, str] = {}
+
+    def judge(self, run: Path, *, problem: str = "") -> str:
+        if problem:
+            self.without_run[run.name] = problem
+        return problem or f"{run} is damaged"
 
 
 @pytest.fixture
-def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Carried]:
+def analysis() -> Judged:
+    return Judged()
+
+
+@pytest.fixture
+def carry_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, analysis: Judged
+) -> Callable[..., Carried]:
     """A run of a plan, where something stands for ducktape."""
 
     def carry(run_ducktape: Callable[..., Any]) -> Carried:
         monkeypatch.setattr(series, "run_ducktape", run_ducktape)
         session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
-        on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+        on: Series = Series(tmp_path, tmp_path, session, analysis)  # type: ignore[arg-type]
         return on.carry_out(PLAN, "001")
 
     return carry
 
 
-def test_a_failed_run_is_not_raised(carry_out: Callable[..., Carried], tmp_path: Path) -> None:
+def test_a_failed_run_is_not_raised(
+    carry_out: Callable[..., Carried], tmp_path: Path, analysis: Judged
+) -> None:
     run = carry_out(Mock(side_effect=NodeError("ducktape ran no scenario\nand more")))
     assert (run.verdict, run.problem) == (RunVerdict.UNDECIDED, "ducktape ran no scenario")
+    assert analysis.without_run == {"001": "ducktape ran no scenario"}
     assert read_plan(tmp_path / "001" / "random.json") == PLAN
 
 
