@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NoReturn
 
 import msgspec
@@ -167,7 +168,7 @@ class GuestMember(CallingMember):
             if not is_transient(response.error):
                 raise raised
             self._record_failure(self._failure(raised))
-            time.sleep(POLL_MS / 1000)  # One that can't poll any more responds at once.
+            Event().wait(POLL_MS / 1000)  # One that can't poll any more responds at once.
             return []
         records: dict[int, list[Record]] = {}
         for record in response.records:
