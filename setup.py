@@ -16,8 +16,12 @@ from setuptools.command.build_py import build_py
 
 TOP = "fencepost"
 PACKAGES = ("contract", "simulator", "harness", "cluster", "analysis", "scenarios", "extras")
-PAGES = tuple(f"docs/{page.name}" for page in sorted(Path(__file__).parent.glob("docs/*.md")))
-FILES = ("docker-compose.yml", "requirements.lock", *PAGES)
+ROOT = Path(__file__).parent
+PAGES, BUILT_IN, GUESTS = (
+    tuple(str(file.relative_to(ROOT)) for file in sorted(ROOT.glob(files)))
+    for files in ("docs/*.md", "extras/conform/released/built_in/*.yml", "extras/**/features.yml")
+)
+FILES = ("docker-compose.yml", "requirements.lock", *PAGES, *BUILT_IN, *GUESTS)
 """Of the repository's folder, which commands and pages read."""
 _OURS = "|".join(PACKAGES)
 _IMPORTED = re.compile(rf"(?:{_OURS})(?:\.\w+)*")
@@ -39,7 +43,7 @@ class BuildBelow(build_py):
         for package in PACKAGES:
             shutil.move(built / package, built / TOP / package)
         for name in FILES:
-            (built / TOP / name).parent.mkdir(exist_ok=True)
+            (built / TOP / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(name, built / TOP / name)
         for file in (built / TOP).rglob("*.py"):
             file.write_text(below(file.read_text()))

@@ -115,6 +115,8 @@ def _judge_run(
         trace = load(spilled)
         with FindingsFile(making.report / FINDINGS_FILE) as findings:
             verdict = judge(trace, keep=findings.keep)
+        if (newer := folder.expected()) is not None:
+            verdict = msgspec.structs.replace(verdict, expected_by=newer.source)
         facts = RunFacts(making, trace)
         verdict = msgspec.structs.replace(
             verdict, answer=answer(facts, verdict), follows=consequence(facts, verdict)

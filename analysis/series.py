@@ -1,9 +1,9 @@
 """Judges runs as they end: a program to which one process names them one after the other.
 
-A line of standard input is the folder of a run, as JSON. When the run is judged and its report is
-written, the program prints a line of JSON: why it could not be judged, or an empty string. When
-standard input closes, it writes the page of all, and the store. A run of a series is judged in this
-process, as in a task of Spark (docs/decisions/0035).
+A line of standard input is the folder of a run, as JSON, and why there is none in it. When the run
+is judged and its report is written, the program prints a line of JSON: why it could not be judged,
+or an empty string. When standard input closes, it writes the page of all, and the store. A run of a
+series is judged in this process, as in a task of Spark (docs/decisions/0035).
 """
 
 import json
@@ -40,7 +40,9 @@ def series(
     with os.fdopen(os.dup(1), "w") as responses:
         os.dup2(2, 1)
         for line in sys.stdin:
-            run = judge_here(Share(at_once=1), RunFolder(Path(json.loads(line))))
+            path, problem = json.loads(line)
+            folder = RunFolder(Path(path))
+            run = Judged(folder, None, problem) if problem else judge_here(Share(at_once=1), folder)
             judged.append(run)
             responses.write(json.dumps(run.error or "") + "\n")
             responses.flush()

@@ -60,7 +60,7 @@ RAW_FOLDERS = ("history", "segments", "brokers")
 """The folders of raw sources, which a generated history does not have."""
 _DATA_FOLDERS = (*RAW_FOLDERS, "clients", "kept", "tables")
 """All that judging a run reads but its plan and description."""
-REMOVED_FILE = "removed.json"
+REMOVED_FILE, EXPECTED_FILE = "removed.json", "expected.json"
 STACKS_FOLDER = "stacks"
 """In the folder of a run that hung: the stacks of its processes, a file for each."""
 STORE_FOLDER = "judged"
@@ -301,6 +301,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     follows: Consequence | None = None
 
 
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run is judged by instead of its plan's (`expected.json`); fields as of `Plan`.
+
+    source: the scenario's file, and when it was read.
+    """
+
+    source: str
+    question: str
+    must_judge: list[str]
+    expects: list[Expectation]
+    answer: str
+    follows: Consequence | None
+
+
 SEED_BITS = 31
 
 
@@ -452,13 +466,33 @@ class RunFolder:
         """Write `run.json`."""
         self._write(RUN_FILE, run)
 
+    def expected(self) -> Expected | None:
+        """Read `expected.json`; None if the run is judged by its plan.
+
+        Raises:
+            RunFolderError: it is damaged.
+        """
+        there = (self.path / EXPECTED_FILE).is_file()
+        return self._read(EXPECTED_FILE, Expected) if there else None
+
+    def write_expected(self, expected: Expected | None) -> None:
+        """Write `expected.json`, or remove it."""
+        if expected is None:
+            (self.path / EXPECTED_FILE).unlink(missing_ok=True)
+        else:
+            self._write(EXPECTED_FILE, expected)
+
     def plan(self) -> Plan:
-        """Read `plan.json`.
+        """Read `plan.json`, with what `expected.json` has instead.
 
         Raises:
             RunFolderError: it is missing or not a plan.
         """
         plan = self._read(PLAN_FILE, Plan)
+        if (newer := self.expected()) is not None:
+            fields = msgspec.structs.asdict(newer)
+            del fields["source"]
+            plan = msgspec.structs.replace(plan, **fields)
         if unknown := next((group.unknown for group in plan.groups if group.unknown), ""):
             raise RunFolderError(f"{self.path / PLAN_FILE} is not a valid Plan: {unknown}")
         return plan

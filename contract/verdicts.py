@@ -265,6 +265,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     doubts: why the run as a whole is undecided, if it is.
     unusable: tables that can't be read, or break their contract.
     expectations: those of the plan, in its order.
+    expected_by: the scenario's file that they are of, and when it was read; empty: the plan's.
     unexpected: the violations that none of them covers; any of these fails the run.
     answer: to the scenario's question, in a sentence or two; empty until the report is written.
     follows: from the run, as the plan declares it; None where a figure of it is not known, or the
@@ -297,6 +298,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     unusable: list[str] = []
     must_judge: list[str] = []
     expectations: list[ExpectationResult] = []
+    expected_by: str = ""
     unexpected: list[UnexpectedFindings] = []
     answer: str = ""
     follows: Consequence | None = None

@@ -21,6 +21,7 @@ from contract.table_columns import YEAR_10000_MICROS, Column
 from contract.tables import DECLARED
 from contract.terms import Check
 from contract.verdicts import FindingVerdict
+from harness.commands.inventory import client_features
 from harness.commands.requirements import DEFAULT_KAFKA
 from harness.faults import Fault
 from harness.faults.language import FAULTS
@@ -50,6 +51,26 @@ def of_facts() -> dict[str, Any]:
 
 def _columns(columns: Iterable[Column]) -> list[Row]:
     return [(column.name, type_in_words(column.type), column.about) for column in columns]
+
+
+def of_clients() -> dict[str, Any]:
+    """What each client does by itself."""
+    return {
+        "clients": [
+            (
+                has.client,
+                has.language,
+                has.by_itself,
+                has.commit_epochs,
+                has.asks_stably,
+                has.shows_positions,
+                ", ".join(has.isolations),
+                ", ".join(has.resets),
+                has.log,
+            )
+            for has in client_features()
+        ]
+    }
 
 
 def of_tables() -> dict[str, Any]:

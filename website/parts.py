@@ -15,6 +15,7 @@ _DECLARED: dict[str, Callable[[], Mapping[str, Any]]] = {
     "facts": declared.of_facts,
     "tables": declared.of_tables,
     "checks": declared.of_checks,
+    "clients": declared.of_clients,
     "protocol": declared.of_protocol,
     "scenarios": declared.of_scenarios,
     "faults": declared.of_faults,

@@ -1,6 +1,6 @@
 /*
 id: D2
-definition: The record before the committed offset is in the log, and the group was never
+definition: The record before the committed offset is in the log, and the group had not been
   delivered it.
 explanation: A first commit at the position where the group started without a commit goes past
   nothing. Records of transactions are left out if the group reads committed values.
@@ -23,12 +23,12 @@ cases:
   cause: a reset ({reset_cause}) moved the position there
 - violation: of another topic
   when: is_of_former
-  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group, but record
-    {offset - 1} of the topic that had this name before
+  cause: record {offset - 1} (epoch {logged_epoch}) {delivery}, but record {offset - 1} of the topic
+    that had this name before
 - undecided: not reported
   when: is_unreported
-  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group; no client of
-    the run reports the commit
+  cause: record {offset - 1} (epoch {logged_epoch}) {delivery}; no client of the run reports the
+    commit
 - undecided: delivering
   when: is_by_client and delivered_micros is not null
   cause: record {offset - 1} was delivered to the group {seconds:.1f} s after its client
@@ -47,7 +47,7 @@ cases:
   cause: record {offset - 1} was not delivered to the group; the log has another one there since,
     of epoch {replaced_by}
 - violation: unread
-  cause: record {offset - 1} (epoch {logged_epoch}) was never delivered to the group
+  cause: record {offset - 1} (epoch {logged_epoch}) {delivery}
 evidence: committed_epoch, logged_epoch, previous_offset, reset_cause, permit, interrupted
 place:
   offset_first: offset
@@ -108,4 +108,6 @@ judged as (
   left join planned_groups using (group)
   where previous_offset is not null or not reset_cause <=> 'no_commit'
 )
-select * from {{ with_permit_since("judged", "offset - 1") }}
+select *, if(delivered_micros is null, 'was never delivered to the group', format_string(
+    'was delivered to the group %.1f s after the commit only', seconds)) as delivery
+from {{ with_permit_since("judged", "offset - 1") }}

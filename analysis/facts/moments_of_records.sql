@@ -2,17 +2,17 @@
 about: |
   What happened to the records of the findings that are asked about, in words: when they were sent
   and acknowledged, and by which leader; and when each member was delivered them, once for each
-  time that their offsets rose.
+  time that their offsets rose between these events and its openings.
 subject: moments
 kept: false
-optional: [acknowledgements_of_epochs, sliced_polls]
+optional: [acknowledgements_of_epochs, sliced_polls, group_events]
 columns:
   number: of the finding
   kind: send, acknowledgement or delivery
   worker: whose history has it; null if none does
   seq: its place there
 */
-{% set group_of = "number, member, leader_epoch, worker" %}
+{% set group_of = "number, member, leader_epoch, worker, since_micros" %}
 {% set offsets = "if(first_offset = last_offset, format_string('offset %s', first_offset),
       format_string('offsets %s to %s', first_offset, last_offset))" %}
 {% macro counted(noun) %}
@@ -36,11 +36,26 @@ responses as (
     explode(array_distinct(array(first_micros, last_micros))) as at_micros
   from sums
 ),
-given as (
-  select {{ group_of }}, seq, first_place, polled_micros,
+events as (
+  select number, cast(null as string) as of_member, explode(array(sent_micros, first_micros,
+      last_micros)) as event_micros
+  from sums
+  union all
+  select f.number, e.member, e.at_micros
+  from group_events as e join asked_findings as f on coalesce(f.of_group = e.group, true)
+  where e.change = 'opened'
+),
+polled as (
+  select number, member, leader_epoch, worker, seq, first_place, polled_micros,
     greatest(offset, first_asked) as first_offset, least(last_offset, last_asked) as last_offset
   from sliced_polls as p join asked_findings using (topic, partition)
   where coalesce(of_group = p.group, true) and offset <= last_asked and last_offset >= first_asked
+),
+given as (
+  select p.*, max(event_micros) as since_micros
+  from polled as p left join events as e
+    on e.number = p.number and coalesce(of_member = member, true) and event_micros <= polled_micros
+  group by all
 ),
 compared as (
   select *, if(first_offset > lag(last_offset) over in_order, 0, 1) as goes_back

@@ -32,6 +32,8 @@ def expected_line(verdict: Verdict) -> str:
     if optional:
         seen = sum(bool(expectation.findings) for expectation in optional)
         words += f", {seen} of {len(optional)} optional ones"
+    if verdict.expected_by:
+        words += f", by {verdict.expected_by}, which is newer than the run"
     return words
 
 

@@ -242,6 +242,8 @@ _WEIGHTS = {
 _OF_GROUPS = (Kind.POSITION, Kind.RESET, Kind.COMMIT, Kind.DELIVERY)
 _OF_NO_GROUP = 3
 """What a moment of a group weighs less where the finding is about none."""
+_OPENED, _OF_MEMBER = "opened", 4
+"""What the moment weighs more in which the member that a finding is about was opened."""
 _REPEATED = 4
 """What a moment weighs less that says what an earlier one has said."""
 _ALIKE = 1
@@ -322,6 +324,8 @@ class Story:
             is_of_group = moment.kind in _OF_GROUPS
             weight = _WEIGHTS[moment.kind] - _FAR * abs(place - middle) / number
             weight -= _OF_NO_GROUP * (self.finding.group is None and is_of_group)
+            is_of_member = moment.who == self.finding.evidence.get("member")
+            weight += _OF_MEMBER * (is_of_member and moment.what == _OPENED)
             saying = (moment.what,) if is_of_group else (moment.who, moment.what)
             weights[place] = weight - _REPEATED * (saying in said)
             said.add(saying)

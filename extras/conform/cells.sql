@@ -20,7 +20,8 @@ about: |
 subject: conformance
 columns:
   ended: 'the last of caught_up, stalled and failed after the hazard; null: none'
-  exception: 'the first that a poll raised after the hazard; null: none did'
+  exception: 'the first that a poll raised after the hazard, of those that are of no wait if there
+    are any; null: none did'
   skipped: records of the log that its position passed, and that it was never delivered
   repeated: records that it was delivered again
 */
@@ -37,12 +38,13 @@ final_reads as (
   select min(began_micros) as resumed_micros from phases where stage = 'final read'
 ),
 moments as (
-  select e.*, coalesce(at_micros >= resumed_micros, false) as is_after
+  select e.*, coalesce(at_micros >= resumed_micros, false) as is_after, coalesce(
+      {{ error_sort(error_name("exception", "message")) }} = 'wait', false) as is_wait
   from group_events as e cross join final_reads
 ),
 reported_endings as (
   select group, max_by(change, struct(at_micros, seq)) as ended,
-    min_by(exception, struct(at_micros, seq)) filter (where change = 'failed') as exception
+    min_by(exception, struct(is_wait, at_micros, seq)) filter (where change = 'failed') as exception
   from moments
   where is_after and change in ('caught_up', 'stalled', 'failed')
   group by group

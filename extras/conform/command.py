@@ -254,9 +254,13 @@ def _conclude(job: Job, home: Path) -> None:
             )
     out.print(table)
     lines = [
-        f"{result.standing}: {result.cell.place}: {result.words}"
+        line
         for result in job.results
         if result.standing in (*FAILING, Standing.UNCONFIRMED, Standing.NOT_EVALUABLE)
+        for line in (
+            f"{result.standing}: {result.cell.place}: {result.words}",
+            *(f"  {cause}" for cause in result.cell.causes),
+        )
     ]
     version = f" ({job.version})" if job.version else ""
     lines += [

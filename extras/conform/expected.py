@@ -117,6 +117,7 @@ class Merged(Place, frozen=True, kw_only=True):
     details: the numbers of records, or the errors, of these stories.
     kept: the number of stories in which it kept its place, of the decided ones.
     reason: why none is decided; else empty.
+    causes: of these stories.
     """
 
     kind: Kind
@@ -124,6 +125,7 @@ class Merged(Place, frozen=True, kw_only=True):
     kept: int
     of: int
     reason: str = ""
+    causes: list[str] = msgspec.field(default_factory=list)
 
     @property
     def words(self) -> str:
@@ -160,6 +162,7 @@ def merge_cells(cells: Sequence[Cell]) -> Merged:
         kept=kinds[Kind.KEEPS] if decided else 0,
         of=len(decided),
         reason="" if decided else first.reason,
+        causes=list(dict.fromkeys(cause for cell in counted for cause in cell.causes)),
     )
 
 

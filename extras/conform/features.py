@@ -52,6 +52,10 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     isolations: its isolation levels, the default first; empty: read_uncommitted.
     shares: the library that it has in common with other rows; empty: none.
     framework: whether it reads and commits by its own manner; its row is in a table of these.
+    by_itself: what it commits where commits are automatic, and when.
+    epochs: whose leader epoch its commits have: that of the last record, of the commit that was
+        fetched, or of its metadata.
+    stable_offsets: when it asks for them, as it asks for a group's commits (`require_stable`).
     claims: by name of CLAIMS.
     """
 
@@ -63,6 +67,9 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     isolations: list[Isolation] = []
     shares: str = ""
     framework: bool = False
+    by_itself: str = ""
+    epochs: Literal["", "record", "fetched", "metadata", "varies", "none"] = ""
+    stable_offsets: Literal["", "always", "read_committed", "never"] = ""
     claims: dict[str, Claim] = {}
 
     def readers(self, client: str, *, is_plainest: bool = False) -> list[Reader]:

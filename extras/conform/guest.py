@@ -31,6 +31,24 @@ _SLICE_SECONDS = 0.5
 _PIECE_BYTES = 2**16
 _LAST_LINES = 20
 _SHOWN_CHARACTERS = 200
+TRANSIENT = frozenset(
+    {
+        "allbrokerconnectionsaredown",
+        "allbrokersdown",
+        "brokertransportfailure",
+        "leadernotavailable",
+        "maxpollexceeded",
+        "notleaderforpartition",
+        "notleaderorfollower",
+        "operationtimedout",
+        "timedout",
+        "transport",
+        "unknowntopicorpart",
+        "unknowntopicorpartition",
+    }
+)
+"""Errors of a poll after which a client goes on by itself, as librdkafka's bindings call them."""
+_AROUND_A_NAME = re.compile(r"^(?:Local|Broker): |^_?Err|[_ *-]|(?:Exception|Error)$")
 EXITED = "GuestExited"
 """The error of a guest that ended with another status than 0."""
 
@@ -129,6 +147,11 @@ class ReportedError(Exception):
         """The client's error."""
         super().__init__(f"{reported.name}: {reported.message}")
         self.reported = reported
+
+
+def is_transient(error: Reported) -> bool:
+    """Whether a client goes on by itself after an error of a poll (docs/guests.md)."""
+    return _AROUND_A_NAME.sub("", error.name.rpartition(".")[2]).lower() in TRANSIENT
 
 
 class BrokenRuleError(WorkerError):
@@ -320,10 +343,10 @@ class GuestProcess:
         try:
             response = _DECODER.decode(line)
         except (msgspec.ValidationError, UnicodeDecodeError) as error:
-            self.refuse(
-                Rule.FIELDS,
-                f"printed {_short(line)}, which is no response: {_explain_response(error)}",
-            )
+            rule, what = (Rule.FIELDS, "response") if _is_json(line) else (Rule.LINE, "JSON")
+            logs = "" if rule is Rule.FIELDS else " (logs go to standard error)"
+            problem = f"printed {_short(line)}, which is no {what}: {_explain_response(error)}"
+            self.refuse(rule, f"{problem}{logs}")
         except msgspec.DecodeError as error:
             problem = f"printed {_short(line)}, which is no JSON: {error}"
             self.refuse(Rule.LINE, f"{problem} (logs go to standard error)")
@@ -369,6 +392,17 @@ class GuestProcess:
 
     def _received_text(self) -> str:
         return _short(bytes(self._received).partition(b"\n")[0])
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a line is JSON of another kind; a log that begins with `[` is none."""
+    try:
+        msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return False
+    except UnicodeDecodeError:
+        pass
+    return True
 
 
 def _explain_response(error: Exception) -> str:

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from cluster.nodes.pool import PoolKind
-from contract.errors import NodeError
+from contract.errors import InterruptError, NodeError
 from contract.locks import temporary_folder
 from contract.program import PhaseProgress, Terminal
 from contract.run_folder import find_runs, new_seed
@@ -61,9 +61,12 @@ def check(
             node_root(results) as root,
             PhaseProgress(Terminal(stderr=True), runs=1) as progress,
         ):
-            ended = run_ducktape(
-                [scenario], session, results=results, root=root, on_phase=progress.phase
-            )
+            try:
+                ended = run_ducktape(
+                    [scenario], session, results=results, root=root, on_phase=progress.phase
+                )
+            except InterruptError:
+                raise InterruptError("the guest was not tried to its end") from None
         (run,) = find_runs(ended.folder)
         trial, error = read_trial(run.path), run.run().error
     if trial is None:

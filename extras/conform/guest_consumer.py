@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NoReturn
 
 import msgspec
@@ -25,6 +26,7 @@ from extras.conform.guest import (
     ReportedError,
     Response,
     Rule,
+    is_transient,
 )
 from harness.clients.command import command
 from harness.clients.history import HistoryWriter
@@ -162,7 +164,12 @@ class GuestMember(CallingMember):
         timeout_ms = POLL_MS if self._assigned else _JOIN_MS
         response = self._program.ask("poll", timeout_ms=timeout_ms)
         if response.error is not None:
-            raise ReportedError(response.error)
+            raised = ReportedError(response.error)
+            if not is_transient(response.error):
+                raise raised
+            self._record_failure(self._failure(raised))
+            Event().wait(POLL_MS / 1000)  # One that can't poll any more responds at once.
+            return []
         records: dict[int, list[Record]] = {}
         for record in response.records:
             records.setdefault(record.partition, []).append(record)

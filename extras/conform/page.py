@@ -75,9 +75,10 @@ def _case(suite: Element, job: Job, result: Result) -> None:
     message = result.words
     if result.standing in FAILING:
         failure = SubElement(case, "failure", type=result.standing, message=message)
-        failure.text = "\n".join([result.words, *_again(job, result)])
+        failure.text = "\n".join([result.words, *cell.causes, *_again(job, result)])
     elif result.standing is Standing.NOT_EVALUABLE:
-        SubElement(case, "error", type=result.standing, message=message)
+        error = SubElement(case, "error", type=result.standing, message=message)
+        error.text = "\n".join([result.words, *cell.causes, *_again(job, result)])
     elif result.standing in _SKIPPED:
         SubElement(case, "skipped", message=message)
 

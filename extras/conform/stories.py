@@ -1,7 +1,7 @@
 """Stories of the scenario conformance: each is carried out, judged at once, and kept."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -9,8 +9,9 @@ import msgspec
 from contract.errors import AnalysisError, FencepostError, StorageError
 from contract.files import read_described
 from contract.nights import write_atomically
-from contract.run_folder import RunFolder
-from contract.verdicts import Verdict
+from contract.run_folder import Plan, RunFolder
+from contract.terms import Check
+from contract.verdicts import Finding, Verdict, read_violations
 from extras.conform.vocabulary import (
     CONTROL,
     SCENARIO,
@@ -97,11 +98,32 @@ class Stories(Runs):
             verdict = read_described(run.report / "verdict.json", Verdict)
             told = msgspec.structs.replace(told, notes=[note.text for note in verdict.notes])
             problem = _problem(described.error, verdict)
-            cells = evaluable(msgspec.convert(verdict.cells, list[Cell]), CONTROL)
+            ended = verdict.checks.get(Check.FAILED_CLIENT)
+            found = [*read_violations(run), *([] if ended is None else ended.examples)]
+            cells = with_causes(msgspec.convert(verdict.cells, list[Cell]), run.plan(), found)
+            cells = evaluable(cells, CONTROL)
         if problem:
             problem = problem.partition("\n")[0]
             cells = not_evaluable(told.hazard, readers, problem)
         return msgspec.structs.replace(told, cells=cells, problem=problem)
+
+
+def with_causes(cells: Iterable[Cell], plan: Plan, found: Iterable[Finding]) -> list[Cell]:
+    """Return cells with the first finding of each check that is of their groups."""
+    first: dict[str | None, dict[str, str]] = {}
+    for finding in found:
+        first.setdefault(finding.group, {}).setdefault(finding.check, finding.cause)
+    causes: dict[tuple[str, ...], list[str]] = {}
+    for group in plan.groups:
+        key = (group.client, group.labels["meets"], group.labels["commit"], group.reset)
+        of_group = first.get(group.group, {})
+        causes[key] = [f"{check}: {cause}" for check, cause in of_group.items()]
+    return [
+        msgspec.structs.replace(
+            cell, causes=causes.get((cell.client, cell.meets, cell.commit, cell.reset), [])
+        )
+        for cell in cells
+    ]
 
 
 def is_of_the_story(error: str) -> bool:

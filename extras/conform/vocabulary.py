@@ -204,12 +204,15 @@ class Cell(Place, frozen=True, kw_only=True):
     records: skipped or repeated ones; 0 for other kinds.
     error: the client's name of its first error after the hazard; empty without one.
     reason: why it is not evaluable; else empty.
+    causes: what its run found of the group: the first violation of each check, and what ended its
+        client.
     """
 
     kind: Kind
     records: int = 0
     error: str = ""
     reason: str = ""
+    causes: list[str] = []
 
     @property
     def words(self) -> str:

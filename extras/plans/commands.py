@@ -22,7 +22,7 @@ from contract.packages import python
 from contract.processes import run_child
 from contract.program import PhaseProgress, Terminal, as_line
 from contract.run_folder import STORE_FOLDER, GroupPlan, ProducerPlan, new_seed
-from contract.software import Build, Choice, clients_of
+from contract.software import Build, Choice, clients_of, without_version
 from contract.terms import Check
 from contract.verdicts import EXIT_CODES, RunVerdict
 from extras.plans.draw import draw
@@ -299,6 +299,12 @@ def _series(
         loads: list[ProducerPlan | GroupPlan] = [of.producer, *of.groups]
         for load in loads:
             require_sound_load(load, [of.topic.topic], build)
+        named = {client for load in loads for client in _clients_of(load)}
+        if unused := [client for client in choice.clients if without_version(client) not in named]:
+            raise UsageError(
+                f"--clients {','.join(unused)}: no group or producer of the plan has this client "
+                f"without a version; its clients are {', '.join(sorted(named))}"
+            )
     seed = of.seed if isinstance(of, RandomPlan) else of
     folder = new_folder(results, home) if isinstance(home, str) else home
     folder.mkdir(parents=True, exist_ok=True)
@@ -312,6 +318,10 @@ def _series(
             yield Series(folder, results, session, judge, shown), build
     except KeyboardInterrupt:
         raise InterruptError(f"the runs that ended are kept and judged: {folder}") from None
+
+
+def _clients_of(load: ProducerPlan | GroupPlan) -> list[str]:
+    return load.clients if isinstance(load, GroupPlan) else [load.client]
 
 
 def _drawn(seed: int, build: Build) -> RandomPlan:

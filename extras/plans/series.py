@@ -65,6 +65,8 @@ class Series(Runs):
             raise
         except FencepostError as error:
             problem = str(error)
+            if not run:
+                self.judge.judge(folder, problem=problem.partition("\n")[0])
         return Carried(
             folder=run,
             verdict=verdict,

@@ -86,7 +86,13 @@ class Trials:
     on_run: Callable[[RandomPlan, Trial], None]
 
     def shows(self, plan: RandomPlan) -> bool:
-        """Carry out a plan until it is decided whether it shows the finding; kept runs count."""
+        """Carry out a plan until it is decided whether it shows the finding; kept runs count.
+
+        One without the group of the finding can't show it, and is not carried out.
+        """
+        group = self.state.finding.group
+        if group and all(planned.group != group for planned in plan.groups):
+            return False
         while (decided := self._decide(self.of(plan))) is None:
             trial, name = self.of(plan), name_of_plan(plan)
             replace_file(self._file(name), plan_as_json(plan))

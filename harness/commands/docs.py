@@ -20,7 +20,7 @@ def docs(
 ) -> None:
     """Show a page of the documentation, without a network: in a pager on a terminal, else as text.
 
-    `fencepost list checks`, `verbs`, `faults` and `settings` print what its tables have.
+    `fencepost list checks`, `verbs`, `faults`, `settings` and `clients` print what its tables have.
     """
     pages = {file.stem: file for file in sorted(_PAGES.glob("*.md"))}
     if not page:

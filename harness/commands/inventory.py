@@ -1,4 +1,4 @@
-"""What `fencepost list` has besides scenarios: checks, verbs, faults and settings, a line each."""
+"""What `fencepost list` has besides scenarios: checks, verbs, faults, settings and clients."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -8,6 +8,8 @@ from typing import get_type_hints
 import msgspec
 
 from cluster.kafka.settings import Of, setting_types
+from contract.packages import folders
+from contract.software import INSTALLED, Level
 from contract.terms import Check
 from harness.faults.language import FAULTS
 from harness.story.run import Run
@@ -70,6 +72,75 @@ def settings() -> Iterator[Row]:
             yield f"{of} {name}", kind.lower()
 
 
+class ClientFeatures(msgspec.Struct, frozen=True):
+    """What a features file says that a client does by itself (docs/conformance.md).
+
+    The extra that has the file checks it.
+    """
+
+    client: str
+    language: str
+    level: str
+    resets: list[str]
+    isolations: list[str]
+    by_itself: str
+    epochs: str = ""
+    stable_offsets: str = ""
+
+    @property
+    def commit_epochs(self) -> str:
+        """Whose leader epoch its commits have."""
+        return _EPOCHS[self.epochs]
+
+    @property
+    def asks_stably(self) -> str:
+        """When it asks for stable offsets."""
+        return self.stable_offsets.replace("read_c", "with read_c") or _NO_COMMITS
+
+    @property
+    def shows_positions(self) -> str:
+        """Whether it shows them to an application."""
+        return "yes" if self.level == Level.POSITIONS else "no"
+
+    @property
+    def log(self) -> str:
+        """What is read from its log."""
+        return "resets" if self.client in INSTALLED else "nothing"
+
+
+_NO_COMMITS = "commits nothing"
+_EPOCHS = {
+    "record": "the last record's",
+    "fetched": "that of the commit where it began",
+    "metadata": "its metadata's",
+    "varies": "the last record's, or none",
+    "none": "none",
+    "": _NO_COMMITS,
+}
+
+
+def client_features() -> list[ClientFeatures]:
+    """Read the features files of the clients that are built in, and of guests, by name."""
+    places = [path for folder in folders("clients") for path in folder.rglob("*.yml")]
+    files = [path for path in places if path.parent.name == "built_in" or path.stem == "features"]
+    found = [msgspec.yaml.decode(file.read_bytes(), type=ClientFeatures) for file in files]
+    return sorted(found, key=lambda features: (features.client not in INSTALLED, features.client))
+
+
+def clients() -> Iterator[Row]:
+    """What each client does by itself; what stands first is its default."""
+    for has in client_features():
+        said = (
+            f"commits {has.by_itself}",
+            f"epoch of a commit: {has.commit_epochs}",
+            f"stable offsets: {has.asks_stably}",
+            f"positions: {has.shows_positions}",
+            f"{has.isolations[0]}, {has.resets[0]}",
+            f"read of its log: {has.log}",
+        )
+        yield has.client, ". ".join(said)
+
+
 def _summary(described: object) -> str:
     return " ".join((inspect.getdoc(described) or "").partition("\n\n")[0].split())
 
@@ -79,4 +150,5 @@ LISTS: dict[str, Callable[[], Iterator[Row]]] = {
     "verbs": verbs,
     "faults": faults,
     "settings": settings,
+    "clients": clients,
 }

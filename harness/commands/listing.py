@@ -24,6 +24,7 @@ class Kind(enum.StrEnum):
     VERBS = "verbs"
     FAULTS = "faults"
     SETTINGS = "settings"
+    CLIENTS = "clients"
 
 
 def list_scenarios(

@@ -24,7 +24,7 @@ from contract.nights import is_made_here
 from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, as_line, report_unexpected, say
 from contract.ranges import is_of_earlier_release
-from contract.run_folder import DECODING, GENERATED, RunFolder, find_runs, new_seed
+from contract.run_folder import DECODING, GENERATED, Expected, RunFolder, find_runs, new_seed
 from contract.software import Guest, with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
@@ -60,8 +60,9 @@ from harness.commands.requirements import (
     require_store,
 )
 from harness.invocation import Session, session_of
-from harness.session.catalog import ScenarioFile, find_scenarios
+from harness.session.catalog import ScenarioFile, find_scenarios, own_scenario
 from harness.session.ducktape_session import run_ducktape
+from harness.session.expected import expected_of
 from harness.session.node_root import node_root
 
 _console = Terminal(stderr=True)
@@ -147,7 +148,7 @@ def run(  # noqa: PLR0913 - the options of a command
     raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
-def analyze(
+def analyze(  # noqa: PLR0913 - the options of a command
     runs: Annotated[
         list[str],
         typer.Argument(
@@ -166,6 +167,14 @@ def analyze(
             metavar="FOLDER|URI",
             help="Where all findings and verdicts are written as Parquet, by night and scenario; "
             "by default in the results folder that a run is in.",
+        ),
+    ] = None,
+    expect: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file of the runs' scenario, whose question, answer and expectations count "
+            "as they are now; by default those of the run.",
+            metavar="FILE",
         ),
     ] = None,
     *,
@@ -187,6 +196,7 @@ def analyze(
     found = {path: find_runs(path) for path in folders}
     for path, there in found.items():
         _require_meant(path, there)
+    _expect(expect, places, [folder for there in found.values() for folder in there])
     decoded = [decode_again(folder) for there in found.values() for folder in there]
     if store is not None:
         options += ["--store", store]
@@ -195,6 +205,22 @@ def analyze(
         lambda: analyse_in_own_process(places, options=options, master=master, conf=conf or ()),
     )
     raise typer.Exit(code if all(decoded) else max(code, FencepostError.exit_code))
+
+
+def _expect(file: Path | None, places: list[Path | str], folders: list[RunFolder]) -> None:
+    """Let runs be judged by what a scenario's file expects, or by their plans.
+
+    Raises:
+        UsageError: the file is that of another scenario.
+    """
+    expected: list[Expected | None] = [None] * len(folders)
+    if file is not None:
+        if len(folders) < len(places):
+            raise UsageError("--expect is for runs on this machine, not for URIs")
+        scenario = own_scenario(file)
+        expected = [expected_of(scenario, folder) for folder in folders]
+    for folder, newer in zip(folders, expected, strict=True):
+        folder.write_expected(newer)
 
 
 def _require_meant(path: Path, runs: list[RunFolder]) -> None:

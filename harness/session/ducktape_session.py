@@ -386,7 +386,12 @@ def pool_size(files: Iterable[Path], build: Build) -> int:
     return max(_node_count(file, build) for file in files)
 
 
-def _node_count(file: Path, build: Build) -> int:
+def classes_of(file: Path, build: Build) -> list[type[Scenario]]:
+    """Return the scenarios of a file, which names nothing unknown.
+
+    Raises:
+        UsageError: it does, does not import, or holds no scenario.
+    """
     module = _import_file(file)
     found = [
         cls
@@ -413,7 +418,11 @@ def _node_count(file: Path, build: Build) -> int:
             build=build,
         )
     require_no_mistake(module)
-    needed = max(cls.node_count() for cls in found)
+    return found
+
+
+def _node_count(file: Path, build: Build) -> int:
+    needed = max(cls.node_count() for cls in classes_of(file, build))
     if needed > NODES_MAX:
         raise UsageError(
             f"{file} needs {needed} nodes for its servers, workers and observer, and a pool has at "

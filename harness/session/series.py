@@ -44,8 +44,12 @@ class Judge(AbstractContextManager["Judge"]):
         command = tether_command(python("analysis.series", *named, "--", str(home)))
         self._child = Child(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def judge(self, run: Path) -> str:
+    def judge(self, run: Path, *, problem: str = "") -> str:
         """Judge a run; returns why it could not be judged, or nothing.
+
+        Args:
+            run: its folder.
+            problem: why there is no run in it; the page of all names it.
 
         Raises:
             AnalysisError: the process has ended.
@@ -54,13 +58,13 @@ class Judge(AbstractContextManager["Judge"]):
         if process.stdin is None or process.stdout is None:
             raise AnalysisError(f"{_WHAT} has no pipes")
         with suppress(BrokenPipeError):
-            process.stdin.write(json.dumps(str(run)).encode() + b"\n")
+            process.stdin.write(json.dumps([str(run), problem]).encode() + b"\n")
             process.stdin.flush()
         answer = process.stdout.readline()
         if not answer.endswith(b"\n"):
             raise AnalysisError(f"{_WHAT} ended before its time: the runs are kept")
-        problem: str = json.loads(answer)
-        return problem
+        unjudged: str = json.loads(answer)
+        return unjudged
 
     def __exit__(
         self,

@@ -54,6 +54,7 @@ def test_list_as_json_has_each_question_and_its_parameters(fencepost: Fencepost)
         ("verbs", "await_acknowledged", "run.workload.await_acknowledged(producers, more, "),
         ("faults", "SIGKILL", "Kill(target) "),
         ("settings", "topic retention.MS", "topic retention.ms "),
+        ("clients", "PLATFORMATIC", "@platformatic/kafka "),
         ("scenarios", "healthy cluster", "baseline "),
     ],
 )

@@ -91,6 +91,23 @@ def test_a_member_begins_at_a_delivery(tell: Tell, events: list[Row], begins: li
     assert found == begins
 
 
+@pytest.mark.parametrize(
+    ("between", "receives"),
+    [
+        ({}, 1),
+        ({"group_events": [{**changed("opened", at=203), "topic": "", "partition": -1}]}, 2),
+        ({"sends": sent(2, at=203), "replica_records": survived(0, 3)}, 2),
+    ],
+    ids=["nothing", "an opening", "a write"],
+)
+def test_polls_are_one_event_unless_another_lies_between(
+    tell: Tell, between: dict[str, list[Row]], receives: int
+) -> None:
+    rows = {"polls": [*polled(0, 1), *polled(2, 3, at=205)], **between}
+    reported = tell(rows, "start_mismatch", offset_first=0, offset_last=3)
+    assert sum("receives" in what for what in whats(reported, "g#1")) == receives
+
+
 def test_one_member_does_not_begin_where_another_is_delivered(tell: Tell) -> None:
     rows = {"polls": polled(2, 3, life=2, at=300), "group_events": ASSIGNED[:1]}
     assert whats(tell(rows, "reset"), "g#1") == ["assigned at offset 4"]

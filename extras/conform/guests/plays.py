@@ -150,9 +150,13 @@ class Plays:
         self._commits = False
         self._commit_way = "explicit"
         self._opened: Counter[str] = Counter()
+        self._is_late = False
 
     def carry_out(self, names: Collection[str] = PLAYS) -> None:
-        """Carry out plays; one that can't go on ends, and the next begins."""
+        """Carry out plays; one that can't go on ends, and the next begins.
+
+        After a response that did not come in time there is no next one: each would wait as long.
+        """
         plays = {
             "reads": self._reads,
             "shares": self._shares,
@@ -173,6 +177,8 @@ class Plays:
 
     def _play(self, play: Callable[[], None]) -> bool:
         """Carry out a play; returns whether it came to its end."""
+        if self._is_late:
+            return False
         self._run.phases.enter(Stage.STEADY, f"{self._prefix}{play.__name__.strip('_')}")
         try:
             play()
@@ -399,7 +405,9 @@ class Plays:
         )
         for answer in asked.values():
             if answer.rule:
-                self._trial.breaks(broken_by(answer.rule, rule), answer.problem)
+                self._is_late |= answer.rule == Rule.TIME
+                if not self._trial.broken.keys() & set(_OF_LINES):  # Another one may be the same.
+                    self._trial.breaks(broken_by(answer.rule, rule), answer.problem)
                 raise PlayEndedError
         for kept in _OF_LINES:
             self._trial.keeps(kept)

@@ -120,6 +120,16 @@ def test_a_member_that_does_not_reach_the_log_end_stands_still(make_trace: Trace
     assert kind_of(found(make_trace, [REOPENED, stalled], []))[0] is Kind.STANDS_STILL
 
 
+def test_a_cell_is_labelled_by_the_first_error_that_is_no_wait(make_trace: TraceMaker) -> None:
+    names = ["_TRANSPORT", "AutoOffsetReset", "OffsetOutOfRange"]
+    events = [
+        changed("failed", life=2, at=6 * SECOND + at, exception=name, message="m")
+        for at, name in enumerate(names)
+    ]
+    assert found(make_trace, [REOPENED, *events], []).exception == "AutoOffsetReset"
+    assert found(make_trace, [REOPENED, *events[:1]], []).exception == "_TRANSPORT"
+
+
 def failed_row(at: int) -> Row:
     return changed("failed", life=2, at=at, exception="LogTruncationException", message="m")
 

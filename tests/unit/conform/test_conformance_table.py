@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from contract.errors import UsageError
-from contract.software import Level
+from contract.software import Level, about
 from contract.terms import ResetPolicy
 from extras.conform.expected import FAILURES
 from extras.conform.features import Features
@@ -143,3 +143,11 @@ def test_the_kept_figures_make_the_page() -> None:
     assert page.NAME == "conformance"
     assert part()
     assert len(QUICK) == 4
+
+
+def test_what_each_client_does_by_itself_agrees_with_what_runs_are_judged_by() -> None:
+    every = {row.client: row.features for row in rows.every()}
+    assert all(has.by_itself for has in every.values())
+    for client in rows.NEWEST:
+        assert every[client].isolations[0] == about(client).isolation
+        assert (every[client].epochs == "record") == about(client).commits_epochs

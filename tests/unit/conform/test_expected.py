@@ -9,8 +9,10 @@ import msgspec
 import pytest
 
 from contract.errors import UsageError
+from contract.run_folder import GroupPlan
 from contract.software import Level
 from contract.terms import ResetPolicy
+from contract.verdicts import Finding
 from extras.conform.command import hazards_of
 from extras.conform.expected import (
     Expected,
@@ -25,9 +27,11 @@ from extras.conform.expected import (
 from extras.conform.features import CLAIMS, Features, promised_kinds, read_features
 from extras.conform.job import Work
 from extras.conform.page import badge, junit, write_job
-from extras.conform.stories import Told, is_of_the_story, keep_told, read_told
+from extras.conform.stories import Told, is_of_the_story, keep_told, read_told, with_causes
 from extras.conform.vocabulary import CONTROL, MEETS, Cell, Hazard, Kind, Reader
 from tests import golden
+from tests.descriptions import plan_of
+from tests.made import make_struct
 
 FEATURES = """
 client: franz-go
@@ -308,7 +312,7 @@ def test_an_expected_cell_that_no_story_can_show_is_refused() -> None:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Job:
-    odd = msgspec.structs.replace(SKIPS, error="\x00<b>")
+    odd = msgspec.structs.replace(SKIPS, error="\x00<b>", causes=["poll_skip: <b> 100 left out"])
     ran = msgspec.structs.replace(STORIES[0], folder="a run")
     (tmp_path / "a run" / "report").mkdir(parents=True)
     (tmp_path / "a run" / "report" / "index.html").touch()
@@ -323,8 +327,32 @@ def test_junit_has_a_case_for_each_cell(job: Job) -> None:
     failure = cases["fencepost.mine.truncation_above.restart.explicit.earliest"].find("failure")
     assert failure is not None
     assert failure.get("message") == "skips 100; it breaks no claim"
+    assert failure.text is not None
+    assert "\npoll_skip: <b> 100 left out\n" in failure.text
     lacking = cases["fencepost.mine.truncation_above.restart.automatic.none"].find("skipped")
     assert lacking is not None
+
+
+def test_a_cell_has_what_its_run_found_of_its_group() -> None:
+    group = make_struct(
+        GroupPlan,
+        group="mine",
+        client=SKIPS.client,
+        reset=SKIPS.reset,
+        labels={"meets": SKIPS.meets, "commit": SKIPS.commit},
+    )
+    found = [
+        make_struct(Finding, check=check, group=name, cause=cause)
+        for check, name, cause in (
+            ("poll_skip", "mine", "100 left out"),
+            ("poll_skip", "mine", "200 left out"),
+            ("poll_skip", "other", "7 left out"),
+            ("failed_client", "mine", "GuestExited: status 3"),
+        )
+    ]
+    cells = with_causes([SKIPS, cell(meets="live")], plan_of(groups=[group]), found)
+    causes = ["poll_skip: 100 left out", "failed_client: GuestExited: status 3"]
+    assert [each.causes for each in cells] == [causes, []]
 
 
 def test_the_badge_counts_and_does_not_rank(job: Job) -> None:

@@ -13,7 +13,14 @@ from contract.errors import WorkerError
 from contract.software import Guest, Level
 from contract.terms import CommitEpoch, Outcome
 from contract.waiting import wait_until
-from extras.conform.guest import BrokenRuleError, GuestProcess, ReportedError, Rule
+from extras.conform.guest import (
+    BrokenRuleError,
+    GuestProcess,
+    Reported,
+    ReportedError,
+    Rule,
+    is_transient,
+)
 from extras.conform.guest_consumer import GuestMember, GuestRole
 from harness.clients.history import HistoryWriter
 from harness.clients.member import LogEnd, Member, MemberCommit
@@ -99,6 +106,7 @@ def prints(line: str) -> str:
         ),
         (prints('{"id": 2, "records": [{"ofset": 1}]}'), Rule.FIELDS, "did you mean `offset`?"),
         (prints("[1]"), Rule.FIELDS, "[1], which is no response"),
+        (prints("[INFO] ready"), Rule.LINE, "[INFO] ready, which is no JSON"),
         (prints('{"id": 99}'), Rule.ID, "with the id 99, not 2"),
         (prints("{}"), Rule.FIELDS, "`id`"),
         (prints('{"id": 2, "records": [{}]}'), Rule.FIELDS, "records[0]"),
@@ -441,6 +449,37 @@ def test_an_error_of_the_client_names_its_partition(member: Any, tmp_path: Path)
         1,
         9,
     )
+
+
+def test_a_member_polls_on_after_an_error_that_its_client_handles(
+    member: Any, tmp_path: Path
+) -> None:
+    errors = [{"error": {"name": name}} for name in ("_TRANSPORT", "BrokerTransportFailure")]
+    consumer = member([*errors, {"assigned": [0], "positions": [at(0, 0)]}])
+    ends = [LogEnd(topic="orders", partition=0, offset=0)]
+    assert consumer.consume(ends, timeout_seconds=9) == "caught_up"
+    rows = read_histories(tmp_path / "history").of("group_events")
+    raised = [row["exception"] for row in rows if row["change"] == "failed"]
+    assert raised == ["_TRANSPORT", "BrokerTransportFailure"]
+
+
+@pytest.mark.parametrize(
+    ("name", "handled"),
+    [
+        ("_TRANSPORT", True),
+        ("ErrTransport", True),
+        ("AllBrokersDown", True),
+        ("NOT_LEADER_FOR_PARTITION", True),
+        ("Broker: Leader not available", True),
+        ("org.apache.TimedOutException", True),
+        ("AutoOffsetReset", False),
+        ("_FATAL", False),
+    ],
+)
+def test_the_errors_that_a_client_handles_have_any_binding_s_name(
+    name: str, *, handled: bool
+) -> None:
+    assert is_transient(Reported(name=name)) is handled
 
 
 POLLED = """

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from contract.errors import UsageError
 from contract.software import Guest, Level
 from extras.conform import guest_command as command
-from extras.conform.guest import GuestProcess, Response, Rule
+from extras.conform.guest import Asked, GuestProcess, Response, Rule
+from extras.conform.guests.plays import Plays
 from extras.conform.guests.trial import RULES, Trial, broken_by
 from harness.commands.options import require_guest
 
@@ -42,6 +44,16 @@ def test_a_malformed_response_leaves_its_rule_untried(
     found: Rule, of_request: str, rule: str
 ) -> None:
     assert broken_by(found, of_request) == rule
+
+
+@pytest.mark.parametrize(("found", "plays"), [(Rule.STAYS, 3), (Rule.LINE, 3), (Rule.TIME, 1)])
+def test_what_breaks_all_plays_is_named_once_and_none_waits_again(found: Rule, plays: int) -> None:
+    answer = Asked(response=None, took_ms=1, rule=found, problem="why")
+    worker, trial = Mock(), Trial()
+    worker.call.return_value = dict.fromkeys(("reading#1", "settings#1", "ends#1"), answer)
+    Plays(Mock(), worker, trial, Mock(values={})).carry_out(("reads", "settings", "ends"))
+    assert trial.broken == {found: "why"}
+    assert worker.call.call_count == 2 * plays
 
 
 def test_a_level_is_shown_only_if_no_rule_is_broken() -> None:

@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from contract.errors import InterruptError, NodeError, UsageError
-from contract.software import INSTALLED, released
+from contract.software import INSTALLED, Client, released
 from contract.verdicts import RunVerdict
 from extras.plans import commands
 from extras.plans.commands import counts, finding_of, lines_of
@@ -99,6 +99,21 @@ def test_a_plan_that_can_not_be_carried_out_starts_nothing(
     ended = fencepost(*command, str(file), "--results", str(results))
     assert ended.returncode == 64, ended.stderr
     assert re.search(reported, ended.stderr)
+    assert not results.exists()
+
+
+def test_a_version_of_a_client_that_the_plan_lacks_starts_nothing(
+    fencepost: Fencepost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "require_runs", lambda results, _: results)
+    monkeypatch.setattr(commands, "fetch_build", lambda *_: released("4.4.0"))
+    file, results = tmp_path / "mine.json", tmp_path / "results"
+    file.write_bytes(plan_as_json(draw(7, [Client.JAVA])))
+    given = ("--clients", "kafka-python@3.0.8", "--results", str(results))
+    ended = fencepost("replay", str(file), *given)
+    assert ended.returncode == 64, ended.stderr
+    assert "--clients kafka-python@3.0.8: no group or producer of the plan" in ended.stderr
+    assert "its clients are java" in ended.stderr
     assert not results.exists()
 
 
@@ -258,26 +273,41 @@ def test_a_finding_is_a_check_and_a_group_of_the_plan() -> None:
 class Judged:
     """Stands for the analysis."""
 
-    def judge(self, run: Path) -> str:
-        return f"{run} is damaged"
+    def __init__(self) -> None:
+        self.without_run: dict[str, str] = {}
+
+    def judge(self, run: Path, *, problem: str = "") -> str:
+        if problem:
+            self.without_run[run.name] = problem
+        return problem or f"{run} is damaged"
 
 
 @pytest.fixture
-def carry_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Carried]:
+def analysis() -> Judged:
+    return Judged()
+
+
+@pytest.fixture
+def carry_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, analysis: Judged
+) -> Callable[..., Carried]:
     """A run of a plan, where something stands for ducktape."""
 
     def carry(run_ducktape: Callable[..., Any]) -> Carried:
         monkeypatch.setattr(series, "run_ducktape", run_ducktape)
         session = session_of(seed=1, kafka="4.4.0", cluster="loopback")
-        on: Series = Series(tmp_path, tmp_path, session, Judged())  # type: ignore[arg-type]
+        on: Series = Series(tmp_path, tmp_path, session, analysis)  # type: ignore[arg-type]
         return on.carry_out(PLAN, "001")
 
     return carry
 
 
-def test_a_failed_run_is_not_raised(carry_out: Callable[..., Carried], tmp_path: Path) -> None:
+def test_a_failed_run_is_not_raised(
+    carry_out: Callable[..., Carried], tmp_path: Path, analysis: Judged
+) -> None:
     run = carry_out(Mock(side_effect=NodeError("ducktape ran no scenario\nand more")))
     assert (run.verdict, run.problem) == (RunVerdict.UNDECIDED, "ducktape ran no scenario")
+    assert analysis.without_run == {"001": "ducktape ran no scenario"}
     assert read_plan(tmp_path / "001" / "random.json") == PLAN
 
 

@@ -25,7 +25,7 @@ from extras.plans.shrink import (
 from extras.plans.trials import Finding, Rule, State, Trial, Trials, name_of_plan, state_of
 
 CLIENTS = list(INSTALLED)
-FINDING = Finding(check="lost_record", group="g")
+FINDING = Finding(check="lost_record")
 SEEN = Found(check="lost_record", kind="gap", group="g", client="java")
 
 
@@ -196,10 +196,22 @@ def test_a_folder_has_one_search(tmp_path: Path) -> None:
         state_of(tmp_path, plan, FINDING, Rule(shown=2, runs=2))
 
 
+def test_a_plan_without_the_group_of_the_finding_is_not_carried_out(tmp_path: Path) -> None:
+    plan = draw(7, CLIENTS)
+    (group, *others) = plan.groups
+    named = Finding(check="lost_record", group=group.group)
+    state = state_of(tmp_path, plan, named, Rule(shown=1, runs=1))
+    cluster = Cluster(lambda _: True)
+    search = Trials(tmp_path, state, cluster.carry_out, lambda _plan, _trial: None)
+    assert not search.shows(with_groups(plan, others))
+    assert cluster.runs == 0
+
+
 def test_only_the_finding_counts(tmp_path: Path) -> None:
     assert FINDING.is_of(SEEN)
-    assert Finding(check="lost_record").is_of(SEEN)
-    assert not FINDING.is_of(replace(SEEN, group="h"))
+    of_group = Finding(check="lost_record", group="g")
+    assert of_group.is_of(SEEN)
+    assert not of_group.is_of(replace(SEEN, group="h"))
     assert not FINDING.is_of(replace(SEEN, check="reset"))
     assert isinstance(state_of(tmp_path, draw(1, CLIENTS), FINDING, Rule(shown=1, runs=1)), State)
     assert Trial(plan="x", runs=[]).runs == []
