@@ -381,7 +381,8 @@ class GuestProcess:
         """Pass the lines of its standard error on, and keep the last ones."""
         if self._process.stderr is None:
             return
-        for line in self._process.stderr:
+        # The pipes have no buffer, so that a response is not waited for in one.
+        for line in os.fdopen(self._process.stderr.fileno(), "rb", closefd=False):
             text = line.decode(errors="replace").rstrip()
             self._said.append(text[:_SHOWN_CHARACTERS])
             log(text)
