@@ -21,7 +21,7 @@ from harness.commands.options import RESULTS, Results
 from harness.nightly.room import in_words, judged_runs, remove_raw_data, size_of
 from harness.nightly.state import all_nights, hold
 from harness.playground.state import forget, keeper
-from harness.session.node_root import sweep
+from harness.session.node_root import end_left, sweep
 
 app = typer.Typer()
 _END_SECONDS = 60
@@ -36,6 +36,7 @@ def clean(context: typer.Context, results: Results = RESULTS) -> None:
             raise UsageError("--results stands behind nights: fencepost clean nights --results ...")
         return
     end_playground(results)
+    end_left(results)
     typer.echo(f"removed the folders of {sweep(results)} dead sessions")
     if docker_problem() is None:
         typer.echo(f"removed {remove_orphans()} containers of dead runs")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contract.errors import InterruptError, StorageError
-from contract.locks import HeldFolder, remove_unheld
+from contract.locks import HeldFolder, end_programs_of, remove_unheld, unheld_folders
 from contract.run_folder import NODES_FOLDER
 
 _PREFIX = "session-"
@@ -37,6 +37,11 @@ def node_root(results: Path) -> Iterator[Path]:
         ) from error
     finally:
         held.remove()
+
+
+def end_left(results: Path) -> None:
+    """Kill what killed sessions left running: a program that is stopped does not see their end."""
+    end_programs_of(unheld_folders(results / NODES_FOLDER, _PREFIX))
 
 
 def sweep(results: Path) -> int:

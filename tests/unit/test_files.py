@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -62,7 +63,15 @@ from contract.manifest import (
     write_manifest,
 )
 from contract.nights import NIGHT_FILE, SUMMARY_FILE, read_night, read_summary
-from contract.run_folder import GENERATED, PLAN_FILE, POOLS, RUN_FILE, RunFolder, report_folder
+from contract.run_folder import (
+    GENERATED,
+    NODES_FOLDER,
+    PLAN_FILE,
+    POOLS,
+    RUN_FILE,
+    RunFolder,
+    report_folder,
+)
 from contract.waiting import limit_waits, wait_until
 from harness.clients.history import HistoryWriter
 from harness.clients.member_role import open_log
@@ -71,6 +80,7 @@ from harness.decode.tables import write_table
 from harness.nightly.state import hold, hold_night
 from harness.nightly.suite import find_suite
 from harness.session.ducktape_session import reserve_session
+from harness.session.node_root import end_left, sweep
 from tests.descriptions import description_of
 from tests.programs import waiting_python
 from tests.traces import generated
@@ -351,6 +361,18 @@ def test_what_a_killed_process_left_among_temporary_files_goes_with_its_programs
     assert remove_temporary() == 1
     assert program.wait(10) == -signal.SIGKILL
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stopped_program_of_a_killed_session_is_ended(tmp_path: Path) -> None:
+    folder = tmp_path / NODES_FOLDER / f"session-1@{socket.gethostname()[-30:]}"
+    folder.mkdir(parents=True)
+    program = subprocess.Popen(
+        [sys.executable, "-c", "input()", str(folder)], stdin=subprocess.PIPE
+    )
+    program.send_signal(signal.SIGSTOP)
+    end_left(tmp_path)
+    assert program.wait(10) == -signal.SIGKILL
+    assert sweep(tmp_path) == 1
 
 
 def test_a_folder_goes_with_its_object_and_another_hosts_stays(tmp_path: Path) -> None:
