@@ -113,6 +113,8 @@ def errors_of(files: Iterable[Path]) -> list[Error]:
     paths = list(files)
     command = python("pyrefly", "check", "--config=/dev/null", "--output-format=json")
     command += ["--summary=none", "--check-unannotated-defs=true", "--skip-interpreter-query"]
+    # By default pyrefly leaves out what lies in a folder `venv`, as an installation may.
+    command += ["--disable-project-excludes-heuristics=true"]
     command += [f"--python-version={sys.version_info.major}.{sys.version_info.minor}"]
     command += [f"--site-package-path={sysconfig.get_path('purelib')}"]
     folders = dict.fromkeys([PACKAGES, *(file.parent for file in paths)])

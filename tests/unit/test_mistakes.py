@@ -155,3 +155,13 @@ def test_all_that_a_run_has_is_declared() -> None:
     """So that an editor completes it, and a story may use it."""
     given = set(re.findall(r"^        self\.([a-z]\w*) = ", inspect.getsource(Run), re.MULTILINE))
     assert given <= set(inspect.get_annotations(Run))
+
+
+@pytest.mark.parametrize("folder", ["venv", ".venv", "node_modules"])
+def test_a_file_is_checked_in_whatever_folder_it_lies(folder: str, tmp_path: Path) -> None:
+    """An installation may lie in a folder `venv`: the stories of the playground are there."""
+    file = tmp_path / folder / "lib" / "own_test.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("unbound_name\n")
+    (found,) = errors_of([file])
+    assert found.name == "unknown-name"
