@@ -9,7 +9,7 @@ import shutil
 import socket
 import stat
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -83,13 +83,13 @@ def remove_temporary() -> int:
     can't write where it listens would stay.
     """
     parent = Path(gettempdir())
-    end_programs_of(unheld_folders(parent, TEMPORARY))
+    end_programs_of_unheld(parent, TEMPORARY)
     return remove_unheld(parent, TEMPORARY)
 
 
-def end_programs_of(folders: Sequence[Path]) -> None:
-    """Kill the programs of this user whose command names one of some folders."""
-    names = [str(folder) for folder in folders]
+def end_programs_of_unheld(parent: Path, prefix: str) -> None:
+    """Kill the programs of this user whose command names a folder whose process has ended."""
+    names = [str(folder) for folder in _of_this_host(parent, prefix) if not is_held(folder)]
     for process in psutil.process_iter(["cmdline", "uids"]) if names else ():
         words = process.info["cmdline"] or ()
         is_own = process.info["uids"] and process.info["uids"].real == os.getuid()
@@ -260,11 +260,6 @@ def remove_unheld(parent: Path, prefix: str) -> int:
             _remove(folder, descriptor)
             removed += 1
     return removed
-
-
-def unheld_folders(parent: Path, prefix: str) -> list[Path]:
-    """Return a prefix's folders of this host whose processes have ended."""
-    return [folder for folder in _of_this_host(parent, prefix) if not is_held(folder)]
 
 
 def _host() -> str:

@@ -4,11 +4,12 @@ definition: The record before the committed offset is in the log, and the group 
   delivered it.
 explanation: A first commit at the position where the group started without a commit goes past
   nothing. Records of transactions are left out if the group reads committed values.
-permitted: the group's client, which is not Java's, commits by itself, and the member that was polled
-  then was delivered the record afterwards, without a pause of more than 5 s between its polls.
-  Such a commit can be stored while the poll that delivers the record returns.
+permitted: the group's client, which is not Java's, commits by itself, and the member that was
+  polled then was delivered the record afterwards, without a pause of more than 5 s between its
+  polls. Such a commit can be stored while the poll that delivers the record returns.
 undecided: no client of the run reports the commit. The group's client commits by itself, and the
-  record was delivered later in another way. Or its member's worker was killed, perhaps in such a poll, and the client is not Java's;
+  record was delivered later in another way. Or its member's worker was killed, perhaps in such a
+  poll, and the client is not Java's;
   so with commits of librdkafka whose response is not awaited.
 evaluates: every commit whose previous record is known, and is no control record.
 source: >-

@@ -10,7 +10,8 @@ explanation: >-
   is started again keeps its partitions under the same generation. With the classic protocol
   another process with its group.instance.id takes its place at once: the older one may deliver
   what it has until the response to its next request, for 1 s more if that is a refusal, or for 3 s
-  (`heartbeat.interval.ms`) if none is on record. Whatever the generations, a member is delivered nothing more of a partition that it
+  (`heartbeat.interval.ms`) if none is on record. Whatever the generations, a member is delivered
+  nothing more of a partition that it
   has given back, or for which the coordinator has refused its commit as that of no member, once
   another member was assigned it.
 permitted: >-

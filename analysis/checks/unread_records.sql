@@ -4,9 +4,9 @@ definition: >-
   Records waited in a partition that no polled member of its group owned, though a member was
   polled, for longer than Kafka's limits explain.
 explanation: >-
-  The wait begins when no polled member owned the partition, or its owner had to be removed, a member
-  was polled, and a record lay at the group's position or above: below the high watermark that a leader
-  reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
+  The wait begins when no polled member owned the partition, or its owner had to be removed, a
+  member was polled, and a record lay at the group's position or above: below the high watermark
+  that a leader reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
   no aborted transaction, and when the last transaction of the partition had ended. It ends with an
   assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
   the time from the last delivery of the partition on. A group whose members are assigned by hand is
@@ -35,8 +35,8 @@ undecided: >-
   name.
 evaluates: >-
   each time in which a partition of a group that was polled had one number of owners. It is
-  exercised by times of 2 s or more in which a member was polled, and none that was owned a partition,
-  or its owner was delivered nothing of it any more.
+  exercised by times of 2 s or more in which a member was polled, and none that was owned a
+  partition, or its owner was delivered nothing of it any more.
 source: >-
   KIP-62: a rebalance waits for `max.poll.interval.ms`, a killed member for `session.timeout.ms`;
   KIP-345: a static member that was closed as well, or was not polled for too long; KIP-848: a

@@ -23,13 +23,7 @@ from analysis.engine import class_data, jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
 from contract.errors import AnalysisError
-from contract.locks import (
-    TEMPORARY,
-    HeldFolder,
-    end_programs_of,
-    remove_unheld,
-    unheld_folders,
-)
+from contract.locks import TEMPORARY, HeldFolder, end_programs_of_unheld, remove_unheld
 from contract.processes import require_master, require_spark_home
 
 LOCAL = "local[*,3]"
@@ -113,7 +107,7 @@ def folder_of_temporary_files() -> Path:
     """The folder of Spark's temporary files; what killed ones left is removed."""
     if not _held:
         # A JVM that was starting when its analysis was killed would stay without its folder.
-        end_programs_of(unheld_folders(Path(tempfile.gettempdir()), _TEMPORARY))
+        end_programs_of_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
         remove_unheld(Path(tempfile.gettempdir()), _TEMPORARY)
         _held.append(HeldFolder(Path(tempfile.gettempdir()), _TEMPORARY))
         is_main = threading.current_thread() is threading.main_thread()

@@ -301,12 +301,10 @@ class GuestProcess:
 
     def _started(self) -> list[psutil.Process]:
         """The processes that it has started, and that run."""
+        started: list[psutil.Process] = []
         with suppress(psutil.NoSuchProcess):
-            started: list[psutil.Process] = psutil.Process(self._process.pid).children(
-                recursive=True
-            )
-            return started
-        return []
+            started = psutil.Process(self._process.pid).children(recursive=True)
+        return started
 
     def _send(self, line: bytes) -> None:
         if self._process.stdin is not None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contract.errors import InterruptError, StorageError
-from contract.locks import HeldFolder, end_programs_of, remove_unheld, unheld_folders
+from contract.locks import HeldFolder, end_programs_of_unheld, remove_unheld
 from contract.run_folder import NODES_FOLDER
 
 _PREFIX = "session-"
@@ -41,7 +41,7 @@ def node_root(results: Path) -> Iterator[Path]:
 
 def end_left(results: Path) -> None:
     """Kill what killed sessions left running: a program that is stopped does not see their end."""
-    end_programs_of(unheld_folders(results / NODES_FOLDER, _PREFIX))
+    end_programs_of_unheld(results / NODES_FOLDER, _PREFIX)
 
 
 def sweep(results: Path) -> int:
