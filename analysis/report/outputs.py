@@ -138,7 +138,6 @@ def markdown(title: str, outputs: Sequence[RunOutput], morning: Morning | None =
         counts=", ".join(f"{count} {outcome}" for outcome, count in counts.items() if count),
         follows=list(dict.fromkeys(follows)),
         signs=_SIGNS,
-        with_noun=with_noun,
         expected_line=expected_line,
         duration=duration,
         reasons=reasons,

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from analysis.report.words import with_noun
 from contract.program import escape_orders, plain
 
 _GLOSSARY = Path(__file__).resolve().parents[2] / "docs" / "glossary.md"
@@ -60,6 +61,7 @@ def environment(*, escapes: bool = True) -> Environment:
         lstrip_blocks=True,
     )
     made.globals["glossary"] = glossary()
+    made.globals["with_noun"] = with_noun
     made.filters["plain"] = plain
     # A path may be no text in UTF-8.
     made.filters["urlencode"] = lambda path: quote(os.fsencode(path))
