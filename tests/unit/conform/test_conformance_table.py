@@ -96,6 +96,14 @@ def others() -> list[Told]:
     return [make_told(*each, seed=8)]
 
 
+def test_an_outcome_that_depends_on_the_first_fetch_is_marked() -> None:
+    cells = cell(Kind.SKIPS, records=100), cell(Kind.REPEATS, "live", records=100)
+    text = part(cells_of_stories([make_told(*cells)], [ROW]))
+    assert ">repeats 100</span>" not in text
+    assert ">repeats 100, *by timing*</span>" in text
+    assert ">skips 100</span>" in text
+
+
 def test_a_claim_that_is_broken_is_bold() -> None:
     (row,) = [client_row for client_row in rows.every() if client_row.name == "librdkafka"]
     assert "**skips 100**" in part(cells_of_stories([SKIPS], [row]))
