@@ -1,12 +1,14 @@
 """Reports of findings to the maintainers of a client or of Kafka.
 
 `python -m lab.reports page FINDING` prints one.
-`python -m lab.reports run FINDING` carries out its commands on a playground, story by story,
-keeps what was counted in docs/data, and writes the page. `python -m lab.reports write` writes
+`python -m lab.reports run FINDING` carries out its steps on a playground, story by story, and
+`python -m lab.reports test FINDING FILE COMMAND...` runs its program or its test without a cluster;
+both keep what was counted in docs/data, and write the pages. `python -m lab.reports write` writes
 all pages.
 
-A finding is three files in docs/reports/: `FINDING.yml` has what is known, a program shows it, and
-`FINDING.md` is the page.
+A finding is files in docs/reports/: `FINDING.yml` has what is known, a program shows it, a patch
+fixes it, a test of the project's own harness keeps it fixed. `FINDING.md` is the report, and
+`evidence/FINDING.md` what it rests on: stories on clusters, their steps, programs and logs.
 """
 
 import re
@@ -33,10 +35,13 @@ from website.figures import is_kept, keep, read_figures, render
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reports"
+EVIDENCE = FOLDER / "evidence"
 LINES_MAX = 40
 """Of a program."""
+WORDS_MAX = 450
+"""Of a report, without its code: what a maintainer reads."""
 LOG_LINES = 10
-_TEMPLATE = Path(__file__).with_name("report.md.j2")
+_REPORT, _EVIDENCE = (Path(__file__).with_name(f"{name}.md.j2") for name in ("report", "evidence"))
 _PLAY, _PYTHON = ".venv/bin/fencepost play", ".venv/bin/python"
 _RESULT = re.compile(
     r"^(?P<client>\S+ \d+\.\S+): (?P<count>\d+) of (?P<of>\d+) (?P<what>.+)$", re.MULTILINE
@@ -77,35 +82,69 @@ class Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read: str = ""
 
 
-class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of a finding without a count.
+class Program(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What runs without a cluster.
 
     Attributes:
-        title: API, condition and effect.
-        happens: the story in words, from the fault to what a user sees.
-        expected: what should happen, and the document that says so.
-        steps: from a running playground to the result.
-        log: a pattern of the lines of the program's output that show the cause.
-        source: places that explain it.
-        related: reports of others.
-        scenario: one whose stories were counted too, in docs/data/report_SCENARIO.json.
-        client: a release for pip that shows it, if that of `.venv` does not.
-        unknown: what no run and no document shows.
-        test: a file of docs/reports, for `test_of` of the project itself.
+        file: in docs/reports.
+        of: what it runs in, such as "librdkafka's mock cluster".
+        says: how it is built and run, and what it needs; why it was not run, if so.
     """
 
+    file: str
+    of: str
+    says: str
+
+
+class Patch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A proposed fix that was tried: a file of docs/reports, against version `of`."""
+
+    file: str
+    of: str
+    says: str
+
+
+class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a finding without a count. Empty: its report has no such part.
+
+    Attributes:
+        project: whose maintainers are meant.
+        title: API, condition and effect.
+        symptom: what a user sees, in one line.
+        program: shows it without a cluster.
+        expected: what should happen, and the document that says so.
+        source: places that explain it.
+        suspected: the change that brought it, and how that is known.
+        fix: a patch.
+        test: in the project's own harness.
+        configuration: of clients and brokers, where not their defaults.
+        related: reports of others.
+        unknown: what no run and no document shows.
+        happens: the story on a cluster, from the fault to what a user sees.
+        steps: from a running playground to the result.
+        log: a pattern of the lines of the programs' output that show the cause.
+        scenario: one whose stories were counted too, in docs/data/report_SCENARIO.json.
+        rows: those of its stories that the report shows; the evidence shows all.
+        client: a release for pip that shows it, if that of `.venv` does not.
+    """
+
+    project: str
     title: str
-    happens: str
+    symptom: str
     expected: str
-    steps: list[Step]
-    log: str
     source: list[Place]
-    related: list[str]
     unknown: list[str]
-    test: str
-    test_of: str
-    test_says: str
+    program: Program | None = None
+    suspected: str = ""
+    fix: Patch | None = None
+    test: Program | None = None
+    configuration: str = ""
+    related: list[str] = []
+    happens: str = ""
+    steps: list[Step] = []
+    log: str = ""
     scenario: str = ""
+    rows: list[str] = []
     client: str = ""
 
     @property
@@ -115,8 +154,18 @@ class Finding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def programs(self) -> list[str]:
-        """Their files, in the order in which they run."""
+        """Files that run on a cluster, in the order in which they run."""
         return list(dict.fromkeys(step.program.split()[0] for step in self.steps if step.program))
+
+    @property
+    def without_cluster(self) -> dict[str, Program]:
+        """The program and the test, by their files."""
+        return {each.file: each for each in (self.program, self.test) if each}
+
+    @property
+    def files(self) -> list[str]:
+        """All files of docs/reports that belong to it, besides its pages and its YAML."""
+        return [*self.without_cluster, *self.programs, *([self.fix.file] if self.fix else [])]
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -124,8 +173,9 @@ class Row(msgspec.Struct, frozen=True):
 
     Attributes:
         client: the client with its version, as the program printed it.
-        kafka: the version of the brokers, or what a test has instead of them.
+        kafka: the version of the brokers, or what the program has instead of them.
         sha256: of the program's file.
+        is_fixed: whether the proposed fix was in force.
         shown: stories in which at least one was counted.
         count: of what the program counts, over all stories.
     """
@@ -139,11 +189,17 @@ class Row(msgspec.Struct, frozen=True):
     count: int
     of: int
     what: str
+    is_fixed: bool = False
 
     @property
     def interval(self) -> str:
         """Of the share of stories, with a confidence of 95 % (Wilson)."""
         return " to ".join(f"{bound:.0%}" for bound in wilson(self.shown, self.stories))
+
+    @property
+    def version(self) -> str:
+        """Of the client, without its name."""
+        return self.client.rpartition(" ")[2]
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -216,26 +272,37 @@ def finding(name: str) -> Finding:
 
 
 def page(name: str) -> str:
-    """Return the page of a finding, as Markdown.
+    """Return the report of a finding, as Markdown.
 
     Raises:
         UsageError: there is no such finding.
     """
     found = finding(name)
-    counted = counted_of(name)
+    shown = {*found.rows, *found.without_cluster, *found.programs}
+    rows = [row for row in counted_of(name).rows if row.program in shown]
+    return _render(_REPORT, name, groups=_groups(rows))
+
+
+def evidence(name: str) -> str:
+    """Return what the report of a finding rests on, as Markdown; empty if it has no steps.
+
+    Raises:
+        UsageError: there is no such finding.
+    """
+    return _render(_EVIDENCE, name) if finding(name).steps else ""
+
+
+def words_of(text: str) -> int:
+    """How many words of a report are read: those outside of code."""
+    return len(re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL).split())
+
+
+def _render(template: Path, name: str, **more: object) -> str:
+    found, counted = finding(name), counted_of(name)
     ran = {row.program for row in counted.rows}
-    return (
-        render(
-            _TEMPLATE,
-            found=found,
-            counted=counted,
-            not_run=[file for file in (*found.programs, found.test) if file not in ran],
-            programs={program: _text(program) for program in found.programs},
-            test=_text(found.test),
-            language=found.test.rpartition(".")[2],
-        )
-        + "\n"
-    )
+    texts = {file: _text(file) for file in found.files}
+    shown = {"name": name, "found": found, "counted": counted, "ran": ran, "texts": texts}
+    return render(template, **shown, **more) + "\n"
 
 
 def counted_of(name: str) -> Kept:
@@ -243,6 +310,16 @@ def counted_of(name: str) -> Kept:
     own, scenario = _own(name), finding(name).scenario
     rows = _own(scenario).rows if scenario else []
     return msgspec.structs.replace(own, rows=[*own.rows, *rows])
+
+
+def _groups(rows: list[Row]) -> list[tuple[Row, list[str]]]:
+    """Return rows of one program with equal counts as one row, with the versions of its client."""
+    groups: dict[tuple[object, ...], tuple[Row, list[str]]] = {}
+    for row in rows:
+        name = row.client.removesuffix(row.version)
+        key = row.program, name, row.kafka, row.is_fixed, row.shown, row.stories
+        groups.setdefault(key, (row, []))[1].append(row.version)
+    return list(groups.values())
 
 
 def _own(name: str) -> Kept:
@@ -267,15 +344,18 @@ def list_findings() -> None:
 
 @app.command(name="page")
 def show(name: Annotated[str, typer.Argument(help="A finding.")]) -> None:
-    """Print the page of a finding."""
+    """Print the report of a finding."""
     typer.echo(page(name), nl=False)
 
 
 @app.command()
 def write() -> None:
-    """Write the pages of all findings."""
+    """Write the reports of all findings, and what they rest on."""
     for name in findings():
         _write(name)
+
+
+Fixed = Annotated[bool, typer.Option("--fixed", help="The proposed fix is in force.")]
 
 
 @app.command()
@@ -285,9 +365,10 @@ def run(
     stories: Annotated[int, typer.Option(help="How often the steps are repeated.", min=1)] = 5,
     kafka: Annotated[str, typer.Option(help="Kafka version of the brokers.")] = DEFAULT_KAFKA,
     client: Annotated[str, typer.Option(help="A Python with another version of it.")] = _PYTHON,
+    fixed: Fixed = False,
     results: Results = RESULTS,
 ) -> None:
-    """Repeat the steps of a finding, add what its programs count, and write its page."""
+    """Repeat the steps of a finding, add what its programs count, and write its pages."""
     found = finding(name)
     terminal = Terminal(client=client, results=results)
     terminal.run(f"{_PLAY} start --kafka {kafka}")
@@ -297,7 +378,10 @@ def run(
             printed = [(step, terminal.run(step.command, step.beside)) for step in found.steps]
             seconds = round(time.monotonic() - began)
             output = "".join(text for step, text in printed if step.program)
-            keep_story(name, found, output, kafka=kafka, seconds=seconds)
+            rows = rows_of(found.programs, output, kafka=kafka, is_fixed=fixed)
+            keep_story(name, rows)
+            if any(row.shown for row in rows) and not fixed:
+                keep_output(name, output, seconds=seconds)
             typer.echo(f"story {number} is kept")
             terminal.run(f"{_PLAY} heal")
     finally:
@@ -308,42 +392,52 @@ def run(
 @app.command(name="test")
 def run_test(
     name: Annotated[str, typer.Argument(help="A finding.")],
-    command: Annotated[list[str], typer.Argument(help="What runs its test, without a cluster.")],
+    file: Annotated[str, typer.Argument(help="Its program, or its test.")],
+    command: Annotated[list[str], typer.Argument(help="What runs it, without a cluster.")],
     *,
     stories: Annotated[int, typer.Option(help="How often it runs.", min=1)] = 5,
+    version: Annotated[
+        str, typer.Option(help="Client and version, of a test that fails by its exit code.")
+    ] = "",
+    fixed: Fixed = False,
 ) -> None:
-    """Run the test of a finding in the project's own harness, and add what it counts."""
-    found = finding(name)
+    """Run a program or a test that needs no cluster, add what it counts, and write the pages."""
+    known = finding(name).without_cluster
+    if file not in known:
+        raise UsageError(f"{name} runs without a cluster: {', '.join(known) or 'nothing'}")
     for _ in range(stories):
-        ran = subprocess.run(command, check=True, capture_output=True, text=True)
-        keep_story(name, found, ran.stdout, kafka=found.test_of)
+        ran = subprocess.run(command, check=not version, stdout=PIPE, stderr=STDOUT, text=True)
+        last = (
+            f"{version}: {int(ran.returncode > 0)} of 1 runs that failed" if version else ran.stdout
+        )
+        keep_story(name, rows_of([file], last, kafka=known[file].of, is_fixed=fixed))
     _write(name)
 
 
-def keep_story(name: str, found: Finding, output: str, *, kafka: str, seconds: int = 0) -> None:
-    """Add what one story printed to what was counted of the same programs and versions.
+def keep_story(name: str, rows: list[Row]) -> None:
+    """Add what one story counted to what was counted of the same programs and versions."""
+    kept = _own(name)
+    keep(_figures(name), msgspec.structs.replace(kept, rows=_add_stories(kept.rows, rows)))
 
-    The output itself is kept if it shows the finding, unless it is that of the test.
+
+def keep_output(name: str, output: str, *, seconds: int) -> None:
+    """Keep what the programs of one story on a cluster printed."""
+    lines = output.splitlines()
+    kept = msgspec.structs.replace(
+        _own(name),
+        seconds=seconds,
+        output=[line for line in lines if not _OF_LOG.match(line)],
+        log=[line for line in lines if re.search(finding(name).log, line)][:LOG_LINES],
+    )
+    keep(_figures(name), kept)
+
+
+def rows_of(programs: list[str], output: str, *, kafka: str, is_fixed: bool) -> list[Row]:
+    """Return what one story counted.
 
     Raises:
         NodeError: a program ended without its last line.
     """
-    figures = _own(name)
-    programs = [found.test] if kafka == found.test_of else found.programs
-    rows = _rows(programs, output, kafka=kafka)
-    figures = msgspec.structs.replace(figures, rows=_add_stories(figures.rows, rows))
-    if programs == found.programs and any(row.shown for row in rows):
-        lines = output.splitlines()
-        figures = Kept(
-            rows=figures.rows,
-            seconds=seconds,
-            output=[line for line in lines if not _OF_LOG.match(line)],
-            log=[line for line in lines if re.search(found.log, line)][:LOG_LINES],
-        )
-    keep(_figures(name), figures)
-
-
-def _rows(programs: list[str], output: str, *, kafka: str) -> list[Row]:
     results = list(_RESULT.finditer(output))
     if len(results) != len(programs):
         raise NodeError(f"no result of each of {', '.join(programs)}:\n{output}")
@@ -358,6 +452,7 @@ def _rows(programs: list[str], output: str, *, kafka: str) -> list[Row]:
             count=int(result["count"]),
             of=int(result["of"]),
             what=result["what"],
+            is_fixed=is_fixed,
         )
         for program, result in zip(programs, results, strict=True)
     ]
@@ -386,15 +481,17 @@ def _add_stories(rows: list[Row], stories: list[Row]) -> list[Row]:
     return [found[key] for key in sorted(found)]
 
 
-def _key(row: Row) -> tuple[str, str, tuple[int, ...], str]:
+def _key(row: Row) -> tuple[str, str, tuple[int, ...], str, bool]:
     name, version = row.client.split()
-    return row.program, name, tuple(map(int, re.findall(r"\d+", version))), row.kafka
+    return row.program, name, tuple(map(int, re.findall(r"\d+", version))), row.kafka, row.is_fixed
 
 
 def _write(name: str) -> None:
-    file = FOLDER / f"{name}.md"
-    replace_file(file, page(name).encode())
-    typer.echo(f"wrote {file}")
+    pages = {FOLDER / f"{name}.md": page(name), EVIDENCE / f"{name}.md": evidence(name)}
+    for file, text in pages.items():
+        if text:
+            replace_file(file, text.encode())
+            typer.echo(f"wrote {file}")
 
 
 if __name__ == "__main__":

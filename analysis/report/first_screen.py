@@ -113,8 +113,12 @@ def _of_checks(verdict: Verdict) -> Iterator[Reason]:
             undecided.setdefault(about, []).append(name)
         elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
             idle.setdefault(result.reason, []).append(name)
+    # Of what has nothing to judge the next lines say why: the check of such checks repeats it.
+    repeated = with_noun(sum(map(len, idle.values())), "finding")
     for about, names in undecided.items():
-        yield Reason(f"Undecided: {_list_names(names)} ({about}).", f"check-{names[0]}")
+        shown = [name for name in names if name != Check.VACUOUS_CHECK or about != repeated]
+        if shown:
+            yield Reason(f"Undecided: {_list_names(shown)} ({about}).", f"check-{shown[0]}")
     for reason, names in idle.items():
         yield Reason(f"Nothing to judge: {_list_names(names)} ({reason}).", "not-evaluable")
 

@@ -236,7 +236,7 @@ class GuestProcess:
         try:
             self._send(text.encode() + b"\n")
         except BrokenPipeError:
-            self._raise_ended()
+            self._raise_ended("input")
         seconds = self._patience_seconds + fields.get("timeout_ms", 0) / 1000
         return self._decode(self._line(seconds), request)
 
@@ -331,7 +331,7 @@ class GuestProcess:
                     continue
                 piece = os.read(self._process.stdout.fileno(), _PIECE_BYTES)
                 if not piece:
-                    self._raise_ended()
+                    self._raise_ended("output")
                 self._received += piece
         line, _, rest = bytes(self._received).partition(b"\n")
         self._received = bytearray(rest)
@@ -357,8 +357,8 @@ class GuestProcess:
             self.refuse(Rule.NAMED, f"printed {_short(line)}, {problem}")
         return response
 
-    def _raise_ended(self) -> NoReturn:
-        """Its output has ended: an error of the client, if the guest ended by a status.
+    def _raise_ended(self, closed: str) -> NoReturn:
+        """Its standard input or output has ended: an error of the client, if it ended by a status.
 
         Raises:
             ReportedError: it did.
@@ -367,7 +367,7 @@ class GuestProcess:
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            self.refuse(Rule.STAYS, "closed its standard output")
+            self.refuse(Rule.STAYS, f"closed its standard {closed}")
         if status == 0:
             self.refuse(Rule.STAYS, "exited with status 0 before `close`")
         self._listener.join(_END_SECONDS)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
+from cluster.kafka.settings import unknown_name
 from contract.errors import WorkerError
 from contract.terms import TransactionStep
 from harness.clients.producers import (
@@ -122,10 +123,15 @@ class _NoCluster:
 
 def refusal(opening: Opening) -> str:
     """Why kafka-python refuses settings of a producer; empty if it does not."""
+    known = KafkaProducer.DEFAULT_CONFIG
+    if unknown := [unknown_name(name, known) for name in opening.settings if name not in known]:
+        return "; ".join(unknown)
     try:
         _Asked(**_settings(opening), kafka_client=_NoCluster, metrics_enabled=False)
     except _Settled:
         return ""
+    except RuntimeError as error:
+        return f"{error}: install what kafka-python reads it with, beside fencepost"
     except Exception as error:  # noqa: BLE001 - it refuses by several classes
         return str(error)
     return ""

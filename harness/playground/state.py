@@ -1,8 +1,10 @@
 """The state file of a playground, and the client side of its socket: one line of JSON each way."""
 
 import os
+import select
 import shutil
 import socket
+import struct
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +25,8 @@ SOCKET_FOLDER = "FENCEPOST_SOCKET_FOLDER"
 KEEPER = FOLDER / "keeper.lock"
 """A file that the playground's process holds until it ends."""
 _PROGRAM = "harness.playground.keep"
+_LOOK_SECONDS = 2.0
+"""How often it is asked whether a playground that has not answered yet is stopped."""
 
 T = TypeVar("T")
 
@@ -140,23 +144,47 @@ def tell(playground: Playground, order: Call[T]) -> T:
     """Send an order of `harness.playground.serve.Orders` and return its result.
 
     Raises:
-        NodeError: the playground has ended.
+        UsageError: the playground has ended, or is stopped.
         FencepostError: any error of the order.
     """
     with socket.socket(socket.AF_UNIX) as line:
         try:
             line.connect(playground.socket)
             line.sendall(order.line(0).encode() + b"\n")
+            while not select.select([line], [], [], _LOOK_SECONDS)[0]:
+                _require_going_on(line)
             with line.makefile("rb") as answers:
                 said = answers.readline()
-        except OSError as error:
-            raise NodeError(f"the playground does not respond ({error.strerror})") from None
+        except OSError:
+            said = b""
     if not said:
-        raise NodeError("the playground ended before it responded: see its log")
+        raise UsageError(
+            "the playground is ending, or was killed: `fencepost clean` removes what is left of it"
+        )
     answer = msgspec.json.decode(said, type=Answer)
     if answer.error is not None:
         raise error_named(answer.error, answer.message)
     return order.result(answer.result)
+
+
+def _require_going_on(line: socket.socket) -> None:
+    """Raise if the process at the other end of a socket is stopped: it would never answer.
+
+    Only Linux names that process.
+
+    Raises:
+        UsageError: it is.
+    """
+    if not hasattr(socket, "SO_PEERCRED"):
+        return
+    size = struct.calcsize("3i")
+    pid, _, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    with suppress(psutil.NoSuchProcess):
+        if psutil.Process(pid).status() == psutil.STATUS_STOPPED:
+            raise UsageError(
+                f"the playground's process is stopped: let it go on with `kill -CONT {pid}`, or "
+                "end it: fencepost clean"
+            )
 
 
 def answer_of_error(error: FencepostError) -> Answer:

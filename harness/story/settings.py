@@ -89,6 +89,17 @@ _OF_A_SERVER = {
 }
 _SESSION = {"session.timeout.ms": "45000", "heartbeat.interval.ms": "3000"}
 """With the defaults of `ConsumerConfig`; the first has to be above the second."""
+_OF_THE_OTHER_PROTOCOL = {
+    True: {"group.remote.assignor": "use partition.assignment.strategy"},
+    False: {
+        **{
+            name: f"set group.consumer.{name} and group.consumer.min.{name} of the servers"
+            for name in _SESSION
+        },
+        "partition.assignment.strategy": "use group.remote.assignor",
+    },
+}
+"""Of classic groups, and of KIP-848 ones (`ConsumerConfig.checkUnsupportedConfigsPostProcess`)."""
 _BROKERS_MAX = FIRST_CONTROLLER_ID - 1
 _PARTITIONS_MAX = 10_000
 _COMPRESSION = ("compression.type", "compression.codec", "compression_type")
@@ -119,6 +130,11 @@ def client_problems(group: GroupPlan, *, is_own: bool = False) -> dict[str, str]
         # `{number}` stands for the number of a member.
         given = {name: str(value).replace("{number}", "1") for name, value in names.items()}
         found = unknown_settings(names, Of.CONSUMER) | wrong_values(given, Of.CONSUMER)
+        found |= {
+            name: f"{client} can't have {name}: {instead}"
+            for name, instead in _OF_THE_OTHER_PROTOCOL[client.about.is_classic].items()
+            if name in names
+        }
         return found or _untimely(given)
     return _ask_client(group.client, ASK_SETTINGS, json.dumps(names)) if names else {}
 
@@ -227,7 +243,8 @@ def codec_problems(
             modules = client.about.codecs.get(codec, ())
             if modules and not any(map(importlib.util.find_spec, modules)):
                 why = f"group {group.group} of {client} can't read records of codec {codec}"
-                yield codec, f"{why}: the module {modules[0]} of Python is not installed"
+                missing = f"install the package {modules[0]} beside fencepost, or use another codec"
+                yield codec, f"{why}: {missing}"
 
 
 def _refuse_misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:

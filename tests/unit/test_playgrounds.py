@@ -299,6 +299,25 @@ def test_a_client_that_ends_before_its_answer_ends_nothing_else(served_socket: S
     assert served_socket.run.heals == 2
 
 
+STOPPED = (
+    "import signal, socket, sys, os; server = socket.socket(socket.AF_UNIX)\n"
+    "server.bind(sys.argv[1]); server.listen(); print('ready', flush=True)\n"
+    "os.kill(os.getpid(), signal.SIGSTOP)"
+)
+
+
+@pytest.mark.skipif(not hasattr(socket, "SO_PEERCRED"), reason="the process is known on Linux")
+def test_one_that_is_stopped_or_was_killed_is_not_waited_for(tmp_path: Path) -> None:
+    found = make_struct(Playground, socket=str(tmp_path / "socket"))
+    with (
+        waiting_python("-c", STOPPED, found.socket) as (process, _),
+        pytest.raises(UsageError, match=f"is stopped.*kill -CONT {process.pid}"),
+    ):
+        tell(found, Orders.stop())
+    with pytest.raises(UsageError, match="was killed: `fencepost clean`"):
+        tell(found, Orders.stop())
+
+
 def test_it_is_seen_while_an_order_takes_its_time(served_socket: Served) -> None:
     served_socket.run.may_heal.clear()
     with served_socket.connect() as client:

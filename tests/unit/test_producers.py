@@ -204,7 +204,8 @@ def test_the_aborted_share_is_spread_evenly(share: float, aborted: list[int]) ->
         ("librdkafka", {"liger.ms": 5}, "all", "No such configuration property"),
         ("librdkafka", {"enable.idempotence": "true"}, "1", "`acks` must be set to `all`"),
         ("kafka-python", {"enable_idempotence": 1}, "1", "is incompatible with user-provided acks"),
-        ("kafka-python", {"liger_ms": 5}, "all", "Unrecognized configs: {'liger_ms': 5}"),
+        ("kafka-python", {"liger_ms": 5}, "all", "no setting liger_ms; the nearest is linger_ms"),
+        ("kafka-python", {"compression.type": "gzip"}, "all", "nearest is compression_type"),
     ],
 )
 def test_a_setting_that_a_producer_does_not_take_is_refused(

@@ -126,6 +126,7 @@ def test_all_reasons_of_an_undecided_run_are_given(tmp_path: Path) -> None:
         {
             "reset": result(verdict=CheckVerdict.UNDECIDED, reason="a gap"),
             "lost_commit": result(finding("lost_commit", verdict=FindingVerdict.UNDECIDED)),
+            "vacuous_check": result(finding("vacuous_check", verdict=FindingVerdict.UNDECIDED)),
             "stale_read": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
             "poll_skip": result(verdict=CheckVerdict.NOT_EVALUABLE, reason="no rows"),
         },

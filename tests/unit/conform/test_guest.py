@@ -142,6 +142,18 @@ def test_a_rule_that_is_broken_is_named(
         process.ask("commit")
 
 
+def test_a_guest_that_closed_its_input_is_refused(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("extras.conform.guest._END_SECONDS", 0.5)
+    answered = prints('{"id": 2}')
+    closes = f"        os.close(0); {answered}; time.sleep(60)\n"
+    process = open_guest(start(LOOP + "    if request['do'] == 'poll':\n" + closes + REPLY))
+    process.ask("poll", timeout_ms=100)
+    with pytest.raises(BrokenRuleError, match="closed its standard input"):
+        process.ask("commit")
+
+
 @pytest.mark.parametrize("end", ["kill", "leave"])
 def test_what_a_guest_started_ends_with_it(start: Any, end: str) -> None:
     starts = (
