@@ -7,10 +7,8 @@ from threading import Event, Thread
 from kafka import KafkaConsumer, __version__
 
 ORDERS, RANGE, ME, ONCE, count = b"\0\6orders", b"\0\5range", b"\0\2me", b"\0\0\0\1", 2
-
-
-def ones(form, *rest):
-    return pack(">i", count) + b"".join(pack(form, one, *rest) for one in range(count))
+LED = [pack(">xxi5i", one, 0, 1, 0, 1, 0) for one in range(4)]
+COMMITTED = [pack(">iqi", one, 1, 0) for one in range(4)]
 
 
 class Broker(StreamRequestHandler):
@@ -23,18 +21,20 @@ class Broker(StreamRequestHandler):
 
 
 Thread(target=(server := ThreadingTCPServer(("127.0.0.1", 0), Broker)).serve_forever).start()
-HERE = b"\0\x09127.0.0.1" + pack(">i", server.server_address[1])
+NODE = b"\0\x09127.0.0.1" + pack(">i", server.server_address[1])
+TOPIC = ONCE + bytes(4) + NODE + ONCE + bytes(2) + ORDERS
 ANSWERS = {  # Fetch, Metadata, OffsetFetch, FindCoordinator, JoinGroup, SyncGroup
     1: lambda _: Event().wait(0.1) or bytes(8),
-    3: lambda _: ONCE + bytes(4) + HERE + ONCE + bytes(2) + ORDERS + ones(">xxi5i", 0, 1, 0, 1, 0),
-    9: lambda _: ONCE + ORDERS + ones(">iqi", 0, 0),
-    10: lambda _: bytes(6) + HERE,
+    3: lambda _: TOPIC + pack(">i", count) + b"".join(LED[:count]),
+    9: lambda _: ONCE + ORDERS + pack(">i", count) + b"".join(COMMITTED[:count]),
+    10: lambda _: bytes(6) + NODE,
     11: lambda asked: bytes(2) + ONCE + RANGE + ME * 2 + ONCE + ME + asked.split(RANGE)[1][:22],
     14: lambda asked: Event().wait(count - 2) or bytes(2) + asked.split(ME)[-1],
 }
 SETTINGS = {"bootstrap_servers": f"127.0.0.1:{server.server_address[1]}", "api_version": (0, 9)}
 consumer = KafkaConsumer("orders", group_id="g", client_id="c", metadata_max_age_ms=500, **SETTINGS)
 for _ in range(80):
-    count = 4 if consumer.poll(timeout_ms=100) or consumer.assignment() else 2
+    consumer.poll(timeout_ms=100)
+    count = 4 if any(map(consumer.position, consumer.assignment())) else 2
 print(f"kafka-python {__version__}: {len(consumer.assignment()) < 4:d} of 1 rejoins forgotten")
 consumer.close(autocommit=False), server.shutdown()
