@@ -18,6 +18,7 @@ from extras.conform.released.suite import Wanted
 from extras.conform.stories import Told
 from extras.conform.vocabulary import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
 from tests.made import make_struct
+from website.figures import read_figures
 
 KAFKA = "4.4.0"
 HAS = Features(
@@ -151,6 +152,15 @@ def test_the_kept_figures_make_the_page() -> None:
     assert page.NAME == "conformance"
     assert part()
     assert len(QUICK) == 4
+
+
+def test_kept_cells_are_marked_by_what_the_clients_claim_now() -> None:
+    claimed = {row.name: row.features for row in rows.every()}
+    cells = read_figures(page.NAME, list[page.Shown])
+    assert [entry.broken for entry in cells] == [
+        claimed[entry.row].broken_claim(entry.cell.hazard, entry.cell.kind, entry.cell.reset)
+        for entry in cells
+    ]
 
 
 def test_what_each_client_does_by_itself_agrees_with_what_runs_are_judged_by() -> None:
