@@ -45,7 +45,9 @@ static void do_test_resume_during_fetch_start(void) {
         test_consumer_poll("known", c, testid, -1, 0, 1, NULL);
         test_consumer_unassign("known", c);
 
-        /* The committed offset is fetched, and then the fetcher started. */
+        /* The committed offset is fetched, and then the fetcher started:
+         * after resume() has its version, before it enqueues its op. */
+        TEST_CALL_ERR__(rd_kafka_mock_broker_set_rtt(mcluster, 1, 200));
         TEST_CALL_ERR__(rd_kafka_pause_partitions(c, parts));
         test_consumer_assign("again", c, parts);
         resumes = rd_true;

@@ -31,9 +31,9 @@ int main(void) {
     rd_kafka_consumer_poll(consumer, 10000); /* the partition is known */
     rd_kafka_assign(consumer, NULL);
     rd_kafka_pause_partitions(consumer, orders);
-    rd_kafka_assign(consumer, orders);
+    rd_kafka_mock_broker_set_rtt(mock, 1, 200), rd_kafka_assign(consumer, orders); /* 200 ms */
     resumes = 1, rd_kafka_resume_partitions(consumer, orders), resumes = 0;
-    stuck = !rd_kafka_consumer_poll(consumer, 10000);
+    stuck = !rd_kafka_consumer_poll(consumer, 5000);
     rd_kafka_resume_partitions(consumer, orders);
     printf("a second resume: %d\n", stuck && rd_kafka_consumer_poll(consumer, 10000));
     printf("librdkafka %s: %d of 1 partitions that stay paused\n", rd_kafka_version_str(), stuck);
