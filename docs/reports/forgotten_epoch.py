@@ -15,7 +15,7 @@ class Broker(StreamRequestHandler):
         while size := self.rfile.read(4):
             request = self.rfile.read(int.from_bytes(size, "big"))
             asked.append(request[1])
-            reply = request[4:8] + ANSWERS[request[1]]
+            reply = request[4:8] + REPLIES[request[1]]
             self.wfile.write(pack(">i", len(reply)) + reply)
 
 
@@ -24,7 +24,7 @@ PORT = pack(">i", server.server_address[1])
 APIS = b"".join(pack(">3hx", *api) for api in [(3, 9, 9), (9, 5, 5), (10, 2, 2), (23, 2, 2)])
 NODES = b"\2\0\0\0\0\x0a127.0.0.1" + PORT + bytes(7)
 LEADER = bytes(10) + b"\0\0\0\5" + b"\2\0\0\0\0" * 2 + b"\1\0"
-ANSWERS = {  # offset 100 was committed in epoch 3, which ended at 80; the leader's epoch is 5
+REPLIES = {  # offset 100 was committed in epoch 3, which ended at 80; the leader's epoch is 5
     18: b"\0\0\5" + APIS + bytes(5),  # ApiVersions
     3: bytes(5) + NODES + b"\2\0\0\7orders\0\2" + LEADER + bytes(10),  # Metadata
     10: pack(">ihhih", 0, 0, -1, 0, 9) + b"127.0.0.1" + PORT,  # FindCoordinator

@@ -16,14 +16,14 @@ class Broker(StreamRequestHandler):
         """Answer as the one broker of Kafka 0.9, whose topic has `count` partitions."""
         while size := self.rfile.read(4):
             request = self.rfile.read(int.from_bytes(size, "big"))
-            reply = request[4:8] + ANSWERS.get(request[1], ANSWERS[1])(request[11:])
+            reply = request[4:8] + REPLIES.get(request[1], REPLIES[1])(request[11:])
             self.wfile.write(pack(">i", len(reply)) + reply)
 
 
 Thread(target=(server := ThreadingTCPServer(("127.0.0.1", 0), Broker)).serve_forever).start()
 NODE = b"\0\x09127.0.0.1" + pack(">i", server.server_address[1])
 TOPIC = ONCE + bytes(4) + NODE + ONCE + bytes(2) + ORDERS
-ANSWERS = {  # Fetch, Metadata, OffsetFetch, FindCoordinator, JoinGroup, SyncGroup
+REPLIES = {  # Fetch, Metadata, OffsetFetch, FindCoordinator, JoinGroup, SyncGroup
     1: lambda _: Event().wait(0.1) or bytes(8),
     3: lambda _: TOPIC + pack(">i", count) + b"".join(LED[:count]),
     9: lambda _: ONCE + ORDERS + pack(">i", count) + b"".join(COMMITTED[:count]),
