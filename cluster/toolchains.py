@@ -1,4 +1,4 @@
-"""What clients in other languages are built and run with: Go, Node with npm, and compilers."""
+"""What clients in other languages are built and run with: Go, Rust, Node with npm, compilers."""
 
 import os
 import re
@@ -43,8 +43,9 @@ class Tool:
 
 
 GO = Tool("go", ("version",), "Go", "1.26.0", "golang")
-GCC = Tool("gcc", ("--version",), "Go with parts in C", "9.0.0", "gcc")
-GXX = Tool("g++", ("--version",), "JavaScript with parts in C++", "10.0.0", "g++")
+CARGO = Tool("cargo", ("--version",), "Rust", "1.85.0", "cargo")
+GCC = Tool("gcc", ("--version",), "Go or Rust with parts in C", "9.0.0", "gcc")
+GXX = Tool("g++", ("--version",), "JavaScript or Rust with parts in C++", "10.0.0", "g++")
 MAKE = Tool("make", ("--version",), GXX.language, "4.0", "make")
 JAVAC = Tool("javac", ("-version",), "Java", "17.0.0", "openjdk-17-jdk-headless", home="JAVA_HOME")
 NODE = Tool("node", ("--version",), "JavaScript", "20.0.0", "nodejs")
@@ -53,12 +54,12 @@ _HEADER = "require('path').resolve(process.execPath, '../../include/node/node.h'
 NODE_HEADERS = Tool(
     "node",
     ("-p", f"require('fs').readFileSync({_HEADER}) && process.version"),
-    GXX.language,
+    "JavaScript with parts in C++",
     NODE.minimum,
     "libnode-dev",
     "headers of node",
 )
-TOOLS = (GO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
+TOOLS = (GO, CARGO, GCC, NODE, NPM, NODE_HEADERS, GXX, MAKE)
 """What `fencepost doctor` names for guests alone; javac has a line of its own there."""
 
 

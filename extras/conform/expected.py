@@ -166,6 +166,18 @@ def merge_cells(cells: Sequence[Cell]) -> Merged:
     )
 
 
+def join_cells(first: Merged, second: Merged) -> Merged:
+    """Return what the stories of both say of one cell; each has decided ones."""
+    return msgspec.structs.replace(
+        first,
+        kind=first.kind if first.kind is second.kind else Kind.VARIES,
+        details=sorted({*first.details, *second.details}),
+        kept=first.kept + second.kept,
+        of=first.of + second.of,
+        causes=list(dict.fromkeys([*first.causes, *second.causes])),
+    )
+
+
 class Standing(enum.StrEnum):
     """What a job makes of a cell.
 

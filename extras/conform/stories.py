@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -34,6 +35,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     """A story that was carried out.
 
     readers: as the parameter of the scenario has them, the control among them.
+    date: on which it began, in UTC.
     versions: of the clients, as their workers reported them.
     folder: of the run, relative to that of all stories; empty if there is none.
     rerun: the command that repeats it.
@@ -46,6 +48,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     kafka: str
     cells: list[Cell]
+    date: str = ""
     versions: dict[str, str] = {}
     folder: str = ""
     rerun: str = ""
@@ -72,6 +75,7 @@ class Stories(Runs):
             seed=seed,
             kafka=self.session.kafka,
             cells=not_evaluable(hazard, every, "the story did not come to its end"),
+            date=datetime.now(UTC).date().isoformat(),
             seconds=0.0,
         )
         began = time.monotonic()

@@ -1,7 +1,8 @@
 """The table of docs/conformance.md: `python -m extras.conform.released`.
 
-Runs what is due of the quick set, and keeps its cells in docs/data/conformance.json. A
-command that was killed goes on. `--rows` and `--hazards` name others, `--keep-only` runs nothing.
+Runs what is due of the quick set, and keeps its cells in docs/data/conformance.json, beside those
+of earlier stories. A command that was killed goes on. `--rows` and `--hazards` name others,
+`--keep-only` runs nothing.
 """
 
 import argparse
@@ -11,6 +12,7 @@ from pathlib import Path
 from contract.errors import FencepostError, UsageError, lacking
 from extras.conform.command import hazards_of
 from extras.conform.released import page, rows
+from extras.conform.released.page import Shown
 from extras.conform.released.rows import Row
 from extras.conform.released.suite import Wanted, carry_out
 from extras.conform.stories import read_told
@@ -48,7 +50,9 @@ def main() -> None:
                 options.results,
             )
         )
-        print(f"wrote {figures.keep(page.NAME, page.cells_of_stories(told, rows.every()))}")
+        kept = figures.read_figures(page.NAME, list[Shown])
+        cells = page.cells_of_stories(told, rows.every(), kept)
+        print(f"wrote {figures.keep(page.NAME, cells)}")
     except FencepostError as error:
         sys.exit(f"error: {error}")
 

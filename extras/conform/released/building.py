@@ -1,8 +1,8 @@
 """Guests of released clients (extras/conform/released/guests): their locks, and how they are built.
 
 A guest is one source for each client, and a lock for each release: a `go.mod` with its `go.sum`, a
-`package.json` with its lock, or a list of Python packages or of jars with their hashes. None names
-a registry.
+`package.json` or a `Cargo.toml` with its lock, or a list of Python packages or of jars with their
+hashes. None names a registry.
 What is built is a folder in the cache, where Kafka's jars are, too.
 
 A client that has a `features-consumer.yml` is also built as another one, `franz-go-consumer`, from
@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from cluster.kafka.lock import artifacts_of
 from cluster.kafka.resolve import Module, resolve_jars
 from cluster.made import made_once
 from cluster.toolchains import (
+    CARGO,
     GCC,
     GO,
     GXX,
@@ -57,29 +59,33 @@ from contract.packages import python
 from contract.processes import java_command
 
 GUESTS = Path(__file__).resolve().parent / "guests"
-Language = Literal["go", "java", "javascript", "python"]
+Language = Literal["go", "java", "javascript", "python", "rust"]
 _VERSIONS = "versions"
 _LOCKS: Mapping[Language, str] = {
     "go": "*.mod",
     "java": "*.lock",
     "javascript": "*",
     "python": "*.lock",
+    "rust": "*.lock",
 }
 _LINES: Mapping[Language, str] = {
     "go": "lines/lines.go",
     "java": "Lines.java",
     "javascript": "lines.mjs",
     "python": "lines.py",
+    "rust": "lines.rs",
 }
 _TOOLS: Mapping[Language, tuple[Tool, ...]] = {
     "go": (GO,),
     "java": (JAVAC,),
     "javascript": (NODE, NPM),
     "python": (),
+    "rust": (CARGO,),
 }
 _TOOLS_OF: Mapping[str, tuple[Tool, ...]] = {
     "confluent-kafka-go": (GCC,),
     "confluentinc-kafka-javascript": (NODE_HEADERS, GXX, MAKE),
+    "rdkafka": (GCC, GXX, MAKE),
 }
 """What single clients need beside these."""
 _MODULES = {
@@ -92,6 +98,8 @@ _MODULES = {
     "confluent-kafka": "confluent-kafka",
     "confluent-kafka-go": "github.com/confluentinc/confluent-kafka-go/v2",
     "confluentinc-kafka-javascript": "@confluentinc/kafka-javascript",
+    "rdkafka": "rdkafka",
+    "kafka-clients": "org.apache.kafka:kafka-clients",
     "kafka-streams": "org.apache.kafka:kafka-streams",
     "kafka-connect": "org.apache.kafka:connect-runtime",
     "spring-kafka": "org.springframework.kafka:spring-kafka",
@@ -106,6 +114,10 @@ _CONSUMER = "consumer"
 _CONSUMER_SINCE = {"franz-go": "1.22.0"}
 """Clients with earlier locked releases that can't be built so: the first that can."""
 _BESIDE: Mapping[str, tuple[Module, ...]] = {
+    "kafka-clients": (
+        ("com.fasterxml.jackson.core", "jackson-databind", "2.21.2"),
+        ("org.slf4j", "slf4j-simple", "1.7.36"),
+    ),
     "kafka-streams": (("org.slf4j", "slf4j-simple", "1.7.36"),),
     "spring-kafka": (
         ("com.fasterxml.jackson.core", "jackson-databind", "2.21.2"),
@@ -126,6 +138,21 @@ _OPENED = (
     "sun.util.calendar",
 )
 """Packages of Java that Spark needs opened (its `JavaModuleOptions`)."""
+_CARGO = """\
+[package]
+name = "guest"
+version = "0.0.0"
+edition = "2021"
+
+[[bin]]
+name = "guest"
+path = "main.rs"
+
+[dependencies]
+{module} = {{ version = "={version}", default-features = false }}
+serde_json = "1"
+"""
+_SOURCE = re.compile(r'^source = ".*"\n', re.MULTILINE)
 _BUILD_SECONDS = 900
 _SAID_CHARACTERS = 2000
 _MADE = "made.json"
@@ -182,6 +209,8 @@ class Release:
                 return [below / "package.json", below / "package-lock.json"]
             case "java" | "python":
                 return [folder / f"{self.version}.lock"]
+            case "rust":
+                return [folder / f"{self.version}.toml", folder / f"{self.version}.lock"]
 
     @property
     def sources(self) -> list[Path]:
@@ -268,7 +297,7 @@ def ensure(release: Release) -> list[str]:
     made_once(folder, is_whole=lambda: _is_whole(folder), make=lambda made: _build(release, made))
     arguments = [_CONSUMER] if release.has_consumer_protocol else []
     match release.language:
-        case "go":
+        case "go" | "rust":
             return [str(folder / _GUEST)]
         case "java":
             opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
@@ -319,6 +348,12 @@ def make_locks(release: Release) -> None:
             command += ["--no-emit-index-url", "--no-header"]
             given = f"{module}=={release.version}\n"
             replace_text(first, _output_of(command, release, given=given))
+        case "rust":
+            replace_text(first, _CARGO.format(module=module, version=release.version))
+            with temporary_folder("lock") as work:
+                _package_of_rust(release, work)
+                lock = _locked_by_cargo(release, work)
+            replace_text(release.locks[1], _SOURCE.sub("", lock))
 
 
 def _package(release: Release, module: str) -> str:
@@ -331,6 +366,18 @@ def _package(release: Release, module: str) -> str:
     if node := _RUNS_ON_NODE.get(release.client):
         package["optionalDependencies"] = {f"node-{of}": node for of in _NODE_OF_NPM}
     return json.dumps(package, indent=2) + "\n"
+
+
+def _package_of_rust(release: Release, folder: Path) -> None:
+    for path in release.sources:
+        copy_file(path, folder / path.name)
+    copy_file(release.locks[0], folder / "Cargo.toml")
+
+
+def _locked_by_cargo(release: Release, folder: Path) -> str:
+    """Let cargo choose versions for a package, and return its lock."""
+    _output_of(["cargo", "generate-lockfile", "--quiet"], release, cwd=folder)
+    return (folder / "Cargo.lock").read_text()
 
 
 def _go_of(release: Release) -> str:
@@ -381,7 +428,22 @@ def _build(release: Release, made: Path) -> None:
             _output_of(command, release)
             for path in release.sources:
                 copy_file(path, made / path.name)
+        case "rust":
+            _cargo(release, made)
     replace_text(made / _MADE, json.dumps(dict(_hashes(made))))
+
+
+def _cargo(release: Release, made: Path) -> None:
+    """Build by the lock, whose packages get the address that cargo itself gives its registry."""
+    with temporary_folder("guest") as work:
+        _package_of_rust(release, work)
+        found = _SOURCE.search(_locked_by_cargo(release, work))
+        source = "" if found is None else found[0]
+        lock = release.locks[1].read_text().replace("checksum = ", f"{source}checksum = ")
+        replace_text(work / "Cargo.lock", lock)
+        command = ["cargo", "build", "--release", "--locked", "--quiet"]
+        _output_of([*command, f"--target-dir={work}/target"], release, cwd=work)
+        copy_file(work / "target" / "release" / _GUEST, made / _GUEST)
 
 
 def _compile(release: Release, made: Path) -> None:

@@ -7,18 +7,17 @@ from typing import Any
 import msgspec
 import yaml
 
-from extras.conform.expected import Merged, is_kept, merge_cells
+from extras.conform.expected import Merged, is_kept, join_cells, merge_cells
 from extras.conform.released.rows import Row
 from extras.conform.stories import Told
-from extras.conform.vocabulary import CONTROL, LIVE, MEETS, QUICK, Cell, Hazard, Kind
+from extras.conform.vocabulary import CONTROL, MEETS, QUICK, Cell, Hazard, Kind
 from website import figures
 from website.figures import render
 
 NAME = "conformance"
 _TEMPLATE = Path(__file__).with_name("conformance.md.j2")
 _PREDICTIONS = Path(__file__).with_name("predictions.yml")
-_TIMED = ((Hazard.TRUNCATION_ABOVE, LIVE), (Hazard.TWO_ELECTIONS, LIVE))
-"""Where a position that is not validated is out of range only until new records are written."""
+_TIMING = Path(__file__).with_name("timing.yml")
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,6 +29,14 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     why: str
 
 
+class Timing(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Cells whose outcome depends on a moment, and by what mechanism."""
+
+    clients: list[str]
+    cells: list[str]
+    why: str
+
+
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the table, of all its stories.
 
@@ -38,8 +45,10 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     framework: whether it is in the table of these.
     broken: the document of a claim that it breaks; empty: it breaks none.
     seeds: of the stories.
+    dates: on which these began.
     rerun: the command of a further story; a story of several clients has its own in its folder.
     prediction: empty: there was none.
+    timing: by what mechanism another moment leads to another outcome; empty: none is known.
     """
 
     row: str
@@ -54,15 +63,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     prediction: str = ""
     why: str = ""
     framework: bool = False
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether it depends on when the member fetched first: another story may differ."""
-        meets = Hazard(self.cell.hazard), self.cell.meets
-        skips = self.cell.kind is Kind.SKIPS
-        if meets[0] is Hazard.TRUNCATION_BELOW:
-            return skips
-        return meets in _TIMED and (skips or self.cell.kind is Kind.REPEATS)
+    dates: list[str] = []
+    timing: str = ""
 
     @property
     def agrees(self) -> bool | None:
@@ -77,28 +79,52 @@ def predictions() -> list[Prediction]:
     return msgspec.convert(yaml.safe_load(_PREDICTIONS.read_text()), list[Prediction])
 
 
-def cells_of_stories(told: Iterable[Told], rows: Sequence[Row]) -> list[Shown]:
-    """The cells of stories, by row, version of Kafka and place."""
+def timings() -> list[Timing]:
+    """All cells that depend on timing."""
+    return msgspec.convert(yaml.safe_load(_TIMING.read_text()), list[Timing])
+
+
+def cells_of_stories(
+    told: Iterable[Told], rows: Sequence[Row], kept: Sequence[Shown] = ()
+) -> list[Shown]:
+    """The cells of stories, by row, version of Kafka and place, joined to those that are kept.
+
+    A cell of one story that did not come as predicted is left out until further ones show it.
+
+    Args:
+        told: stories; those that are counted in `kept` are not counted again.
+        rows: that the table has.
+        kept: the cells of earlier stories.
+    """
     by_client = {row.client: row for row in rows}
-    found: dict[tuple[str, str, str], list[tuple[Told, Cell]]] = {}
+    by_name = {row.name: row for row in rows}
+    found = {(entry.row, entry.kafka, entry.cell.place): entry for entry in kept}
+    stories: dict[tuple[str, str, str], list[tuple[Told, Cell]]] = {}
     for story in told:
         for cell in story.cells:
             if cell.client in by_client:
                 key = (by_client[cell.client].name, story.kafka, cell.place)
-                found.setdefault(key, []).append((story, cell))
-    predicted = predictions()
-    made = [_cell_of_stories(by_client[of[0][1].client], of, predicted) for of in found.values()]
-    order = [row.name for row in rows]
-    return sorted(made, key=lambda entry: (entry.kafka, order.index(entry.row), _place(entry.cell)))
+                if key not in found or story.seed not in found[key].seeds:
+                    stories.setdefault(key, []).append((story, cell))
+    for key, of in stories.items():
+        entry = _cell_of_stories(by_client[of[0][1].client], of)
+        found[key] = _joined(found[key], entry) if key in found else entry
+    predicted, moments = predictions(), timings()
+    made = [
+        _described(entry, by_name[entry.row], predicted, moments)
+        for entry in found.values()
+        if entry.row in by_name
+    ]
+    order = list(by_name)
+    return sorted(
+        (entry for entry in made if entry.agrees is not False or entry.cell.of > 1),
+        key=lambda entry: (entry.kafka, order.index(entry.row), _place(entry.cell)),
+    )
 
 
-def _cell_of_stories(
-    row: Row, of: Sequence[tuple[Told, Cell]], predicted: Iterable[Prediction]
-) -> Shown:
+def _cell_of_stories(row: Row, of: Sequence[tuple[Told, Cell]]) -> Shown:
     cell = merge_cells([cell for _, cell in of])
     counted = [story for story, cell in of if cell.kind is not Kind.NOT_EVALUABLE] or [of[0][0]]
-    place = f"{cell.hazard}.{cell.meets}"
-    fitting = [each for each in predicted if row.name in each.clients and place in each.cells]
     versions = [story.versions.get(row.client, "") for story in counted]
     return Shown(
         row=row.name,
@@ -107,12 +133,44 @@ def _cell_of_stories(
         shares=row.features.shares,
         kafka=counted[0].kafka,
         cell=cell,
-        broken=row.features.broken_claim(cell.hazard, cell.kind, cell.reset),
+        broken="",
         seeds=[story.seed for story in counted],
+        dates=sorted({story.date for story in counted}),
         rerun=f"python -m extras.conform.released --rows {row.name} --hazards {cell.hazard}",
+    )
+
+
+def _joined(kept: Shown, new: Shown) -> Shown:
+    """A cell with further stories, or that of another release of a row without a version."""
+    if not new.cell.of:
+        return kept
+    if not kept.cell.of or kept.version != new.version:
+        return new
+    return msgspec.structs.replace(
+        kept,
+        cell=join_cells(kept.cell, new.cell),
+        seeds=[*kept.seeds, *new.seeds],
+        dates=sorted({*kept.dates, *new.dates}),
+    )
+
+
+def _described(
+    entry: Shown, row: Row, predicted: Iterable[Prediction], moments: Iterable[Timing]
+) -> Shown:
+    """A cell with what is said of its row, and was predicted of it."""
+    of, features = entry.cell, row.features
+    place = f"{of.hazard}.{of.meets}"
+    fitting = [each for each in predicted if row.name in each.clients and place in each.cells]
+    depends = [each for each in moments if row.name in each.clients and place in each.cells]
+    return msgspec.structs.replace(
+        entry,
+        language=features.language,
+        shares=features.shares,
+        framework=features.framework,
+        broken=features.broken_claim(of.hazard, of.kind, of.reset),
         prediction=fitting[0].outcome if fitting else "",
         why=" ".join(fitting[0].why.split()) if fitting else "",
-        framework=row.features.framework,
+        timing=" ".join(depends[0].why.split()) if depends else "",
     )
 
 
@@ -148,22 +206,24 @@ def _row(of: Sequence[Shown], columns: Sequence[tuple[Hazard, str]]) -> dict[str
         "language": first.language,
         "shares": first.shares,
         "kafka": first.kafka,
-        "cells": ["not run" if entry is None else _in_table(entry) for entry in found],
+        "dates": sorted({date for entry in of for date in entry.dates}),
+        "cells": ["no result" if entry is None else _in_table(entry) for entry in found],
     }
 
 
 def _in_table(entry: Shown) -> str:
     """A cell, with what the pointer shows over it."""
     stories = f"{entry.cell.of} stories" if entry.cell.of != 1 else "1 story"
-    said = [stories, *(f"broken: {entry.broken}" for _ in filter(None, [entry.broken]))]
+    said = [f"{stories} on Kafka {entry.kafka}, {', '.join(entry.dates)}"]
+    said += [f"broken: {entry.broken}" for _ in filter(None, [entry.broken])]
+    said += [f"depends on timing: {entry.timing}" for _ in filter(None, [entry.timing])]
     if entry.cell.reason:
         said = [entry.cell.reason]
     if entry.prediction:
         said.append(f"predicted: {entry.prediction}")
     title = "; ".join(said).replace('"', "'").replace("|", "/")
-    words = entry.cell.words.replace("|", "/")
+    words = entry.cell.words.replace("|", "/") + (" (timing)" if entry.timing else "")
     marked = f"**{words}**" if entry.broken else words
-    marked += ", *by timing*" if entry.is_timed else ""
     return f'<span title="{title}">{marked}</span>'
 
 
@@ -175,10 +235,11 @@ def commands(cells: Iterable[Shown]) -> Iterator[dict[str, str]]:
                 "row": entry.row,
                 "kafka": entry.kafka,
                 "cell": f"`{entry.cell.hazard}`, {entry.cell.meets}",
-                "outcome": entry.cell.words,
+                "outcome": entry.cell.words + (" (timing)" if entry.timing else ""),
                 "stories": str(entry.cell.of),
                 "broken": entry.broken or "none",
                 "prediction": entry.prediction or "none",
+                "dates": ", ".join(entry.dates),
                 "seeds": ", ".join(map(str, entry.seeds)),
             }
 

@@ -41,7 +41,13 @@ def cell(kind: Kind, meets: str = "restart", client: str = "librdkafka", **field
 def make_told(*cells: Cell, seed: int = 7) -> Told:
     versions = {"librdkafka": "2.16.0 (confluent-kafka 2.16.1)"}
     return make_struct(
-        Told, hazard=ABOVE, seed=seed, kafka=KAFKA, cells=list(cells), versions=versions
+        Told,
+        hazard=ABOVE,
+        seed=seed,
+        kafka=KAFKA,
+        cells=list(cells),
+        versions=versions,
+        date="2026-11-26",
     )
 
 
@@ -79,30 +85,47 @@ def test_a_cell_is_compared_with_its_prediction() -> None:
 
 def test_the_page_says_what_came_and_what_was_not_run() -> None:
     text = part(cells_of_stories([SKIPS], [ROW]))
-    assert '<span title="1 story; predicted: skips 100">skips 100</span>' in text
+    assert '<span title="1 story on Kafka 4.4.0, 2026-11-26; predicted: skips 100">' in text
     assert "librdkafka 2.16.0" not in text
     assert "2.16.0 (confluent-kafka 2.16.1), Python; shares librdkafka" in text
     assert "2 of 2 cells with a prediction came as predicted." in text
     assert "the control java stands still" in part(cells_of_stories([NOTHING], [ROW]))
-    assert "not run" in part(
+    assert "no result" in part(
         cells_of_stories([make_told(cell(Kind.KEEPS, "live")), *others()], [ROW, OTHER])
     )
+
+
+def test_further_stories_are_joined_to_the_kept_ones_and_counted_once() -> None:
+    kept = cells_of_stories([SKIPS], [ROW])
+    again = make_told(cell(Kind.REPEATS, records=90), cell(Kind.KEEPS, "live"), seed=8)
+    live, restart = cells_of_stories([SKIPS, again], [ROW], kept)
+    assert (restart.cell.words, restart.seeds) == ("varies (keeps in 0 of 2)", [7, 8])
+    assert (live.cell.kept, live.cell.of, live.dates) == (2, 2, ["2026-11-26"])
+    assert cells_of_stories([], [ROW], [live, restart]) == [live, restart]
+    nothing = replace(NOTHING, seed=9)
+    assert cells_of_stories([nothing], [ROW], [live, restart]) == [live, restart]
+
+
+def test_one_story_that_did_not_come_as_predicted_is_left_out() -> None:
+    other = make_told(cell(Kind.STANDS_STILL))
+    assert cells_of_stories([other], [ROW]) == []
+    assert len(cells_of_stories([other, replace(other, seed=8)], [ROW])) == 1
+
+
+def test_a_cell_that_depends_on_timing_is_marked() -> None:
+    (aiokafka,) = [row for row in rows.every() if row.name == "aiokafka@0.14.0"]
+    told = make_told(cell(Kind.REPEATS, "live", client=aiokafka.client, records=100))
+    text = part(cells_of_stories([told], [aiokafka]))
+    assert "repeats 100 (timing)" in text
+    assert "depends on timing: the position is not validated" in text
 
 
 OTHER = Row("kafka-python", "kafka-python", HAS)
 
 
 def others() -> list[Told]:
-    each = [cell(Kind.KEEPS, meets, client=OTHER.name) for meets in ("restart", "live")]
-    return [make_told(*each, seed=8)]
-
-
-def test_an_outcome_that_depends_on_the_first_fetch_is_marked() -> None:
-    cells = cell(Kind.SKIPS, records=100), cell(Kind.REPEATS, "live", records=100)
-    text = part(cells_of_stories([make_told(*cells)], [ROW]))
-    assert ">repeats 100</span>" not in text
-    assert ">repeats 100, *by timing*</span>" in text
-    assert ">skips 100</span>" in text
+    skips = cell(Kind.SKIPS, client=OTHER.name, records=100)
+    return [make_told(skips, cell(Kind.KEEPS, "live", client=OTHER.name), seed=8)]
 
 
 def test_a_claim_that_is_broken_is_bold() -> None:
@@ -110,9 +133,12 @@ def test_a_claim_that_is_broken_is_bold() -> None:
     assert "**skips 100**" in part(cells_of_stories([SKIPS], [row]))
 
 
-def test_every_prediction_is_of_cells_and_rows_that_there_are() -> None:
+def test_every_prediction_and_timing_is_of_cells_and_rows_that_there_are() -> None:
     known = {row.name for row in rows.every()}
     places = {f"{hazard}.{meets}" for hazard in Hazard for meets in MEETS[hazard]}
+    for timing in page.timings():
+        assert set(timing.clients) <= known
+        assert set(timing.cells) <= places
     for prediction in predictions():
         assert set(prediction.clients) <= known
         assert set(prediction.cells) <= places

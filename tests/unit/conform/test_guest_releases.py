@@ -54,6 +54,11 @@ def test_a_lock_is_of_its_release_and_names_no_host_of_packages(release: Release
             lines = texts[0].splitlines()
             assert [line for line in lines if line.startswith(f"{module}:{release.version} ")]
             assert "://" not in texts[0]
+        case "rust":
+            assert f'{module} = {{ version = "={release.version}"' in texts[0]
+            named = f'name = "{module}"\nversion = "{release.version}"\n'
+            assert f'{named}checksum = "' in texts[1]
+            assert "://" not in texts[1]
         case "python":
             assert f"{module}=={release.version} \\\n    --hash=sha256:" in texts[0]
             assert "://" not in texts[0]

@@ -22,8 +22,9 @@ import org.apache.kafka.clients.consumer.ConsumerConfig;
 /**
  * The guest's protocol (docs/guests.md): a request a line on standard input, a response to each.
  *
- * <p>The framework pushes records from a thread of its own, which waits in {@link #offer} until they
- * were returned and the next request came: an application would have processed them by then.
+ * <p>A framework pushes records from a thread of its own, which waits in {@link #offer} until they
+ * were returned and the next request came: an application would have processed them by then. A guest
+ * around a consumer has its own {@link #poll} and {@link #commit}.
  */
 abstract class Lines {
     static final int RECORDS_MAX = 1000;
@@ -86,6 +87,21 @@ abstract class Lines {
     /** Stop it in order. */
     abstract void close() throws Exception;
 
+    /** Return the fields of a poll's response. */
+    Map<String, Object> poll(long timeoutMs) throws Throwable {
+        return Map.of("records", take(timeoutMs));
+    }
+
+    /** Return the fields of a commit's response. */
+    Map<String, Object> commit() {
+        return Map.of("unsupported", true);
+    }
+
+    /** Whether a commit with this error surely was not stored. */
+    boolean isDefinite(Throwable error) {
+        return false;
+    }
+
     /** Return what the framework shows as having failed, after a poll without records; else null. */
     Throwable failure() throws Exception {
         return null;
@@ -127,7 +143,7 @@ abstract class Lines {
         if (!one.done.join()) throw new Closing();
     }
 
-    /** Respond to requests until close, or until the end of the input; `commit` is the only way. */
+    /** Respond to requests until close, or until the end of the input; `commit`: the only way, if any. */
     void serve(String client, String commit, String version) throws IOException {
         PrintStream responses = System.out;
         System.setOut(System.err);
@@ -146,12 +162,14 @@ abstract class Lines {
                 switch (request.get("do").asText()) {
                     case "open" -> {
                         Opening opening = mapper.treeToValue(request, Opening.class);
-                        if (!opening.commit.equals(commit)) throw new Unsupported(opening.commit);
+                        if (!commit.isEmpty() && !opening.commit.equals(commit)) {
+                            throw new Unsupported(opening.commit);
+                        }
                         open(opening);
                         response.putAll(Map.of("client", client, "version", version));
                     }
-                    case "poll" -> response.put("records", poll(request.get("timeout_ms").asLong()));
-                    case "commit" -> response.put("unsupported", true);
+                    case "poll" -> response.putAll(poll(request.get("timeout_ms").asLong()));
+                    case "commit" -> response.putAll(commit());
                     case "close" -> {
                         isClosing = true;
                         offered.forEach(one -> one.done.complete(false));
@@ -170,7 +188,7 @@ abstract class Lines {
         System.exit(0);
     }
 
-    private List<Map<String, Object>> poll(long timeoutMs) throws Throwable {
+    private List<Map<String, Object>> take(long timeoutMs) throws Throwable {
         Offered one = offered.poll(timeoutMs, TimeUnit.MILLISECONDS);
         Throwable error = one == null ? failure() : one.error;
         if (error != null) throw error;
@@ -178,7 +196,11 @@ abstract class Lines {
         return one == null ? List.of() : one.records;
     }
 
-    private static Map<String, Object> named(Throwable error) {
-        return Map.of("name", error.getClass().getSimpleName(), "message", String.valueOf(error));
+    private Map<String, Object> named(Throwable error) {
+        Map<String, Object> named = new HashMap<>();
+        named.put("name", error.getClass().getSimpleName());
+        named.put("message", String.valueOf(error));
+        if (isDefinite(error)) named.put("definite", true);
+        return named;
     }
 }
