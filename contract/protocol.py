@@ -603,7 +603,7 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
     Rule.EPOCH_OF_LEADER: ProtocolRule(
         "A Metadata response has the leader epoch of each partition.",
         Source(_KIP_320, "Metadata"),
-        "KRaftMetadataCache.getPartitionMetadata",
+        "KRaftMetadataCache.partitionMetadata",
         {"METADATA": Versions(FIRST_WITH_METADATA_EPOCH)},
         Check.WRONG_REPORTED_EPOCH,
     ),
@@ -627,7 +627,7 @@ RULES: dict[enum.StrEnum, ProtocolRule] = {
         "A response can be decoded by the schema of its version, and has every partition of its"
         " request.",
         Source(_KIP_320, "Protocol Changes"),
-        "ApiMessage.read",
+        "Message.read",
         {},
         Check.MALFORMED_RESPONSE,
     ),

@@ -9,10 +9,10 @@ Expect:  each group reads to the log ends. kafka-python 3.0.5 does not after the
          poll it compares the epoch of its position, which is the record's, with the leader's, and
          validates the position again, so that few polls return records. 3.0.6 compares the epoch
          under which the position was validated. kafka-python 3.0.5, 3.0.6 and 3.0.8 do not after
-         the rebalance: what the member keeps stays marked as about to be revoked, and is not
-         fetched. 3.0.9 removes the mark. librdkafka is in none of the reports. A kafka-python
-         member that has read nothing since the rebalance may commit without an epoch, as in
-         `rolling_bounce`.
+         the rebalance, as members with a rebalance listener: what such a member keeps stays marked
+         as about to be revoked, and is not fetched. 3.0.9 removes the mark. librdkafka is in none
+         of the reports. A kafka-python member that has read nothing since the rebalance may commit
+         without an epoch, as in `rolling_bounce`.
 Source:  KIP-320, KIP-429; dpkp/kafka-python #3106, #3107, #3131, #3132; runs and the
          clients' source: docs/client-versions.md.
 """

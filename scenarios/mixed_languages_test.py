@@ -10,7 +10,7 @@ Load:    groups of two members. The first one is Java's; it reads, commits in on
          commit(offsets) and auto-commit. It is closed (`ends`: closed), or its process is killed
          (killed), after the auto-commit of its other partition.
 Fault:   `newer_epoch`: 100 records are written under epoch 0, then another replica is elected. Java
-         commits (50, epoch 1), its metadata's epoch, as options 2 and 3 of KAFKA-19902 would; in
+         commits (50, epoch 1), its metadata's epoch, by hand, as option 2 of KAFKA-19902 would; in
          groups `record` it commits (50, epoch 0). Before the last reading, records are written
          under epoch 1.
          `by_client`: as newer_epoch, but Java commits by commitSync() without arguments, so that a
@@ -203,7 +203,8 @@ class MixedLanguagesScenario(Scenario):
     follows = Consequence(
         sentence=(
             "Who commits epochs above those of the records, or offsets without epochs, in a group "
-            "that librdkafka joins later, should expect that its commit() stores nothing ("
+            "that librdkafka joins later, should expect that its commit() without arguments stores "
+            "nothing until it has read a record of that epoch, or is past that offset ("
             "{{ withheld_commit.groups(verdict='violation') | noun('group') }} here): "
             "commit(offsets) and commit(message) store what they are given."
         ),

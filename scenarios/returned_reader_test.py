@@ -155,9 +155,10 @@ class ReturnedReaderScenario(Scenario):
     follows = Consequence(
         sentence=(
             "A consumer that assigns partitions by hand, or seeks to what committed() returns, "
-            "should ask for stable offsets where its client can (isolation.level=read_committed): "
+            "should ask for stable offsets where its client can (isolation.level=read_committed), "
+            "and find out whether it asks again when that is refused: here "
             "{{ start_mismatch.groups | noun('group') }} began elsewhere than at the acknowledged "
-            "commit here."
+            "commit, and {{ stuck_consumer.groups }} got nothing any more."
         ),
         document="KIP-447; kafka-python: KafkaConsumer, isolation_level",
     )

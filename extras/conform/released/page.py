@@ -10,13 +10,15 @@ import yaml
 from extras.conform.expected import Merged, is_kept, merge_cells
 from extras.conform.released.rows import Row
 from extras.conform.stories import Told
-from extras.conform.vocabulary import CONTROL, MEETS, QUICK, Cell, Hazard, Kind
+from extras.conform.vocabulary import CONTROL, LIVE, MEETS, QUICK, Cell, Hazard, Kind
 from website import figures
 from website.figures import render
 
 NAME = "conformance"
 _TEMPLATE = Path(__file__).with_name("conformance.md.j2")
 _PREDICTIONS = Path(__file__).with_name("predictions.yml")
+_TIMED = ((Hazard.TRUNCATION_ABOVE, LIVE), (Hazard.TWO_ELECTIONS, LIVE))
+"""Where a position that is not validated is out of range only until new records are written."""
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +54,15 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     prediction: str = ""
     why: str = ""
     framework: bool = False
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it depends on when the member fetched first: another story may differ."""
+        meets = Hazard(self.cell.hazard), self.cell.meets
+        skips = self.cell.kind is Kind.SKIPS
+        if meets[0] is Hazard.TRUNCATION_BELOW:
+            return skips
+        return meets in _TIMED and (skips or self.cell.kind is Kind.REPEATS)
 
     @property
     def agrees(self) -> bool | None:
@@ -152,6 +163,7 @@ def _in_table(entry: Shown) -> str:
     title = "; ".join(said).replace('"', "'").replace("|", "/")
     words = entry.cell.words.replace("|", "/")
     marked = f"**{words}**" if entry.broken else words
+    marked += ", *by timing*" if entry.is_timed else ""
     return f'<span title="{title}">{marked}</span>'
 
 

@@ -18,6 +18,7 @@ from extras.conform.released.suite import Wanted
 from extras.conform.stories import Told
 from extras.conform.vocabulary import COMMITS, MEETS, QUICK, Cell, Hazard, Kind
 from tests.made import make_struct
+from website.figures import read_figures
 
 KAFKA = "4.4.0"
 HAS = Features(
@@ -96,6 +97,14 @@ def others() -> list[Told]:
     return [make_told(*each, seed=8)]
 
 
+def test_an_outcome_that_depends_on_the_first_fetch_is_marked() -> None:
+    cells = cell(Kind.SKIPS, records=100), cell(Kind.REPEATS, "live", records=100)
+    text = part(cells_of_stories([make_told(*cells)], [ROW]))
+    assert ">repeats 100</span>" not in text
+    assert ">repeats 100, *by timing*</span>" in text
+    assert ">skips 100</span>" in text
+
+
 def test_a_claim_that_is_broken_is_bold() -> None:
     (row,) = [client_row for client_row in rows.every() if client_row.name == "librdkafka"]
     assert "**skips 100**" in part(cells_of_stories([SKIPS], [row]))
@@ -143,6 +152,15 @@ def test_the_kept_figures_make_the_page() -> None:
     assert page.NAME == "conformance"
     assert part()
     assert len(QUICK) == 4
+
+
+def test_kept_cells_are_marked_by_what_the_clients_claim_now() -> None:
+    claimed = {row.name: row.features for row in rows.every()}
+    cells = read_figures(page.NAME, list[page.Shown])
+    assert [entry.broken for entry in cells] == [
+        claimed[entry.row].broken_claim(entry.cell.hazard, entry.cell.kind, entry.cell.reset)
+        for entry in cells
+    ]
 
 
 def test_what_each_client_does_by_itself_agrees_with_what_runs_are_judged_by() -> None:
