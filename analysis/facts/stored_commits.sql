@@ -2,6 +2,8 @@
 about: |
   Commits of clients that survived, about topics as they are at the end; no tombstones.
 
+  Those of programs beside the run are left out: no history has what they were delivered.
+
   Those of administrators are left out, and those by which a member repeats what one has set: it
   did not read to that offset, and has the epoch from there.
 subject: commits
@@ -54,8 +56,14 @@ compared as (
     partition by group, topic, partition, is_transactional
     order by offsets_offset, committed_micros)
 ),
+shown as (
+  select group from planned_groups
+  union all
+  select group from requested_commits
+),
 kept as (
-  select * from compared where not is_tombstone and not is_set
+  select * from compared left semi join shown using (group)
+  where not is_tombstone and not is_set
 ),
 unshown as (
   select distinct group, member, topic, partition, true as is_unshown from unshown_epochs

@@ -196,7 +196,7 @@ class GuestProcess:
             WorkerError: it can't be started.
         """
         self.name = f"{guest.named} ({name})"
-        self._patience_seconds = response_seconds
+        self.response_seconds = response_seconds
         self._ids = itertools.count(1)
         self._last = "its start"
         self._received = bytearray()
@@ -237,7 +237,7 @@ class GuestProcess:
             self._send(text.encode() + b"\n")
         except BrokenPipeError:
             self._raise_ended("input")
-        seconds = self._patience_seconds + fields.get("timeout_ms", 0) / 1000
+        seconds = self.response_seconds + fields.get("timeout_ms", 0) / 1000
         return self._decode(self._line(seconds), request)
 
     def close(self) -> Response:

@@ -45,8 +45,9 @@ def test_memory_counts_children_and_lines_are_reported() -> None:
     holds = "import subprocess, sys; held = bytearray(100 << 20); print('held', flush=True)"
     child = f"{holds}; sys.stdin.read()"
     parent = (
-        "import subprocess, sys, threading;"
-        f"one = subprocess.Popen([sys.executable, '-c', {child!r}], stdin=subprocess.PIPE);"
+        "import subprocess, sys, threading; from subprocess import PIPE;"
+        f"one = subprocess.Popen([sys.executable, '-c', {child!r}], stdin=PIPE, stdout=PIPE);"
+        "print(one.stdout.readline().decode().strip(), flush=True);"
         "threading.Event().wait(1); one.communicate()"
     )
     lines: list[str] = []
