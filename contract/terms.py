@@ -294,6 +294,8 @@ PHASE_LIMIT_SECONDS = {
 }
 """Many times what a phase takes on two cores. A longer phase is a property of the machine, not of
 Kafka."""
+BY_HAND = "orders by hand"
+"""What a playground does between its orders, which takes as long as a person likes."""
 HUNG_AFTER = 2
 """A run whose phase takes this many times its limit hangs, and is stopped."""
 

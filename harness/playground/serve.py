@@ -20,6 +20,7 @@ from contract.errors import FencepostError, NodeError, TargetError, UsageError
 from contract.events import as_json
 from contract.program import report_unexpected
 from contract.run_folder import ProducerPlan, TopicPlan
+from contract.terms import BY_HAND, Stage
 from harness.clients.command import Line, command, command_named
 from harness.faults.language import parse_fault
 from harness.faults.overlap import describe_fault, names_of, require_compatible
@@ -53,6 +54,9 @@ class Views:
     """What a playground returns at any time."""
 
     is_stopped = False
+
+    def await_order(self) -> None:
+        """See `Orders`: to look is no phase."""
 
     def __init__(self, run: Run, producers: dict[str, ProducerPlan]) -> None:
         """Look at the cluster of a run, and at its producers."""
@@ -131,6 +135,10 @@ class Orders(LoadOrders):
         """
         self._run.add_topic(plan, settings)
 
+    def await_order(self) -> None:
+        """Begin a phase that has no limit: until the next order, time is a person's."""
+        self._run.phases.enter(Stage.HELD if self._run.held else Stage.STEADY, BY_HAND)
+
     @command
     def stop(self) -> str:
         """End the playground once this is answered."""
@@ -162,6 +170,7 @@ def _listening(path: Path) -> socket.socket:
 
 def _serve(server: socket.socket, role: Views | Orders) -> None:
     while not role.is_stopped:
+        role.await_order()
         connection, _ = server.accept()
         # The client may have ended: what it ordered is done, and its answer has no reader.
         with suppress(OSError), connection:

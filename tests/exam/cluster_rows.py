@@ -367,12 +367,14 @@ class ClusterRows(HistoryRows):
             value = self.value(start + index, producer)
             self.add("cut_records", **where, **taken, offset=offset, value=value)
 
-    def phase(self, stage: str, *, began: float, ended: float, limit: int = 120) -> None:
+    def phase(
+        self, stage: str, *, began: float, ended: float, limit: int = 120, doing: str = ""
+    ) -> None:
         """A phase of the story, which may take `limit` seconds."""
         self.add(
             "phases",
             stage=stage,
-            doing=stage,
+            doing=doing or stage,
             began_micros=self.at(began),
             ended_micros=self.at(ended),
             limit_seconds=limit,

@@ -21,6 +21,7 @@ from cluster.nodes.node import NodeState
 from cluster.nodes.pool import PoolKind
 from contract.errors import FaultError, FencepostError, NodeError, UsageError
 from contract.locks import HeldName, is_held
+from contract.terms import BY_HAND, Stage
 from harness.clients.command import Call
 from harness.commands import clean as cleaning
 from harness.commands import playground as commands
@@ -210,6 +211,8 @@ class FakeRun:
         self.observer = SimpleNamespace(look=list)
         self.consumers = SimpleNamespace(by_name={"clients": SilentWorker()})
         self.plan = SimpleNamespace(topics=[])
+        self.entered: list[tuple[Stage, str]] = []
+        self.phases = SimpleNamespace(enter=lambda *phase: self.entered.append(phase))
 
     def inject(self, fault: object) -> None:
         raise AssertionError(fault)
@@ -328,6 +331,7 @@ def test_it_is_seen_while_an_order_takes_its_time(served_socket: Served) -> None
         assert client.makefile("rb").readline()
     assert served_socket.run.heals == 1
     assert served_socket.ends_by_stop()
+    assert served_socket.run.entered == [(Stage.STEADY, BY_HAND)] * 2, "and no longer at its end"
 
 
 def test_a_client_that_sends_nothing_lets_the_next_one_pass(
