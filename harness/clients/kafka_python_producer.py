@@ -131,7 +131,8 @@ def refusal(opening: Opening) -> str:
     except _Settled:
         return ""
     except RuntimeError as error:
-        return f"{error}: install what kafka-python reads it with, beside fencepost"
+        codec = opening.settings.get("compression_type")
+        return f"{error}: install kafka-python[{codec}] beside fencepost, or use another codec"
     except Exception as error:  # noqa: BLE001 - it refuses by several classes
         return str(error)
     return ""

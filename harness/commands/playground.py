@@ -286,7 +286,7 @@ def _introduce(found: Playground) -> None:
         "see it all:                fencepost play status --watch",
         f"inject a fault:            fencepost play fault pause {target} --for 20s",
         "heal:                      fencepost play heal",
-        "end:                       fencepost play stop",
+        "end:                       fencepost play stop, or with --judge",
     ):
         _console.print(line)
 

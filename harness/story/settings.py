@@ -243,7 +243,8 @@ def codec_problems(
             modules = client.about.codecs.get(codec, ())
             if modules and not any(map(importlib.util.find_spec, modules)):
                 why = f"group {group.group} of {client} can't read records of codec {codec}"
-                missing = f"install the package {modules[0]} beside fencepost, or use another codec"
+                package = f"{client.about.package}[{codec}]"
+                missing = f"install {package} beside fencepost, or use another codec"
                 yield codec, f"{why}: {missing}"
 
 
