@@ -157,7 +157,9 @@ def _unless_damaged(read: Callable[[Path], _T | None], folder: Path) -> _T | Non
 
 
 def changes(before: list[NightRow], after: list[NightRow]) -> list[Change]:
-    """Verdicts that changed, findings that came, went or differ in count, and runs that did.
+    """Verdicts that changed, findings that came or went, and runs that did.
+
+    Where only their counts differ, which depend on the seed, a run has one line of them.
 
     And per run the checks that were evaluated in one of the nights only.
 
@@ -191,11 +193,16 @@ def _changes_of(name: str, old: NightRow, new: NightRow) -> list[Change]:
         return found
     if old.evaluated != new.evaluated:
         found.append(Change(run=name, what="evaluated", change=_evaluated_change(old, new)))
+    counts = []
     for check in new.evaluated:
         before, after = old.checks.get(check, _NOTHING), new.checks[check]
         reported = _check_change(before, after)
         if reported and (after.findings or before.verdict is not CheckVerdict.NOT_EVALUABLE):
             found.append(Change(run=name, what=check, change=reported))
+        elif after.findings != before.findings:
+            counts.append(f"{check} {before.findings} → {after.findings}")
+    if counts:
+        found.append(Change(run=name, what="findings", change=f"counted: {', '.join(counts)}"))
     return found
 
 
@@ -210,10 +217,10 @@ def _evaluated_change(old: NightRow, new: NightRow) -> str:
 
 
 def _check_change(old: CheckCount, new: CheckCount) -> str:
-    """Empty where both came to the same."""
+    """Empty where both came to the same; other counts depend on the seed."""
     parts = []
-    if old.findings != new.findings:
-        way = "appeared" if not old.findings else "changed" if new.findings else "disappeared"
+    if bool(old.findings) != bool(new.findings):
+        way = "disappeared" if old.findings else "appeared"
         parts.append(f"findings {way}: {old.findings} → {new.findings}")
     if old.verdict is not new.verdict:
         parts.append(f"{old.verdict} → {new.verdict}")

@@ -244,7 +244,7 @@ OMITTED = row(verdict=UNDECIDED, checks={}, outcome=Outcome.OMITTED)
     ("before", "after", "reported"),
     [
         (row(seed=1, seconds=1.0), row(seed=2, seconds=9.0), []),
-        (row(checks=TWO), row(checks=check_counts(3)), ["findings changed: 2 → 3"]),
+        (row(checks=TWO), row(checks=check_counts(3)), ["counted: reset 2 → 3"]),
         (row(checks=TWO), row(), ["findings disappeared: 2 → 0, violated → holds"]),
         (row(), row(checks=NO_ROWS), ["1 → 0 checks; no longer: reset"]),
         (row(checks=NO_ROWS), row(), ["0 → 1 checks; newly: reset"]),
