@@ -17,4 +17,4 @@ place:
 with took as (
   select *, (ended_micros - began_micros) / {{ micros_per_second }} as seconds from phases
 )
-select * from took where seconds > limit_seconds and doing != 'orders by hand'
+select * from took where seconds > limit_seconds and doing != {{ by_hand }}

@@ -22,6 +22,7 @@ from sqlglot.tokens import Tokenizer, TokenType
 from contract.errors import StatementError
 from contract.table_columns import Column
 from contract.tables import DECLARED, MICROS_PER_SECOND, OFFSETS_TOPIC
+from contract.terms import BY_HAND
 
 _T = TypeVar("_T")
 ROOT = Path(__file__).resolve().parents[1]
@@ -122,6 +123,7 @@ def environment() -> jinja2.Environment:
     made.globals |= {
         "micros_per_second": MICROS_PER_SECOND,
         "offsets_topic": f"'{OFFSETS_TOPIC}'",
+        "by_hand": f"'{BY_HAND}'",
     }
     files = sorted((ROOT / "macros").glob("*.sql"))
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
