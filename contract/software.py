@@ -54,6 +54,11 @@ class About:
 BY_THE_HARNESS = "the harness sets it"
 
 
+def without_codec(package: str, codec: str) -> str:
+    """What to do where Python has no module by which a client's package has a codec."""
+    return f"install {package}[{codec}] beside fencepost, or use another codec"
+
+
 class Client(enum.StrEnum):
     """A consumer that a group can be read with.
 

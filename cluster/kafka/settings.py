@@ -9,7 +9,7 @@ import enum
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,8 @@ def setting_types(of: Of) -> dict[str, str]:
 
 def unknown_settings(given: Iterable[str], of: Of) -> dict[str, str]:
     """Return a sentence for each name that no version knows, by the name."""
-    known = setting_names(of)
-    return {
-        name: unknown_name(name, known)
-        for name in given
-        if name not in known and not (of is Of.SERVER and name.startswith(_OF_A_LISTENER))
-    }
+    named = (name for name in given if of is not Of.SERVER or not name.startswith(_OF_A_LISTENER))
+    return unknown_names(named, setting_names(of))
 
 
 def wrong_values(given: Mapping[str, Any], of: Of) -> dict[str, str]:
@@ -119,7 +115,12 @@ def _unmet(value: str, described: str) -> str:
     return "" if is_met else f"{what} {bounds}".strip()
 
 
-def unknown_name(name: str, known: Iterable[str]) -> str:
+def unknown_names(given: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """Return a sentence for each name that is not among the known ones, by the name."""
+    return {name: _unknown(name, known) for name in given if name not in known}
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
     """Say that a name is not known, and which known one is most like it."""
     found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=_CUTOFF)
     return f"there is no setting {name}" + (f"; the nearest is {found[0]}" if found else "")

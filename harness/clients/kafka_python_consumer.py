@@ -14,7 +14,7 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 from kafka.structs import OffsetAndMetadata
 
-from cluster.kafka.settings import unknown_name
+from cluster.kafka.settings import unknown_names
 from contract.errors import WorkerError
 from contract.events import NO_EPOCH
 from contract.software import Client
@@ -279,8 +279,7 @@ def _batch(topic_partition: Any, records: list[Any]) -> Batch:
 
 
 def _refused_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    known = KafkaConsumer.DEFAULT_CONFIG
-    return {name: unknown_name(name, known) for name in settings if name not in known}
+    return unknown_names(settings, KafkaConsumer.DEFAULT_CONFIG)
 
 
 def _factory(log: logging.Handler) -> MemberFactory:

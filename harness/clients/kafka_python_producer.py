@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from cluster.kafka.settings import unknown_name
+from cluster.kafka.settings import unknown_names
 from contract.errors import WorkerError
+from contract.software import without_codec
 from contract.terms import TransactionStep
 from harness.clients.producers import (
     CLOSE_SECONDS,
@@ -123,16 +124,15 @@ class _NoCluster:
 
 def refusal(opening: Opening) -> str:
     """Why kafka-python refuses settings of a producer; empty if it does not."""
-    known = KafkaProducer.DEFAULT_CONFIG
-    if unknown := [unknown_name(name, known) for name in opening.settings if name not in known]:
-        return "; ".join(unknown)
+    if unknown := unknown_names(opening.settings, KafkaProducer.DEFAULT_CONFIG):
+        return "; ".join(unknown.values())
     try:
         _Asked(**_settings(opening), kafka_client=_NoCluster, metrics_enabled=False)
     except _Settled:
         return ""
     except RuntimeError as error:
-        codec = opening.settings.get("compression_type")
-        return f"{error}: install kafka-python[{codec}] beside fencepost, or use another codec"
+        codec = str(opening.settings.get("compression_type"))
+        return f"{error}: {without_codec('kafka-python', codec)}"
     except Exception as error:  # noqa: BLE001 - it refuses by several classes
         return str(error)
     return ""

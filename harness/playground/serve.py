@@ -55,13 +55,13 @@ class Views:
 
     is_stopped = False
 
-    def await_order(self) -> None:
-        """See `Orders`: to look is no phase."""
-
     def __init__(self, run: Run, producers: dict[str, ProducerPlan]) -> None:
         """Look at the cluster of a run, and at its producers."""
         self._run = run
         self._producers = producers
+
+    def await_order(self) -> None:
+        """See `Orders`: to look is no phase."""
 
     @command
     def status(self) -> Status:

@@ -19,7 +19,14 @@ from cluster.nodes.node import NODES_MAX
 from contract.errors import WorkerError
 from contract.packages import environment, python
 from contract.run_folder import GroupPlan, Plan, ProducerPlan, TopicPlan
-from contract.software import BY_THE_HARNESS, Build, Client, client_of, version_of
+from contract.software import (
+    BY_THE_HARNESS,
+    Build,
+    Client,
+    client_of,
+    version_of,
+    without_codec,
+)
 from contract.terms import Manner
 from harness.clients.process import worker_of
 from harness.clients.producer_role import ASK_SETTINGS
@@ -243,9 +250,7 @@ def codec_problems(
             modules = client.about.codecs.get(codec, ())
             if modules and not any(map(importlib.util.find_spec, modules)):
                 why = f"group {group.group} of {client} can't read records of codec {codec}"
-                package = f"{client.about.package}[{codec}]"
-                missing = f"install {package} beside fencepost, or use another codec"
-                yield codec, f"{why}: {missing}"
+                yield codec, f"{why}: {without_codec(client.about.package, codec)}"
 
 
 def _refuse_misplaced(names: Mapping[str, str], placed: Mapping[str, str]) -> dict[str, str]:
