@@ -104,21 +104,20 @@ def reasons(verdict: Verdict, run: RunDescription) -> Iterator[Reason]:
 
 def _of_checks(verdict: Verdict) -> Iterator[Reason]:
     """The checks that are undecided, and those without a case that need one, by the reason."""
-    undecided: dict[str, list[str]] = {}
     idle: dict[str, list[str]] = {}
     for name, result in verdict.checks.items():
-        if result.verdict is CheckVerdict.UNDECIDED:
-            open_findings = result.by_verdict.get(FindingVerdict.UNDECIDED, result.findings)
+        if result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
+            idle.setdefault(result.reason, []).append(name)
+    undecided: dict[str, list[str]] = {}
+    for name, result in verdict.checks.items():
+        open_findings = result.by_verdict.get(FindingVerdict.UNDECIDED, result.findings)
+        # Each of its findings may be a check that has nothing to judge, which is said below.
+        is_said = name == Check.VACUOUS_CHECK and open_findings == sum(map(len, idle.values()))
+        if result.verdict is CheckVerdict.UNDECIDED and not is_said:
             about = result.reason or with_noun(open_findings, "finding")
             undecided.setdefault(about, []).append(name)
-        elif result.verdict is CheckVerdict.NOT_EVALUABLE and name in verdict.must_judge:
-            idle.setdefault(result.reason, []).append(name)
-    # Of what has nothing to judge the next lines say why: the check of such checks repeats it.
-    repeated = with_noun(sum(map(len, idle.values())), "finding")
     for about, names in undecided.items():
-        shown = [name for name in names if name != Check.VACUOUS_CHECK or about != repeated]
-        if shown:
-            yield Reason(f"Undecided: {_list_names(shown)} ({about}).", f"check-{shown[0]}")
+        yield Reason(f"Undecided: {_list_names(names)} ({about}).", f"check-{names[0]}")
     for reason, names in idle.items():
         yield Reason(f"Nothing to judge: {_list_names(names)} ({reason}).", "not-evaluable")
 
