@@ -6,10 +6,10 @@ definition: >-
 explanation: >-
   The wait begins when no polled member owned the partition, or its owner had to be removed, a
   member was polled, and a record lay at the group's position or above: below the high watermark
-  that a leader reported, delivered to another group, or acknowledged with acks=all; for a read_committed group of
-  no aborted transaction, and when the last transaction of the partition had ended. It ends with an
-  assignment of 5 s or a delivery, or with the polls. Of a guest that shows no assignments, it is
-  the time from the last delivery of the partition on. A group whose members are assigned by hand is
+  that a leader reported, delivered to another group, or acknowledged with acks=all; for a
+  read_committed group of no aborted transaction, and when the last transaction of the partition
+  had ended. It ends with an assignment of 5 s or a delivery, or with the polls. Of a guest that
+  shows no assignments, it is the time from the last delivery of the partition on. A group whose members are assigned by hand is
   left out. 30 s are allowed, or what a rebalance takes by the settings, if that is longer; with a
   fault in force, as in `fetch_unavailable`. The rest has to be explained. `__consumer_offsets` has
   the timeouts and instance ids of members, who had not given a partition back, in which state, and

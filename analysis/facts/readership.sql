@@ -5,8 +5,8 @@ about: |
   From when the group was polled first. Ownership is what members reported; it ends as they give the
   partition back, are closed or killed. It pauses while a member is not polled, and from when the
   group has removed one that is cut or paused, after its session, until that is reached again. An
-  ownership of less than 5 s, in which nothing was delivered, is none. A group is subscribed if its coordinator stored a member of it, or
-  if it shows assignments and had none.
+  ownership of less than 5 s, in which nothing was delivered, is none. A group is subscribed if its
+  coordinator stored a member of it, or if it shows assignments and had none.
 subject: assignments
 columns:
   is_stored: its coordinator stored a member

@@ -67,6 +67,11 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     timing: str = ""
 
     @property
+    def words(self) -> str:
+        """Its outcome, with a mark if it depends on timing."""
+        return self.cell.words + (" (timing)" if self.timing else "")
+
+    @property
     def agrees(self) -> bool | None:
         """Whether it came as predicted; None without a prediction, or without a story."""
         if not self.prediction or not self.cell.of:
@@ -222,7 +227,7 @@ def _in_table(entry: Shown) -> str:
     if entry.prediction:
         said.append(f"predicted: {entry.prediction}")
     title = "; ".join(said).replace('"', "'").replace("|", "/")
-    words = entry.cell.words.replace("|", "/") + (" (timing)" if entry.timing else "")
+    words = entry.words.replace("|", "/")
     marked = f"**{words}**" if entry.broken else words
     return f'<span title="{title}">{marked}</span>'
 
@@ -235,7 +240,7 @@ def commands(cells: Iterable[Shown]) -> Iterator[dict[str, str]]:
                 "row": entry.row,
                 "kafka": entry.kafka,
                 "cell": f"`{entry.cell.hazard}`, {entry.cell.meets}",
-                "outcome": entry.cell.words + (" (timing)" if entry.timing else ""),
+                "outcome": entry.words,
                 "stories": str(entry.cell.of),
                 "broken": entry.broken or "none",
                 "prediction": entry.prediction or "none",
