@@ -65,6 +65,8 @@ clean: ## Remove leftovers of killed runs, and caches of tools (keeps results an
 	@if [ -x $(FENCEPOST) ]; then $(FENCEPOST) clean --results $(call quoted,$(RESULTS)); fi
 	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 
+# Pip warns of how pyspark is packed, and setuptools of folders named like an editable package.
+$(READY): export PYTHONWARNINGS = ignore:DEPRECATION,ignore:Editable
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) cluster/prerequisites.py
 	@echo "setting up .venv: packages of 400 MB, a minute or two"
