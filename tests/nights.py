@@ -158,7 +158,7 @@ def _found(check: str, kind: str, client: str, seconds: float) -> Row:
         "kind": kind,
         "verdict": "permitted",
         "client": client,
-        "cause": f"3 operations waited for {seconds:.1f} s in total",
+        "cause": f"operations that waited: 3; for {seconds:.1f} s in total",
         "evidence": json.dumps({"seconds": seconds}),
         "is_unexpected": False,
     }

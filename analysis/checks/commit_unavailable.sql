@@ -29,19 +29,19 @@ cases:
   when: interval_seconds is not null
   cause: >-
     the client of {member} stored no commit for {seconds:.1f} s in total, in which it was polled and
-    delivered records; its group stores one each {interval_seconds:.1f} s otherwise; no service was
-    possible for {unservable_seconds:.1f} s of it
-  permitted_if: seconds - unservable_seconds <= required_seconds
+    delivered records, {servable_seconds:.1f} s of it while the brokers could serve; its group stores
+    one each {interval_seconds:.1f} s otherwise
+  permitted_if: servable_seconds <= required_seconds
   undecided_if: commit_ms is null or is_rebalanced or may_be_silent and request_ms is null
 - violation: unavailable
   cause: >-
-    {records} operations waited for {seconds:.1f} s in total; no service was possible for
-    {unservable_seconds:.1f} s of it
-  permitted_if: seconds - unservable_seconds <= required_seconds
+    operations that waited: {records}; for {seconds:.1f} s in total, {servable_seconds:.1f} s of it
+    while the brokers could serve
+  permitted_if: servable_seconds <= required_seconds
   undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
 evidence: >-
-  member, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds,
+  member, records, unanswered, seconds, servable_seconds, recovery_seconds, required_seconds,
   needs_insync
 */
 with attempts as (

@@ -21,13 +21,13 @@ evaluated: select count(*) as evaluated from poll_pauses
 cases:
 - violation: unavailable
   cause: >-
-    {records} operations waited for {seconds:.1f} s in total; no service was possible for
-    {unservable_seconds:.1f} s of it{passed}
-  permitted_if: seconds - unservable_seconds <= required_seconds
+    operations that waited: {records}; for {seconds:.1f} s in total, {servable_seconds:.1f} s of it
+    while the brokers could serve{passed}
+  permitted_if: servable_seconds <= required_seconds
   undecided_if: is_passed or may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
 evidence: >-
-  member, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds,
+  member, records, unanswered, seconds, servable_seconds, recovery_seconds, required_seconds,
   needs_insync, is_passed
 */
 {% set keys = "group, member, topic, partition, needs_insync, is_passed" %}

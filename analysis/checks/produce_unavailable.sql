@@ -23,13 +23,13 @@ evaluated: select coalesce(sum(records), 0) as evaluated from intended
 cases:
 - violation: unavailable
   cause: >-
-    {records} operations waited for {seconds:.1f} s in total; no service was possible for
-    {unservable_seconds:.1f} s of it
-  permitted_if: seconds - unservable_seconds <= required_seconds
+    operations that waited: {records}; for {seconds:.1f} s in total, {servable_seconds:.1f} s of it
+    while the brokers could serve
+  permitted_if: servable_seconds <= required_seconds
   undecided_if: may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
 evidence: >-
-  producer, records, unanswered, seconds, unservable_seconds, recovery_seconds, required_seconds, needs_insync
+  producer, records, unanswered, seconds, servable_seconds, recovery_seconds, required_seconds, needs_insync
 */
 with intended as (
   select *, {{ is_for_all }} as needs_insync from counted_sends where intended_micros is not null

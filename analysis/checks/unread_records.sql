@@ -51,23 +51,23 @@ cases:
   cause: >-
     {member} owned the partition, and was polled and delivered nothing of it for the last
     {seconds:.1f} s, though {records} records waited from {position} on; {explained}{paused}{raised}
-  permitted_if: seconds - unservable_seconds <= allowed_seconds
+  permitted_if: servable_seconds <= allowed_seconds
 - violation: no owner
   when: is_shown
   cause: >-
     no member that was polled owned the partition for {seconds:.1f} s, in which {member} was polled
     and {records} records waited from {position} on; {explained}{by_coordinator}{raised}
-  permitted_if: seconds - unservable_seconds <= allowed_seconds
+  permitted_if: servable_seconds <= allowed_seconds
   undecided_if: >-
     not is_stored or is_open or may_last_longer or may_be_silent and request_ms is null
 - violation: not delivered
   cause: >-
     no member was delivered anything of the partition for {seconds:.1f} s, in which {member} was
     polled and {records} records waited from {position} on; {explained}{raised}
-  permitted_if: seconds - unservable_seconds <= allowed_seconds
+  permitted_if: servable_seconds <= allowed_seconds
   undecided_if: is_open or may_be_at_end or may_last_longer or may_be_silent and request_ms is null
 evidence: >-
-  member, position, records, seconds, unservable_seconds, allowed_seconds, explained,
+  member, position, records, seconds, servable_seconds, allowed_seconds, explained,
   granted_to, granted_seconds
 place:
   offset_first: position
@@ -226,7 +226,7 @@ longest as (
   select measured.*, greatest(required_seconds, round_ms / 1000) as allowed_seconds,
     row_number() over (
       partition by group, topic, partition, is_held, position order by
-        seconds - unservable_seconds desc, seconds desc, member) = 1
+        servable_seconds desc, seconds desc, member) = 1
       as is_longest
   from measured join (select group, round_ms from planned_groups) using (group)
 ),
@@ -295,7 +295,7 @@ select longest.*, granted_to, granted_seconds,
   coalesce(paused, '') as paused, coalesce(hidden_reset != 'earliest', false) as may_be_at_end,
   coalesce(may_last_longer, false) as may_last_longer,
   if(whys is null, 'no limit of Kafka explains it',
-    format_string('%.1f s of it are explained: %s', round(unservable_seconds, 1), whys))
+    format_string('%.1f s of it are explained: %s', round(seconds - servable_seconds, 1), whys))
     as explained,
   concat(
     if(granted_to is null, '',

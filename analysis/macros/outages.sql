@@ -68,8 +68,8 @@
     left join faulty using (at, ended))
 {%- endmacro %}
 
-{# Outages with seconds, unservable_seconds (of it, in which no service was possible),
-   recovery_seconds (from when it was possible until there was one), required_seconds.
+{# Outages with seconds, servable_seconds (of it, in which service was possible), recovery_seconds
+   (from when it was possible until there was one), required_seconds.
    outages: a step with the keys, at and ended, request_ms and may_be_silent.
    excuses: a step with these and since and until; they may overlap.
    keys: separated by commas. #}
@@ -92,7 +92,7 @@
       group by all
     )
     select *, (ended - at) / {{ micros_per_second }} as seconds,
-      coalesce(excused_micros, 0) / {{ micros_per_second }} as unservable_seconds,
+      (ended - at - coalesce(excused_micros, 0)) / {{ micros_per_second }} as servable_seconds,
       (ended - coalesce(servable_micros, at)) / {{ micros_per_second }} as recovery_seconds,
       {{ required_of_client }} as required_seconds
     from {{ outages }} left join summed using ({{ keys }}, at, ended))

@@ -519,7 +519,7 @@ def test_the_surviving_log_lacks_a_branch(
     found = [
         branch_in_words(branch) for branch in tree(write_run(tmp_path, LOGS, **tables)).branches
     ]
-    assert found == [run.format("what was removed is not known") for run in reported]
+    assert found == [run.format("which records that removed is not known") for run in reported]
 
 
 def test_a_topic_that_was_created_again_had_no_unclean_election(tmp_path: Path) -> None:

@@ -287,7 +287,7 @@ def branch_in_words(branch: Branch) -> str:
     who = f"brokers {', '.join(others)} and {broker}" if others else f"broker {broker}"
     if last.end is None:
         reported = f"truncated from offset {branch.fork} on by {who}"
-        return reported + _at(branch) + "; what was removed is not known"
+        return reported + _at(branch) + "; which records that removed is not known"
     span = f"{names}: offsets {branch.fork} to {last.end - 1}"
     if branch.is_truncated:
         return f"{span} at least, truncated by {who}{_at(branch)}"
