@@ -7,8 +7,8 @@ explanation: >-
   went back behind its commit skips what lies between. A plain `commit()` promises to commit the
   offsets of the assignment, and `enable.auto.commit` to commit them from time to time: what it
   leaves out is in its log, each position once. With offsets or a message as arguments, a commit is
-  not compared. A guest commits the position after the last record that it was delivered. The log
-  line is in the evidence.
+  not compared, nor is that of auto-commit at a close. A guest commits the position after the last
+  record that it was delivered. The log line is in the evidence.
 permitted: the application chose the offsets, or the position awaited validation.
 undecided: a guest, which does not show what it committed, reports a commit as done that the log of
   the coordinator does not have, and no larger offset is stored.
