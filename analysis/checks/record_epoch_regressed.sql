@@ -5,7 +5,7 @@ explanation: So the group was served from two branches of the log.
 permitted: >-
   by an election in between that permits the loss of the first one, whose leader's log lacked its
   epoch. The end that it returned for this epoch was not below the position, so that no client
-  could notice: a limit of KIP-320.
+  that compares the two, as KIP-320 has it, could notice.
 undecided: two members were delivered the records, no more than the clock bound apart; or such an
   election is not known.
 evaluates: every delivery.

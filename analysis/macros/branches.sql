@@ -42,7 +42,8 @@ array_min(transform(filter(timeline, one -> {{ leaves_by(epoch, until) }}), one 
 
 {# Which end of an epoch the leader in force by then returned; null: its log end. It is the start of
    the first larger epoch that its log has (`LeaderEpochFileCache.endOffsetFor`). Of an epoch that
-   its log lacked, that may be above where the two logs part: then no client can notice (KIP-320). #}
+   its log lacked, that may be above where the two logs part: then no client notices that compares it
+   with its position, as KIP-320 has it. #}
 {% macro end_then(epoch, until) -%}
 array_min(transform(filter(timeline,
   one -> one.leader_epoch > {{ epoch }} and {{ leaves_by(epoch, until) }}), one -> one.start_high))
