@@ -26,7 +26,7 @@ cases:
   cause: >-
     {records} records of epoch {gone_epoch} were read and then truncated; the leader of epoch
     {reached_epoch} returned {returned} for their epoch, which is not below the position, so that
-    no client could notice
+    no client could notice that compares the two (KIP-320)
 - violation: silent
   cause: >-
     {records} records of epoch {gone_epoch} were read and then truncated; the group continued in

@@ -22,7 +22,8 @@ columns:
   is_replaced: whether it took the place of a record that was delivered to the group before, and
     then truncated; false where a reset led past it
   is_unseen: whether the leader returned an end of that record's epoch above what the group had
-    read of it, so that no client could notice (KIP-320)
+    read of it, so that no client could notice that compares
+    the end of the epoch with its position (KIP-320)
   read_epoch: that epoch, if so
   is_gapped: whether a history that has deliveries to the group lacks events
 */
