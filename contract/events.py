@@ -145,6 +145,15 @@ class ClientNamed(Event, frozen=True, kw_only=True):
     version: str
 
 
+class WorkerSuspended(Event, frozen=True, kw_only=True):
+    """A worker's process did not run for 2 s or more, until now: it was stopped, or its machine.
+
+    began_micros: by the wall clock of the event, at most half a second too early.
+    """
+
+    began_micros: Micros
+
+
 class WorkerStopped(Event, frozen=True, kw_only=True):
     """A worker ended by itself. The last line of a complete history."""
 

@@ -24,6 +24,7 @@ TABLES_OF_HISTORIES = (
     "polls",
     "unshown_epochs",
     "poll_spans",
+    "suspensions",
     "commits",
     "offset_reads",
     "group_events",

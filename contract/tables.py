@@ -477,6 +477,7 @@ ADDED = frozenset(
         "member_states",
         "poll_spans",
         "subscriptions",
+        "suspensions",
         "unshown_epochs",
     }
 )

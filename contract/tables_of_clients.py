@@ -139,6 +139,13 @@ TABLES_OF_CLIENTS = {
         micros("ended_micros", "when the last of them ended"),
         key="worker seq",
     ),
+    "suspensions": table(
+        "One row per 2 s or more in which a worker's process did not run: it or its machine was"
+        " stopped, also by a fault. Source: workers' histories.",
+        WORKER,
+        micros("began_micros", "at most half a second too early"),
+        micros("ended_micros"),
+    ),
     "commits": table(
         "One row per commit of a client and partition, including those with nothing to commit."
         " Source: consumers' histories.",

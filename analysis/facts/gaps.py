@@ -54,7 +54,15 @@ class _Implied:
 
 _BY_DRIVER = ("faults", "phases", "notes", "waits", "clocks")
 _BY_OBSERVER = ("samples", "group_samples", "quorum_samples", "transactions")
-_BY_CLIENTS = ("sends", "polls", "poll_spans", "commits", "group_events", "transactions")
+_BY_CLIENTS = (
+    "sends",
+    "polls",
+    "poll_spans",
+    "suspensions",
+    "commits",
+    "group_events",
+    "transactions",
+)
 _BY_ANYBODY = (*_BY_DRIVER, *_BY_OBSERVER, *_BY_CLIENTS)
 _OF_ROLES = {"driver": _BY_DRIVER, "observer_worker": _BY_OBSERVER}
 """What a history says; all other roles are clients."""

@@ -4,6 +4,8 @@ import faulthandler
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
@@ -13,11 +15,16 @@ from typing import Any
 import msgspec
 
 from contract.errors import WorkerError
-from contract.events import Answered, WorkerStarted, WorkerStopped
+from contract.events import Answered, WorkerStarted, WorkerStopped, WorkerSuspended
 from contract.software import Guest
 from harness.clients.command import Line, command, command_named
 from harness.clients.history import HistoryWriter
 
+PULSE_SECONDS = 0.5
+SUSPENDED_SECONDS_MIN = 2.0
+"""Less may be a busy machine; no check judges shorter waits."""
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux's goes on while the machine sleeps."""
 _LINES = msgspec.json.Decoder(Line)
 
 
@@ -87,6 +94,9 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
     )
     if "jpype" not in sys.modules:
         faulthandler.register(signal.SIGQUIT)
+    has_ended = threading.Event()
+    pulse = threading.Thread(target=_watch_process, args=(history, has_ended), daemon=True)
+    pulse.start()
     for text in lines:
         line = _LINES.decode(text)
         try:
@@ -98,8 +108,21 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
             history.write(Answered, request=line.request, result=result)
         if role.is_finished:
             break
+    has_ended.set()
+    pulse.join()
     history.write(WorkerStopped)
     history.close()
+
+
+def _watch_process(history: HistoryWriter, has_ended: threading.Event) -> None:
+    """Write each time in which this process did not run, so that nobody is accused of it."""
+    last = time.clock_gettime(_CLOCK)
+    while not has_ended.wait(PULSE_SECONDS):
+        now = time.clock_gettime(_CLOCK)
+        seconds, last = now - last, now
+        if seconds >= SUSPENDED_SECONDS_MIN:
+            began = time.time() - seconds
+            history.write(WorkerSuspended, began_micros=int(began * 1_000_000))
 
 
 def carry_out(role: Role, line: Line) -> Any:

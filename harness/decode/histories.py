@@ -31,6 +31,7 @@ from contract.events import (
     TransactionChanged,
     WireCalled,
     WorkerStopped,
+    WorkerSuspended,
     is_intact,
     make_value,
 )
@@ -83,6 +84,10 @@ def _read_history(history: HistoryLines, rows: Rows) -> None:
         match event:
             case PollsMade():
                 rows.add("poll_spans", worker=worker, **_row(event, without="at_micros"))
+            case WorkerSuspended(began_micros=began, wall_micros=ended):
+                rows.add(
+                    "suspensions", worker=worker, began_micros=began, ended_micros=max(began, ended)
+                )
             case TransactionChanged():
                 rows.add("transactions", worker=worker, **_row(event))
             case Committed():

@@ -434,9 +434,8 @@ class ClusterRows(HistoryRows):
         self.add(
             "histories",
             worker=self.own(worker),
-            role="clients",
             client_version="4.4.0",
             events=100,
             ended_by_itself=ended_by_itself,
-            **{**counts, "client": "java", "clock_jump_micros": 0, **columns},
+            **{**counts, "role": "clients", "client": "java", "clock_jump_micros": 0, **columns},
         )

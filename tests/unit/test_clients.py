@@ -2,8 +2,13 @@
 
 import json
 import logging
+import os
 import re
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -435,6 +440,41 @@ def answers(folder: Path, *lines: str) -> list[dict[str, Any]]:
     serve(PLAN, role_in(folder), HistoryWriter(path), lines)
     events = [json.loads(line) for line in path.read_text().splitlines()]
     return [event for event in events if event["event"] == "Answered"]
+
+
+STOPPED = """
+import sys
+from pathlib import Path
+from scripted_members import PLAN, role_in
+from harness.clients import worker
+from harness.clients.history import HistoryWriter
+
+worker.PULSE_SECONDS, worker.SUSPENDED_SECONDS_MIN = 0.02, 0.4
+folder = Path(sys.argv[1])
+worker.serve(PLAN, role_in(folder), HistoryWriter(folder / "stopped.jsonl"), sys.stdin)
+"""
+
+
+def test_a_worker_records_when_its_process_was_stopped(tmp_path: Path) -> None:
+    history = tmp_path / "stopped.jsonl"
+
+    def has(event: str) -> bool:
+        return history.exists() and f'"{event}"' in history.read_text()
+
+    with subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(tmp_path)],
+        env={"PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE,
+    ) as program:
+        wait_until(lambda: has("WorkerStarted"), what="a worker", timeout_seconds=60)
+        program.send_signal(signal.SIGSTOP)
+        os.waitpid(program.pid, os.WUNTRACED)
+        time.sleep(0.6)  # what is to be recorded
+        program.send_signal(signal.SIGCONT)
+        wait_until(lambda: has("WorkerSuspended"), what="that it was stopped", timeout_seconds=60)
+        program.communicate()
+    found = rows(tmp_path, "suspensions")
+    assert any(row["ended_micros"] - row["began_micros"] >= 600_000 for row in found)
 
 
 @pytest.mark.parametrize(
