@@ -115,7 +115,7 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
 
 
 def _watch_process(history: HistoryWriter, has_ended: threading.Event) -> None:
-    """Write each time in which this process did not run, so that nobody is accused of it."""
+    """Write each time in which this process did not run, for which no broker is to blame."""
     last = time.clock_gettime(_CLOCK)
     while not has_ended.wait(PULSE_SECONDS):
         now = time.clock_gettime(_CLOCK)
