@@ -76,8 +76,16 @@ placed as (
 outages as (
   select * from {{ with_timeouts("placed", "planned_groups", "group") }}
 ),
+stopped as (
+  select group, member, s.began_micros as since, s.ended_micros as until
+  from suspensions as s join (select distinct worker, group, member from commits) using (worker)
+),
 excuses as (
   select * from {{ with_excuses("outages") }}
+  union all
+  select outages.*, since, until
+  from outages join stopped
+    on stopped.group = outages.group and stopped.member = outages.member
 ),
 served as (
   select * from {{ with_service("outages", "excuses", "group, member") }}

@@ -8,7 +8,7 @@ explanation: >-
   value without a response waited until the run ended, or until the last report of its worker if
   that was killed. A violation if the partition could serve for more than 30 s of an outage: it had
   a leader, faults held no majority of the brokers, clients could reach a broker and, with acks=all,
-  enough replicas were in sync.
+  enough replicas were in sync. Nor does time count in which the producer's process was stopped.
   If a fault was in force meanwhile, for more than three times the longest request timeout of the
   topic's producers (`request.timeout.ms`, `request_timeout_ms`; of librdkafka the shorter of
   `message.timeout.ms` and `socket.timeout.ms`), where that is longer.
@@ -79,7 +79,13 @@ waited as (
 outages as (
   select * from {{ with_timeouts("waited", "planned_topics", "topic") }}
 ),
+stopped as (
+  select producer, began_micros as since, ended_micros as until
+  from suspensions join (select distinct producer, worker from intended) using (worker)
+),
 excuses as (
   select * from {{ with_excuses("outages") }}
+  union all
+  select outages.*, since, until from outages join stopped on stopped.producer = outages.producer
 )
 select * from {{ with_service("outages", "excuses", "topic, partition, producer, needs_insync") }}

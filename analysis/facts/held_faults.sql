@@ -1,8 +1,5 @@
 /*
-about: |
-  When each fault held; a reassignment also while it was undone.
-
-  A time in which the process of clients did not run is a pause of them, whoever stopped it.
+about: When each fault held; a reassignment also while it was undone.
 subject: faults
 kept: false
 columns:
@@ -27,8 +24,3 @@ select fault, target, target_kind, brokers, target_group, target_worker, heal_be
   healed_micros, is_instant
 from named
 where fault = 'reassign' and heal_began_micros is not null
-union all
-select 'pause', concat('client:', worker), 'client', array(), null, worker, began_micros,
-  ended_micros, false
-from suspensions left anti join (select worker from histories where role = 'observer_worker')
-  using (worker)

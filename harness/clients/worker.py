@@ -22,7 +22,7 @@ from harness.clients.history import HistoryWriter
 
 PULSE_SECONDS = 0.5
 SUSPENDED_SECONDS_MIN = 2.0
-"""Less may be a busy machine; no check judges shorter waits."""
+"""Less may be a busy machine; no wait is judged that is shorter."""
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 """Linux's goes on while the machine sleeps."""
 _LINES = msgspec.json.Decoder(Line)
@@ -117,7 +117,9 @@ def serve(plan: WorkerPlan, role: Role, history: HistoryWriter, lines: Iterable[
 def _watch_process(history: HistoryWriter, has_ended: threading.Event) -> None:
     """Write each time in which this process did not run, for which no broker is to blame."""
     last = time.clock_gettime(_CLOCK)
-    while not has_ended.wait(PULSE_SECONDS):
+    is_last = False
+    while not is_last:
+        is_last = has_ended.wait(PULSE_SECONDS)
         now = time.clock_gettime(_CLOCK)
         seconds, last = now - last, now
         if seconds >= SUSPENDED_SECONDS_MIN:
