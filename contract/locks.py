@@ -24,11 +24,12 @@ from uuid import uuid4
 import psutil
 from filelock import FileLock, Timeout, lock_descriptor
 
-from contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError, WaitTimeoutError
 from contract.files import printable
 from contract.waiting import wait_until
 
 _ASKED_SECONDS = 0.5
+_KILLED_SECONDS = 5.0
 _WRITER_SECONDS = 3600.0
 """To judge a large run takes many minutes."""
 _LOCKS = Path("/proc/locks")
@@ -118,13 +119,29 @@ def end_programs_of_unheld(parent: Path, prefix: str) -> None:
     With what they started, as a package's programs of apt.
     """
     names = [str(folder) for folder in _of_this_host(parent, prefix) if not is_held(folder)]
+    killed: list[psutil.Process] = []
     for process in psutil.process_iter(["cmdline", "uids"]) if names else ():
         words = process.info["cmdline"] or ()
         is_own = process.info["uids"] and process.info["uids"].real == os.getuid()
         if is_own and any(name in word for name in names for word in words):
             with suppress(psutil.Error):
-                for ended in (*process.children(recursive=True), process):
-                    ended.kill()
+                killed += [*process.children(recursive=True), process]
+    for process in killed:
+        with suppress(psutil.Error):
+            process.kill()
+    with suppress(WaitTimeoutError):
+        wait_until(
+            lambda: all(map(_is_over, killed)),
+            what="the end of what was killed",
+            timeout_seconds=_KILLED_SECONDS,
+        )
+
+
+def _is_over(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 class HeldName:

@@ -181,6 +181,8 @@ def _end_with_group(process: "subprocess.Popen[str]", end_seconds: float) -> Non
     finally:  # A further interrupt ends the wait.
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        _end_group(process.pid)
 
 
 def report_end() -> None:
