@@ -4,13 +4,17 @@ The kernel releases the lock however the process ends. A reused process id or a 
 clock does not make a dead process look alive. A lock file is no link, and its content stays.
 """
 
+import errno
 import os
+import re
 import shutil
 import socket
 import stat
+import subprocess
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import gettempdir
@@ -20,10 +24,12 @@ from uuid import uuid4
 import psutil
 from filelock import FileLock, Timeout, lock_descriptor
 
-from contract.errors import PrerequisiteError
+from contract.errors import PrerequisiteError, WaitTimeoutError
+from contract.files import printable
 from contract.waiting import wait_until
 
 _ASKED_SECONDS = 0.5
+_KILLED_SECONDS = 5.0
 _WRITER_SECONDS = 3600.0
 """To judge a large run takes many minutes."""
 _LOCKS = Path("/proc/locks")
@@ -33,7 +39,27 @@ _MODE = 0o600
 _HOST_CHARACTERS = 30
 TEMPORARY = "fencepost-"
 """How the names of folders among temporary files begin."""
+_MOUNTS = Path("/proc/self/mounts")
+"""Of Linux: in a line, a device and where it is mounted; what would divide words is octal."""
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What a sweep removed.
+
+    Attributes:
+        removed: the number of folders, or containers.
+        kept: what could not be removed: a line each, with the reason and what to do.
+    """
+
+    removed: int = 0
+    kept: tuple[str, ...] = ()
+
+    def __add__(self, other: "Swept") -> "Swept":
+        """Add what another sweep removed."""
+        return Swept(self.removed + other.removed, self.kept + other.kept)
 
 
 class HeldFolder:
@@ -76,8 +102,8 @@ def temporary_folder(what: str, *, parent: Path | None = None) -> Iterator[Path]
         held.remove()
 
 
-def remove_temporary() -> int:
-    """Remove the temporary folders of this host whose processes have ended; returns their number.
+def remove_temporary() -> Swept:
+    """Remove the temporary folders of this host whose processes have ended.
 
     The programs that were started for one, and name it in their command, end with it: a JVM that
     can't write where it listens would stay.
@@ -88,14 +114,34 @@ def remove_temporary() -> int:
 
 
 def end_programs_of_unheld(parent: Path, prefix: str) -> None:
-    """Kill the programs of this user whose command names a folder whose process has ended."""
+    """Kill the programs of this user whose command names a folder whose process has ended.
+
+    With what they started, as a package's programs of apt.
+    """
     names = [str(folder) for folder in _of_this_host(parent, prefix) if not is_held(folder)]
+    killed: list[psutil.Process] = []
     for process in psutil.process_iter(["cmdline", "uids"]) if names else ():
         words = process.info["cmdline"] or ()
         is_own = process.info["uids"] and process.info["uids"].real == os.getuid()
         if is_own and any(name in word for name in names for word in words):
             with suppress(psutil.Error):
-                process.kill()
+                killed += [*process.children(recursive=True), process]
+    for process in killed:
+        with suppress(psutil.Error):
+            process.kill()
+    with suppress(WaitTimeoutError):
+        wait_until(
+            lambda: all(map(_is_over, killed)),
+            what="the end of what was killed",
+            timeout_seconds=_KILLED_SECONDS,
+        )
+
+
+def _is_over(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 class HeldName:
@@ -252,14 +298,25 @@ def _folder_of_locks() -> Path:
     return folder
 
 
-def remove_unheld(parent: Path, prefix: str) -> int:
-    """Remove a prefix's folders of this host whose processes have ended; returns their number."""
-    removed = 0
+def remove_unheld(parent: Path, prefix: str) -> Swept:
+    """Remove a prefix's folders of this host whose processes have ended."""
+    swept = Swept()
     for folder in _of_this_host(parent, prefix):
         if (descriptor := _try_lock(folder)) is not None:
-            _remove(folder, descriptor)
-            removed += 1
-    return removed
+            problem = _remove(folder, descriptor)
+            swept += Swept(removed=1) if problem is None else Swept(kept=(_kept(folder, problem),))
+    return swept
+
+
+def _kept(folder: Path, problem: OSError) -> str:
+    why = problem.strerror
+    if problem.filename is not None:
+        why = f"{why}: {printable(os.fsdecode(problem.filename))}"
+    return (
+        f"{printable(str(folder))} of a killed command can't be removed ({why}): allow that, e.g. "
+        "by `umount`, `chattr -i` or `mount -o remount,rw`, or remove it as its owner; then start "
+        "the command again"
+    )
 
 
 def _host() -> str:
@@ -281,9 +338,46 @@ def is_held(path: Path) -> bool:
     return False
 
 
-def _remove(folder: Path, descriptor: int) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    os.close(descriptor)
+def _remove(folder: Path, descriptor: int) -> OSError | None:
+    """Remove a folder as far as possible, and release it; returns why something stays."""
+    problem = None
+    try:
+        _unmount_below(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        if os.path.lexists(folder):
+            shutil.rmtree(folder)
+    except OSError as error:
+        problem = error
+    finally:
+        os.close(descriptor)
+    return problem if os.path.lexists(folder) else None
+
+
+def _unmount_below(folder: Path) -> None:
+    """Unmount what a killed mmdebstrap left mounted, of this machine, in the system it made.
+
+    Raises:
+        OSError: something stays mounted, which is not to be removed.
+    """
+    for place in reversed(_mounted_below(folder)):
+        with suppress(OSError):
+            subprocess.run(["umount", "--", place], check=False, capture_output=True)
+    for place in _mounted_below(folder):
+        raise OSError(errno.EBUSY, "something is mounted there", str(place))
+
+
+def _mounted_below(folder: Path) -> list[Path]:
+    """The places below a folder where something is mounted, the outer ones first."""
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return []
+    places = (
+        Path(_OCTAL.sub(lambda found: chr(int(found[1], 8)), os.fsdecode(line.split(b" ")[1])))
+        for line in lines
+    )
+    above = folder.resolve()
+    return [place for place in places if place.is_relative_to(above)]
 
 
 def _try_lock(path: Path) -> int | None:

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +121,68 @@ def run_child(argv: Sequence[str], *, what: str, stdout: int | None = None) -> i
         if child is not None:
             child.end()
         raise
+
+
+def run_group(
+    argv: Sequence[str],
+    *,
+    given: str | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout_seconds: float | None = None,
+    end_seconds: float = _END_SECONDS,
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program of others to its end, with what it prints.
+
+    One that takes too long, or is left by an interrupt, ends with all that it started: by SIGTERM,
+    and by SIGKILL if that takes too long.
+
+    Args:
+        argv: its command.
+        given: its standard input; none by default.
+        env: its environment; None: this process's.
+        cwd: the folder in which it runs.
+        timeout_seconds: the limit; None: there is none.
+        end_seconds: how long it may remove what it made, after SIGTERM.
+
+    Raises:
+        subprocess.TimeoutExpired: it took too long, and has ended.
+        KeyboardInterrupt: this process was interrupted; the program has ended.
+    """
+    process: subprocess.Popen[str] | None = None
+    try:
+        with _interrupts_later():
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        said, errors = process.communicate(given, timeout_seconds)
+    except BaseException:
+        if process is not None:
+            with process:
+                _end_with_group(process, end_seconds)
+        raise
+    return subprocess.CompletedProcess(argv, process.returncode, said, errors)
+
+
+def _end_with_group(process: "subprocess.Popen[str]", end_seconds: float) -> None:
+    try:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=end_seconds)
+    finally:  # A further interrupt ends the wait.
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        _end_group(process.pid)
 
 
 def report_end() -> None:

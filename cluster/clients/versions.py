@@ -13,7 +13,6 @@ import csv
 import hashlib
 import platform
 import re
-import subprocess
 import sys
 import sysconfig
 from collections import Counter
@@ -25,6 +24,7 @@ from cluster.made import made_once
 from contract.errors import DistributionError, UsageError
 from contract.files import cache_folder
 from contract.packages import environment, python
+from contract.processes import run_group
 from contract.software import Client, client_of, version_of
 
 LOCKS = Path(__file__).resolve().parent / "locks"
@@ -202,9 +202,7 @@ def _output_of(command: list[str], *, what: str, given: str = "") -> str:
     Raises:
         DistributionError: it failed; `what` in words, and its last output.
     """
-    ended = subprocess.run(
-        command, env=environment(), input=given, capture_output=True, text=True, check=False
-    )
+    ended = run_group(command, env=environment(), given=given)
     if ended.returncode != 0:
         said = ended.stderr.strip()[-_SAID_CHARACTERS:]
         raise DistributionError(f"{what}: {said}")

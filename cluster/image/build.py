@@ -4,11 +4,10 @@ The public base is used where it can be pulled. On a host without a registry, a 
 Debian's own packages with mmdebstrap.
 """
 
+import os
 import re
 import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distribution, requires
@@ -26,6 +25,7 @@ from contract.errors import PrerequisiteError
 from contract.files import copy_file, replace_text
 from contract.locks import temporary_folder
 from contract.packages import IS_INSTALLED, PACKAGES, python
+from contract.processes import run_group
 
 IMAGE, IMAGE_OF_TOOL = "fencepost-node:0.1.0", "fencepost:0.1.0"
 _STAGE, _STAGE_OF_TOOL, _OF_A_STAGE = "node", "tool", "fencepost.stage"
@@ -54,10 +54,18 @@ _NODE = {
 }
 """The values of a node for the markers of packages."""
 
+_REMOVE_SECONDS = 60
+"""For mmdebstrap to remove the system of 600 MB that it made."""
+
 _PACKAGES = "openjdk-17-jre-headless,python3-venv,python3-pip,procps,iproute2"
 
 
-def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
+def build(
+    *,
+    base: str | None = None,
+    tool_with: Path | None = None,
+    on_phase: Callable[[str], None] = lambda _: None,
+) -> str:
     """Build the image from a base that has Python 3.11; returns its name.
 
     Java comes from the base, else from the wheel that carries a runtime.
@@ -65,21 +73,24 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
     Args:
         base: its name; None: the public one.
         tool_with: for the image of the tool, the folder of a Kafka version's jars, which it has.
+        on_phase: gets each phase as it begins, in words.
 
     Raises:
         PrerequisiteError: no base is available, or the build failed; says what to do.
     """
     name, stage = (IMAGE_OF_TOOL, _STAGE_OF_TOOL) if tool_with else (IMAGE, _STAGE)
     client = connect()
-    chosen = base or _base(client)
+    chosen = base or _base(client, on_phase)
     with temporary_folder("image") as context:
         copy_file(Path(__file__).with_name("Dockerfile"), context / "Dockerfile")
+        on_phase("downloading wheels")
         of_nodes = wheels(with_java=chosen != LOCAL_BASE)
         _download(of_nodes, context / "wheels")
         if tool_with:
             _add_tool(context, of_nodes)
             jars = context / "kafka" / tool_with.name
             shutil.copytree(tool_with, jars, copy_function=copy_file)
+        on_phase(f"building the image from {chosen}")
         try:
             client.images.build(
                 path=str(context),
@@ -100,36 +111,48 @@ def build(*, base: str | None = None, tool_with: Path | None = None) -> str:
     return name
 
 
-def _base(client: docker.DockerClient) -> str:
+def _base(client: docker.DockerClient, on_phase: Callable[[str], None]) -> str:
     for candidate in (LOCAL_BASE, PUBLIC_BASE):
         try:
             client.images.get(candidate)
         except ImageNotFound:
             continue
         return candidate
+    on_phase("pulling the public image of Python")
     try:
         client.images.pull(PUBLIC_BASE)
     except DockerException as error:
-        return _make_base(client, why=str(error))
+        on_phase("making a base of Debian's packages")
+        return make_base(client, why=str(error))
     return PUBLIC_BASE
 
 
-def _make_base(client: docker.DockerClient, *, why: str) -> str:
+def make_base(client: docker.DockerClient, *, why: str) -> str:
+    """Make the base of Debian's packages; returns its name.
+
+    Args:
+        client: gets it.
+        why: the public one can't be pulled.
+
+    Raises:
+        PrerequisiteError: there is no mmdebstrap, or it failed.
+    """
     tool = shutil.which("mmdebstrap")
     if tool is None:
         raise PrerequisiteError(
             f"{PUBLIC_BASE} can't be pulled ({why}). Without a registry, a base is made from "
             "Debian's packages: apt-get install mmdebstrap; or name one: --base IMAGE"
         )
-    command = [tool, "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm", "-"]
-    with tempfile.NamedTemporaryFile() as archive, tempfile.TemporaryFile() as said:
-        ended = subprocess.run(command, stdout=archive, stderr=said, check=False)
+    command = [tool, "--quiet", "--variant=minbase", f"--include={_PACKAGES}", "bookworm"]
+    with temporary_folder("base") as folder:
+        folder.chmod(0o711)  # apt leaves root, and reads below.
+        archive = str(folder / "base.tar")
+        inside = {**os.environ, "TMPDIR": str(folder)}
+        ended = run_group([*command, archive], env=inside, end_seconds=_REMOVE_SECONDS)
         if ended.returncode != 0:
-            said.seek(0)
-            text = said.read().decode(errors="replace")[-2000:]
-            raise PrerequisiteError(f"mmdebstrap could not make a base: {text}")
+            raise PrerequisiteError(f"mmdebstrap could not make a base: {ended.stderr[-2000:]}")
         repository, _, tag = LOCAL_BASE.partition(":")
-        client.api.import_image_from_file(archive.name, repository=repository, tag=tag)
+        client.api.import_image_from_file(archive, repository=repository, tag=tag)
     return LOCAL_BASE
 
 
@@ -176,7 +199,7 @@ def _pack(folder: Path) -> None:
 
 def _pip(*arguments: str) -> None:
     command = python("pip", arguments[0], "--quiet", "--disable-pip-version-check", "--no-deps")
-    ended = subprocess.run([*command, *arguments[1:]], capture_output=True, text=True, check=False)
+    ended = run_group([*command, *arguments[1:]])
     if ended.returncode != 0:
         raise PrerequisiteError(f"the image's wheels can't be made: {ended.stderr.strip()}")
 

@@ -16,7 +16,11 @@ from contract.errors import NodeError, PrerequisiteError
 from contract.files import replacing
 
 API_MIN = (1, 40)
+_FIRST_SECONDS = 20
+"""For the first response of a daemon, which has nothing to do for it."""
 _TIMEOUT_SECONDS = 120
+_HOST = "DOCKER_HOST"
+_SOCKET = Path("/var/run/docker.sock")
 
 _clients: dict[int, docker.DockerClient] = {}
 
@@ -30,6 +34,11 @@ def connect() -> docker.DockerClient:
     if os.getpid() not in _clients:
         _clients[os.getpid()] = _connect()
     return _clients[os.getpid()]
+
+
+def is_docker_expected() -> bool:
+    """Whether a daemon was named, or has a socket on this machine; it need not respond."""
+    return bool(os.environ.get(_HOST)) or _SOCKET.exists()
 
 
 def docker_problem() -> str | None:
@@ -48,18 +57,21 @@ def explain_error(error: Exception) -> str:
 
 def _connect() -> docker.DockerClient:
     try:
-        client = docker.from_env(timeout=_TIMEOUT_SECONDS)
+        client = docker.from_env(timeout=_FIRST_SECONDS)
         version = client.version()["ApiVersion"]
-    except DockerException as error:
+    except (DockerException, OSError) as error:
         if "Permission denied" in str(error):
             raise PrerequisiteError(
                 "this user may not use the Docker daemon: add it to the group docker and log in "
                 "again (sudo usermod -aG docker $USER), or run with --cluster embedded."
             ) from error
+        named = os.environ.get(_HOST)
+        fix = f"Check {_HOST}, which is {named!r}, or unset it. " if named else ""
         raise PrerequisiteError(
-            f"no Docker daemon responds ({error}). Start Docker Desktop, or `systemctl start "
+            f"no Docker daemon responds ({error}). {fix}Start Docker Desktop, or `systemctl start "
             "docker` (Debian: apt-get install docker.io), or run with --cluster embedded."
         ) from error
+    client.api.timeout = _TIMEOUT_SECONDS
     if tuple(int(part) for part in version.split(".")) < API_MIN:
         wanted = ".".join(map(str, API_MIN))
         raise PrerequisiteError(f"Docker's API is {version}; {wanted} or newer is needed")

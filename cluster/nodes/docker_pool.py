@@ -8,8 +8,10 @@ import os
 import re
 import socket
 import tarfile
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from enum import Enum, auto
 from functools import partial
 from http import HTTPStatus
 from io import BytesIO
@@ -26,7 +28,7 @@ from cluster.nodes.docker_node import CODE, FOLDER, JARS, PYTHON, DockerNode
 from cluster.nodes.node import Node
 from contract.errors import NodeError, PrerequisiteError
 from contract.files import cache_folder
-from contract.locks import HeldFolder, HeldName, hold_first, is_held, remove_unheld
+from contract.locks import HeldFolder, HeldName, Swept, hold_first, is_held, remove_unheld
 from contract.packages import PACKAGES, python
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +48,8 @@ rm -rf {FOLDER}/*
 overwrites it, and unchanged files keep their compiled form."""
 
 _OWNER, _OWNERS = "fencepost.owner", "fencepost-owner-"
+_PROCESS = "fencepost.process"
+_BOOT, _NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
 _PROJECT, _SERVICE = "com.docker.compose.project", "com.docker.compose.service"
 _NUMBER = "com.docker.compose.container-number"
 
@@ -66,7 +70,7 @@ class DockerPool:
         """
         self._compose = read_compose(COMPOSE_FILE)
         remove_orphans()
-        self._project, self._held = _take_project(str(self._compose["name"]))
+        self._project, self._held = take_project(str(self._compose["name"]))
         self._owner = HeldFolder(Path(gettempdir()), _OWNERS)
         found = self._running()
         if found and len(found) < size:
@@ -99,7 +103,10 @@ class DockerPool:
                 "fencepost docker image"
             ) from None
         network = f"{self._project}_cluster"
-        owner = {_OWNER: f"{socket.gethostname()}:{self._owner.path}"}
+        owner = {
+            _OWNER: f"{socket.gethostname()}:{self._owner.path}",
+            _PROCESS: f"{visible_processes()}:{os.getpid()}",
+        }
         started: list[Any] = []
         try:
             if not client.networks.list(names=[f"^{network}$"]):
@@ -156,34 +163,94 @@ def read_compose(path: Path) -> dict[str, Any]:
     return content
 
 
-def _take_project(name: str) -> tuple[str, HeldName]:
-    """Lock and return the first of `name`, `name-2`, ... that no run of this user holds."""
-    further = (f"{name}-{number}" for number in count(2))
-    return hold_first(chain([name], further), "project-")
+def take_project(name: str) -> tuple[str, HeldName]:
+    """Lock and return the first of `name`, `name-2`, ... that no run of this user holds.
+
+    Containers of another user's run, or of one that holds its name elsewhere, have theirs.
+    """
+    taken = {container.labels.get(_PROJECT) for container in _owned()}
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return hold_first((free for free in names if free not in taken), "project-")
 
 
-def orphans() -> list[Any]:
-    """The containers whose harness has ended."""
+def _owned() -> list[Any]:
+    """The containers that runs have started."""
     owned = connect().containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True)
-    return [container for container in owned if not _is_alive(container.labels[_OWNER])]
+    return list(owned)
 
 
-def remove_orphans() -> int:
-    """Remove containers and networks whose harness has ended; returns the number of containers."""
-    client, dead = connect(), orphans()
+def remove_orphans() -> Swept:
+    """Remove the containers and networks whose harness has ended; returns that of containers."""
+    client = connect()
+    dead = [container for container in _owned() if _life(container.labels) is _Life.ENDED]
+    networks = [
+        network
+        for network in client.networks.list(filters={"label": _OWNER})
+        if _life(network.attrs["Labels"]) is _Life.ENDED
+    ]
+    swept = Swept()
     for container in dead:
-        _remove_container(container)
-    remove_unheld(Path(gettempdir()), _OWNERS)
-    for network in client.networks.list(filters={"label": _OWNER}):
-        if not _is_alive(network.attrs["Labels"][_OWNER]):
-            network.remove()
-    return len(dead)
+        swept += _remove_orphan(container)
+    for network in networks:
+        swept += _remove_network(network)
+    return swept + Swept(kept=remove_unheld(Path(gettempdir()), _OWNERS).kept)
 
 
-def _is_alive(owner: str) -> bool:
-    """Return whether the harness of a container is alive; assumed for other hosts."""
-    host, _, folder = owner.partition(":")
-    return host != socket.gethostname() or is_held(Path(folder))
+def unseen() -> list[str]:
+    """What may be of a run that this process can't see: a line each, with what to do."""
+    found = [(container, container.labels, "docker rm --force") for container in _owned()] + [
+        (network, network.attrs["Labels"], "docker network rm")
+        for network in connect().networks.list(filters={"label": _OWNER})
+    ]
+    return [
+        f"{known.name} stays: its run is on host {labels[_OWNER].partition(':')[0]}, and may be "
+        f"alive, but its lock can't be seen here. If it has ended: {remove} {known.name}"
+        for known, labels, remove in found
+        if _life(labels) is _Life.UNKNOWN
+    ]
+
+
+class _Life(Enum):
+    """What is known of the harness that started a container."""
+
+    ALIVE = auto()
+    ENDED = auto()
+    UNKNOWN = auto()
+
+
+def _life(labels: Mapping[str, str]) -> _Life:
+    """Return whether the harness of a container or network is alive.
+
+    Its folder is gone when it has ended, but also if temporary files were removed, and cannot be
+    seen by a process that has others, as a service of systemd or a container. Then its process
+    decides, if this one would see it.
+    """
+    host, _, folder = labels[_OWNER].partition(":")
+    if host == socket.gethostname():
+        if os.path.lexists(folder):
+            return _Life.ALIVE if is_held(Path(folder)) else _Life.ENDED
+        processes, _, process = labels.get(_PROCESS, "").rpartition(":")
+        if processes == visible_processes() and process.isdigit() and not _runs(int(process)):
+            return _Life.ENDED
+    return _Life.UNKNOWN
+
+
+def visible_processes() -> str:
+    """Return which processes this one sees: those of a boot of this machine, in a namespace."""
+    with suppress(OSError):
+        return f"{_BOOT.read_text().strip()}:{_NAMESPACE.readlink()}"
+    return ""
+
+
+def _runs(process: int) -> bool:
+    """Return whether a process of any user runs, also one that is hidden from this user."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _fix(error: APIError) -> str:
@@ -257,7 +324,7 @@ def _remove(project: str, containers: list[Any]) -> None:
     for container in containers:
         _remove_container(container)
     for network in connect().networks.list(names=[f"^{project}_cluster$"]):
-        network.remove()
+        _remove_network(network)
 
 
 def _remove_container(container: Any) -> None:
@@ -269,6 +336,45 @@ def _remove_container(container: Any) -> None:
             if error.status_code != HTTPStatus.CONFLICT:
                 raise
             container.wait(condition="removed")
+
+
+def _remove_orphan(container: Any) -> Swept:
+    try:
+        _remove_container(container)
+    except APIError as error:
+        why = explain_error(error)
+        fix = f"docker rm --force {container.name}"
+        line = f"container {container.name} of a dead run stays ({why}). Remove it: {fix}"
+        return Swept(kept=(line,))
+    return Swept(removed=1)
+
+
+def _remove_network(network: Any) -> Swept:
+    """Remove a network if it is there, unless a container is in it; returns why it stays.
+
+    A run takes the network that has its name, also if a dead one made it. It stays for that run.
+    """
+    try:
+        network.remove()
+    except NotFound:
+        return Swept()
+    except APIError as error:
+        return _why_used(network, error)
+    return Swept()
+
+
+def _why_used(network: Any, error: APIError) -> Swept:
+    inside = connect().containers.list(filters={"network": network.id}, ignore_removed=True)
+    project = (network.attrs["Labels"] or {}).get(_PROJECT)
+    if project and any(container.labels.get(_PROJECT) == project for container in inside):
+        return Swept()
+    free = [
+        f"docker network disconnect --force {network.name} {container.name}" for container in inside
+    ]
+    names = ", ".join(container.name for container in inside)
+    why = f"container {names} is in it" if names else explain_error(error)
+    fix = " && ".join([*free, f"docker network rm {network.name}"])
+    return Swept(kept=(f"network {network.name} of a dead run stays ({why}). Remove it: {fix}",))
 
 
 def _archive_of_code() -> bytes:

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import psutil
 import typer
+from docker.errors import DockerException
 
-from cluster.nodes.docker_client import docker_problem
-from cluster.nodes.docker_pool import remove_orphans
-from contract.errors import NodeError, RunFolderError, UsageError
+from cluster.nodes.docker_client import docker_problem, explain_error, is_docker_expected
+from cluster.nodes.docker_pool import remove_orphans, unseen
+from contract.errors import NodeError, RunFolderError, StorageError, UsageError
 from contract.files import is_below
-from contract.locks import remove_temporary, remove_unheld
+from contract.locks import Swept, remove_temporary, remove_unheld
 from contract.nights import Outcome, read_summary
-from contract.program import Terminal
+from contract.program import Terminal, say
 from contract.run_folder import BESIDE, find_runs
 from harness.commands.nightly import NIGHTS
 from harness.commands.options import RESULTS, Results
@@ -30,26 +31,56 @@ _console = Terminal()
 
 @app.callback(invoke_without_command=True)
 def clean(context: typer.Context, results: Results = RESULTS) -> None:
-    """End a playground, and remove what dead sessions and runs left; `nights`: data of nights."""
+    """End a playground, and remove what dead sessions and runs left; `nights`: data of nights.
+
+    What can't be removed is printed at the end, and the exit code is 69.
+    """
     if context.invoked_subcommand is not None:
         if results != RESULTS:
             raise UsageError("--results stands behind nights: fencepost clean nights --results ...")
         return
     end_playground(results)
     end_left(results)
-    typer.echo(f"removed the folders of {sweep(results)} dead sessions")
-    if docker_problem() is None:
-        typer.echo(f"removed {remove_orphans()} containers of dead runs")
-    typer.echo(f"removed {_remove_beside(results) + remove_temporary()} folders of dead commands")
+    sessions = sweep(results)
+    typer.echo(f"removed the folders of {sessions.removed} dead sessions")
+    containers = _remove_containers() if is_docker_expected() else Swept()
+    folders = _remove_beside(results) + remove_temporary()
+    typer.echo(f"removed {folders.removed} folders of dead commands")
+    kept = (sessions + containers + folders).kept
+    for line in kept:
+        say(line)
+    if kept:
+        raise typer.Exit(StorageError.exit_code)
 
 
-def _remove_beside(results: Path) -> int:
-    """Remove what killed commands left in runs, beside a report or tables; returns their number."""
+def _remove_containers() -> Swept:
+    """Remove the containers and networks of dead runs, if the daemon responds."""
+    lines: list[str] = []
+    with Terminal(stderr=True).status("waiting for the Docker daemon"):
+        try:
+            if (problem := docker_problem()) is not None:
+                swept = Swept()
+                lines.append(f"containers of dead runs were not looked for: {problem}")
+            else:
+                swept, lines = remove_orphans(), unseen()
+                lines.insert(0, f"removed {swept.removed} containers of dead runs")
+        except (DockerException, OSError) as error:
+            why = "containers of dead runs may remain: the Docker daemon failed in between"
+            fix = "See its log, then start the command again"
+            swept = Swept(kept=(f"{why} ({explain_error(error)}). {fix}",))
+    for line in lines:
+        typer.echo(line)
+    return swept
+
+
+def _remove_beside(results: Path) -> Swept:
+    """Remove what killed commands left in runs, beside a report or tables."""
+    swept = Swept()
     with suppress(RunFolderError):
-        return sum(
-            remove_unheld(run.path, prefix) for run in find_runs(results) for prefix in BESIDE
-        )
-    return 0
+        for run in find_runs(results):
+            for prefix in BESIDE:
+                swept += remove_unheld(run.path, prefix)
+    return swept
 
 
 def end_playground(results: Path) -> None:

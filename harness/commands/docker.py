@@ -7,7 +7,7 @@ import typer
 from cluster.image.build import build
 from cluster.kafka import distribution
 from cluster.nodes.docker_pool import COMPOSE_FILE
-from contract.program import Terminal
+from contract.program import PhaseProgress, Terminal
 from harness.commands.requirements import DEFAULT_KAFKA
 
 app = typer.Typer(
@@ -28,8 +28,9 @@ def image(
 ) -> None:
     """Build the image of nodes, and print its name."""
     tool_with = distribution.ensure(DEFAULT_KAFKA) if is_tool else None
-    with Terminal(stderr=True).status("building the image"):
-        typer.echo(build(base=base, tool_with=tool_with))
+    with PhaseProgress(Terminal(stderr=True)) as progress:
+        name = build(base=base, tool_with=tool_with, on_phase=progress.phase)
+    typer.echo(name)
 
 
 @app.command()

@@ -18,10 +18,11 @@ from types import ModuleType
 from typing import Any
 
 import msgspec
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 
 from cluster.ducktape import SCENARIO_ENDED
 from cluster.kafka import class_data
+from cluster.nodes.docker_client import explain_error
 from cluster.nodes.docker_pool import remove_orphans
 from cluster.nodes.node import NODES_MAX
 from cluster.nodes.pool import PoolKind
@@ -276,21 +277,28 @@ def _watch(
         process.kill()
         process.wait()
         if session.cluster == PoolKind.DOCKER:
-            _remove_containers()
+            remove_containers()
     return exit_code, lines, reported
 
 
-def _remove_containers() -> None:
-    """Remove the run's containers; if the daemon does not respond, print what to do."""
+_REMAINING = (
+    "the Docker daemon {why}, so containers of this run may remain. {fix}, then run `fencepost "
+    "clean` to remove them"
+)
+
+
+def remove_containers() -> None:
+    """Remove the run's containers; print what stays, and what to do."""
     try:
-        remove_orphans()
+        kept = remove_orphans().kept
+    except APIError as error:
+        why = f"refused a request ({explain_error(error)})"
+        kept = (_REMAINING.format(why=why, fix="See the daemon's log"),)
     except (DockerException, OSError, PrerequisiteError) as error:
-        _console.print(
-            f"the Docker daemon does not respond ({error}), so containers of this run may remain. "
-            "Start the daemon, then run `fencepost clean` to remove them",
-            style="yellow",
-            soft_wrap=True,
-        )
+        why = f"does not respond ({error})"
+        kept = (_REMAINING.format(why=why, fix="Start the daemon"),)
+    for line in kept:
+        _console.print(line, style="yellow", soft_wrap=True)
 
 
 def _start(

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from contract.errors import InterruptError, StorageError
-from contract.locks import HeldFolder, end_programs_of_unheld, remove_unheld
+from contract.locks import HeldFolder, Swept, end_programs_of_unheld, remove_unheld
 from contract.run_folder import NODES_FOLDER
 
 _PREFIX = "session-"
@@ -44,6 +44,6 @@ def end_left(results: Path) -> None:
     end_programs_of_unheld(results / NODES_FOLDER, _PREFIX)
 
 
-def sweep(results: Path) -> int:
-    """Remove the folders of killed sessions; returns their number."""
+def sweep(results: Path) -> Swept:
+    """Remove the folders of killed sessions."""
     return remove_unheld(results / NODES_FOLDER, _PREFIX)

@@ -49,6 +49,7 @@ from contract.locks import (
     TEMPORARY,
     HeldFolder,
     HeldName,
+    Swept,
     alone_by,
     alone_in,
     hold_first,
@@ -328,7 +329,7 @@ def test_a_new_folder_does_not_wait_for_who_sweeps(
     held = HeldFolder(tmp_path, "x-")
     assert len(list(tmp_path.iterdir())) == 2
     os.close(swept[0])
-    assert remove_unheld(tmp_path, "x-") == 1
+    assert remove_unheld(tmp_path, "x-") == Swept(removed=1)
     assert held.path.exists()
 
 
@@ -355,10 +356,10 @@ def test_what_a_killed_process_left_among_temporary_files_goes_with_its_programs
         assert own.stat().st_mode & 0o777 == 0o700
         folder = line.strip()
         program = subprocess.Popen([sys.executable, "-c", "input()", folder], stdin=subprocess.PIPE)
-        assert remove_temporary() == 0
+        assert remove_temporary() == Swept()
         assert program.poll() is None
     assert not own.exists()
-    assert remove_temporary() == 1
+    assert remove_temporary() == Swept(removed=1)
     assert program.wait(10) == -signal.SIGKILL
     assert list(tmp_path.iterdir()) == []
 
@@ -372,7 +373,7 @@ def test_a_stopped_program_of_a_killed_session_is_ended(tmp_path: Path) -> None:
     program.send_signal(signal.SIGSTOP)
     end_left(tmp_path)
     assert program.wait(10) == -signal.SIGKILL
-    assert sweep(tmp_path) == 1
+    assert sweep(tmp_path) == Swept(removed=1)
 
 
 def test_a_folder_goes_with_its_object_and_another_hosts_stays(tmp_path: Path) -> None:

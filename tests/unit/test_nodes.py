@@ -35,6 +35,7 @@ from contract.errors import (
     UsageError,
     WaitTimeoutError,
 )
+from contract.locks import Swept
 from contract.waiting import wait_until
 from harness.session.node_root import node_root, sweep
 from tests.programs import waiting_python
@@ -192,7 +193,7 @@ def test_a_dead_sessions_folder_is_swept_and_a_living_ones_is_not(tmp_path: Path
     with node_root(tmp_path) as living:
         assert not dead.exists()
         assert foreign.exists()
-        assert sweep(tmp_path) == 0
+        assert sweep(tmp_path) == Swept()
         assert living.exists()
     assert not living.exists()
 

@@ -56,7 +56,7 @@ from contract.errors import (
 from contract.files import cache_folder, copy_file, replace_text
 from contract.locks import temporary_folder
 from contract.packages import python
-from contract.processes import java_command
+from contract.processes import java_command, run_group
 
 GUESTS = Path(__file__).resolve().parent / "guests"
 Language = Literal["go", "java", "javascript", "python", "rust"]
@@ -517,15 +517,12 @@ def _output_of(
         DistributionError: it failed, or took too long.
     """
     try:
-        ended = subprocess.run(
+        ended = run_group(
             command,
             cwd=cwd,
             env={**os.environ, **(extra or {})},
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_BUILD_SECONDS,
+            given=given,
+            timeout_seconds=_BUILD_SECONDS,
         )
     except subprocess.TimeoutExpired:
         raise DistributionError(
