@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -11,6 +12,7 @@ import msgspec
 from contract.errors import RunFolderError, UsageError
 from contract.events import Int64, WallMicros, as_json
 from contract.files import (
+    as_word,
     is_below,
     leaving_link,
     read_described,
@@ -583,6 +585,12 @@ def find_runs(path: Path) -> list[RunFolder]:
     if not runs:
         raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
     return [RunFolder(run) for run in runs]
+
+
+def not_judged(runs: Iterable[Path | str]) -> str:
+    """Say that runs, at paths or URIs, are kept, and how they are judged."""
+    again = " ".join(["fencepost", "analyze", *map(as_word, runs)])
+    return f"the runs are kept, and not all are judged; judge them with: {again}"
 
 
 def has_runs(path: Path) -> bool:
