@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from contract.errors import RunFolderError, UsageError
+from contract.errors import RunFolderError, StorageError, UsageError
 from contract.events import Int64, WallMicros, as_json
 from contract.files import (
     as_word,
@@ -557,7 +557,8 @@ def report_folder(home: Path) -> Path:
     """The folder `report` of a run, session or night, made if it is missing.
 
     Raises:
-        RunFolderError: it is a link that leads out of there, or the run was removed.
+        RunFolderError: it is a link that leads out of there.
+        StorageError: the run was removed.
     """
     report = home / "report"
     if not is_below(report, home):
@@ -568,7 +569,7 @@ def report_folder(home: Path) -> Path:
     try:
         report.mkdir(exist_ok=True)
     except FileNotFoundError:
-        raise RunFolderError(f"{home} was removed before its report was written") from None
+        raise StorageError(f"{home} was removed before its report was written") from None
     return report
 
 
