@@ -81,7 +81,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
         spark: SparkContext | None = None
         if is_early:
             spark, places = ready_for_folder()
-        with _naming(places), PhaseProgress(progress) as phases:
+        with naming_runs(places), PhaseProgress(progress) as phases:
             if spark is None and needs_spark:
                 phases.phase("starting Spark")
                 spark = asked.open()
@@ -110,7 +110,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
 
 
 @contextmanager
-def _naming(runs: Iterable[Path | str]) -> Iterator[None]:
+def naming_runs(runs: Iterable[Path | str]) -> Iterator[None]:
     """Let errors in the block say how the runs are judged.
 
     Raises:

@@ -219,7 +219,7 @@ def test_temporary_files_that_can_not_be_written_are_named_before_spark_starts(
     try:
         with (
             pytest.raises(StorageError) as reported,
-            cli._naming([Path("results/1"), "s3a://b/2"]),
+            cli.naming_runs([Path("results/1"), "s3a://b/2"]),
         ):
             opening.open_spark()
     finally:
@@ -231,7 +231,7 @@ def test_temporary_files_that_can_not_be_written_are_named_before_spark_starts(
 
 
 def test_a_killed_jvm_is_named_with_the_command_that_judges_again() -> None:
-    with pytest.raises(AnalysisError) as reported, cli._naming([Path("a b")]):
+    with pytest.raises(AnalysisError) as reported, cli.naming_runs([Path("a b")]):
         raise session.jvm_ended()
     assert str(reported.value).endswith("judge them with: fencepost analyze 'a b'")
 
