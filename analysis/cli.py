@@ -4,8 +4,9 @@ What it needs of this project once Spark is open is imported while Spark's JVM s
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,12 +21,12 @@ from analysis.engine.prepared import ensure
 from analysis.engine.session import close_spark
 from analysis.engine.settings import settings_of
 from analysis.opening import open_spark
-from contract.errors import AnalysisError, UsageError
+from contract.errors import AnalysisError, StorageError, UsageError
 from contract.files import place
 from contract.nights import read_known, read_night
 from contract.processes import is_local, require_options
 from contract.program import PhaseProgress, Terminal
-from contract.run_folder import find_runs, has_runs
+from contract.run_folder import find_runs, has_runs, not_judged
 
 _REST = "analysis.results"
 """What is needed once Spark is open. It takes as long to be imported as a JVM takes to start."""
@@ -80,7 +81,7 @@ def analyze(  # noqa: PLR0913 - the options of a command
         spark: SparkContext | None = None
         if is_early:
             spark, places = ready_for_folder()
-        with PhaseProgress(progress) as phases:
+        with naming_runs(places), PhaseProgress(progress) as phases:
             if spark is None and needs_spark:
                 phases.phase("starting Spark")
                 spark = asked.open()
@@ -106,6 +107,20 @@ def analyze(  # noqa: PLR0913 - the options of a command
     if problem is not None:
         raise problem
     raise typer.Exit(results.exit_code)
+
+
+@contextmanager
+def naming_runs(runs: Iterable[Path | str]) -> Iterator[None]:
+    """Let errors in the block say how the runs are judged.
+
+    Raises:
+        AnalysisError: with that.
+        StorageError: with that.
+    """
+    try:
+        yield
+    except (AnalysisError, StorageError) as error:
+        raise type(error)(f"{error}; {not_judged(runs)}") from error
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ WRITTEN = (_VERDICT, _PAGE, _TRACEBACK, FINDINGS_FILE, *OUTPUT_FILES)
 """The files of a report that judging a run writes."""
 _ITS = Path("its folder")
 """In an error, which is shown with the path of the run."""
+_REMOVED = "its folder was removed while it was judged: if it was moved, judge it where it is now"
 _SPILLED = "spilled"
 
 
@@ -62,12 +63,19 @@ def judge_folder(
                 verdict = _judge_run(folder, making, load, judging)
             finally:
                 beside.remove()
-    except FencepostError as error:
-        return Judged(folder, None, printable(str(error)), error.exit_code)
-    except OSError as error:
-        reported = storage_error(error, _ITS) or RunFolderError(str(error))
+    except (FencepostError, OSError) as error:
+        reported = _reported(error, folder)
         return Judged(folder, None, printable(str(reported)), reported.exit_code)
     return Judged(folder, verdict)
+
+
+def _reported(error: FencepostError | OSError, folder: RunFolder) -> FencepostError:
+    """What is reported of a run that can't be judged."""
+    if not folder.path.exists():
+        return StorageError(_REMOVED)
+    if isinstance(error, FencepostError):
+        return error
+    return storage_error(error, _ITS) or RunFolderError(str(error))
 
 
 def kept_verdict(folder: RunFolder) -> Judged:
@@ -130,7 +138,7 @@ def _judge_run(
         if (full := storage_error(error, _ITS)) is not None:
             raise full from error
         if not folder.path.exists():
-            raise RunFolderError(f"{folder.path} was removed while it was judged") from error
+            raise StorageError(_REMOVED) from error
         forget_report(folder)
         if isinstance(error, FencepostError):
             raise

@@ -43,15 +43,18 @@ def open_spark(
     Raises:
         AnalysisError: Spark does not start with that; in one line.
         PrerequisiteError: Java does not start it in time.
+        StorageError: its temporary files can't be written.
     """
     said = io.StringIO()
     try:
         with redirect_stderr(said), _limit_time(OPEN_SECONDS):
             return session.open_spark(master, settings={**_SAFE, **settings})
     except _TooLateError:
+        why = _why(said.getvalue())
         raise PrerequisiteError(
-            f"Java did not start Spark within {OPEN_SECONDS} s: does `java -version` end, and is "
-            "it the Java that is meant (JAVA_HOME, PATH)?"
+            f"Java did not start Spark within {OPEN_SECONDS} s{f' ({why})' if why else ''}: does "
+            "`java -version` end, is it the Java that is meant (JAVA_HOME, PATH), and has the "
+            "folder of temporary files (TMPDIR) room?"
         ) from None
     except AnalysisError as error:
         why = _why(said.getvalue())

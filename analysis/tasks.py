@@ -31,7 +31,7 @@ from analysis.runs.remote import RemoteFolder
 from analysis.runs.source import table_files
 from analysis.statements.trace import Trace
 from contract.errors import AnalysisError, FencepostError
-from contract.files import replace_file, replacing
+from contract.files import as_word, replace_file, replacing
 from contract.locks import HeldFolder, remove_unheld
 from contract.run_folder import RunFolder
 from contract.verdicts import Verdict
@@ -212,16 +212,16 @@ def judged_pieces(share: Share, places: Sequence[str], rows: Iterator[File]) -> 
         # A worker that has not read the end of its rows ends, and the next one imports all again.
         list(rows)
     run, place = first.run, places[first.run]
+    uri = first.uri.removesuffix(f"/{first.name}")
     task = TaskContext.get()
     if task is not None and task.attemptNumber() >= _JUDGED_AT_MOST:
         if not first.uri:
             forget_report(RunFolder(Path(place)))
-        yield Piece(run, _ERROR, _encode(_worker_ended()))
+        yield Piece(run, _ERROR, _encode(_worker_ended(uri or place)))
         return
     if not first.uri:
         yield _result(run, judge_here(share, RunFolder(Path(place))))
         return
-    uri = first.uri.removesuffix(f"/{first.name}")
     remove_unheld(Path(gettempdir()), _COPIES)
     copies = HeldFolder(Path(gettempdir()), _COPIES)
     try:
@@ -295,10 +295,11 @@ def _encode(content: msgspec.Struct) -> bytes:
     return msgspec.json.encode(content)
 
 
-def _worker_ended() -> _Error:
+def _worker_ended(run: str) -> _Error:
     return _Error(
         f"the Python worker that judged this run ended {_JUDGED_AT_MOST} times (killed, or out of "
-        "memory?). The run is kept: judge it again with `fencepost analyze`, with more memory",
+        "memory?). The run is kept: judge it again, with more memory, with: fencepost analyze "
+        f"{as_word(run)}",
         AnalysisError.exit_code,
     )
 

@@ -5,6 +5,7 @@ import glob
 import hashlib
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -237,6 +238,34 @@ def _interrupts_later() -> Iterator[None]:
         signal.signal(signal.SIGINT, usual)
     if came:
         raise KeyboardInterrupt
+
+
+_OPEN_FILES_MIN = 1024
+"""What most systems have as their soft limit."""
+
+
+def require_open_files() -> int:
+    """Check how many files a process may open; a soft limit is raised where the hard one permits.
+
+    Returns:
+        How many it may open then.
+
+    Raises:
+        PrerequisiteError: too few.
+    """
+    soft, hard = (
+        sys.maxsize if limit in (resource.RLIM_INFINITY, -1) else limit
+        for limit in resource.getrlimit(resource.RLIMIT_NOFILE)
+    )
+    if hard < _OPEN_FILES_MIN:
+        raise PrerequisiteError(
+            f"a process may open {hard} files here, and {_OPEN_FILES_MIN} are needed: raise the "
+            f"limit with: ulimit -n {_OPEN_FILES_MIN}"
+        )
+    if soft < _OPEN_FILES_MIN:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES_MIN, most))
+    return max(soft, _OPEN_FILES_MIN)
 
 
 # The Java that runs brokers, clients and Spark on this machine, and its class data (decision 18).

@@ -35,6 +35,7 @@ _ORDERS = re.compile(
 """Control characters but tab and line feed, other ends of lines, those that change the direction of
 text, and halves of characters, such as bytes of a file's name that are no UTF-8."""
 _BYTE = "\\udc"
+_TRAILING = re.compile(r" +(?=\n)")
 _COMMANDS = re.compile(r"^([^\S\n]*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
 """What systems that run jobs take for orders in a log: `::error::` at the start of a line of GitHub
 Actions, `##[error]` and `##vso[` of Azure."""
@@ -86,8 +87,12 @@ class Terminal(Console):
             yield segment if control else Segment(escape_orders(text), style)
 
     def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-        """As rich does. Only here are lines what is printed: a table breaks them."""
-        return escape_commands(super()._render_buffer(buffer))
+        """As rich does. Only here are lines what is printed: a table breaks them.
+
+        Where no terminal shows them, the blanks that fill a line are left out.
+        """
+        text = escape_commands(super()._render_buffer(buffer))
+        return text if self.is_terminal else _TRAILING.sub("", text)
 
 
 # Parts of Markdown that several pages and summaries have.
@@ -220,6 +225,8 @@ class _Elapsed(ProgressColumn):
         return Text(f"{elapsed:4.0f} of {limit} s", style="yellow" if elapsed > limit else "")
 
 
+_UNNAMED = "standard output or a file"
+"""What can't be written, of an error that names no file: those of streams do not."""
 _PIPE_CLOSED = 141
 """As shells number the end by SIGPIPE."""
 _UTF8 = ("utf-8", "utf8")
@@ -273,7 +280,7 @@ def _run_to_end(app: typer.Typer, name: str | None) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort of every command
         named = getattr(error, "filename", None)
         known: FencepostError | None = storage_error(
-            error, Path(os.fsdecode(named)) if named else None
+            error, Path(os.fsdecode(named) if named else _UNNAMED)
         )
         if getattr(error, "errno", None) == errno.ENAMETOOLONG:
             known = UsageError(f"the name is too long: {named}")

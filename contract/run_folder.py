@@ -2,15 +2,17 @@
 
 import os
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from contract.errors import RunFolderError, UsageError
+from contract.errors import RunFolderError, StorageError, UsageError
 from contract.events import Int64, WallMicros, as_json
 from contract.files import (
+    as_word,
     is_below,
     leaving_link,
     read_described,
@@ -555,7 +557,8 @@ def report_folder(home: Path) -> Path:
     """The folder `report` of a run, session or night, made if it is missing.
 
     Raises:
-        RunFolderError: it is a link that leads out of there, or the run was removed.
+        RunFolderError: it is a link that leads out of there.
+        StorageError: the run was removed.
     """
     report = home / "report"
     if not is_below(report, home):
@@ -566,7 +569,7 @@ def report_folder(home: Path) -> Path:
     try:
         report.mkdir(exist_ok=True)
     except FileNotFoundError:
-        raise RunFolderError(f"{home} was removed before its report was written") from None
+        raise StorageError(f"{home} was removed before its report was written") from None
     return report
 
 
@@ -583,6 +586,12 @@ def find_runs(path: Path) -> list[RunFolder]:
     if not runs:
         raise RunFolderError(f"no run at or below {path}: no folder there holds a {PLAN_FILE}")
     return [RunFolder(run) for run in runs]
+
+
+def not_judged(runs: Iterable[Path | str]) -> str:
+    """Say that runs, at paths or URIs, are kept, and how they are judged."""
+    again = " ".join(["fencepost", "analyze", *map(as_word, runs)])
+    return f"the runs are kept, and not all are judged; judge them with: {again}"
 
 
 def has_runs(path: Path) -> bool:

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
@@ -162,7 +163,7 @@ def write_history(
     small: dict[str, list[pa.Table]] = {name: [] for name in TABLES if name not in _STREAMED}
     topics, groups = [], []
     numbering = Numbering()
-    with ExitStack() as files:
+    with _without_empty(folder.tables), ExitStack() as files:
         writers = {
             name: files.enter_context(
                 pq.ParquetWriter(
@@ -205,6 +206,17 @@ def write_history(
     ended_micros = BEGINNING_MICROS + micros(len(topics) * UNIVERSE_SECONDS)
     folder.write_run(msgspec.structs.replace(description, ended_micros=ended_micros))
     return made
+
+
+@contextmanager
+def _without_empty(folder: Path) -> Iterator[None]:
+    """Let an exception in the block leave no empty folder."""
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            folder.rmdir()
+        raise
 
 
 def _replace_table(folder: RunFolder, table: str) -> AbstractContextManager[BinaryIO]:

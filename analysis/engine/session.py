@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from analysis.engine import class_data, jvm
 from analysis.engine.quiet import quiet
 from analysis.engine.settings import OPTIONS_OF_DRIVER, PYTHON
-from contract.errors import AnalysisError
+from contract.errors import AnalysisError, StorageError
 from contract.locks import TEMPORARY, HeldFolder, end_programs_of_unheld, remove_unheld
 from contract.processes import require_master, require_spark_home
 
@@ -32,6 +32,8 @@ _LOG4J2 = (Path(__file__).resolve().parent / "conf" / "log4j2.properties").as_ur
 _NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 _PYTHON = "PYSPARK_PYTHON"
 _TEMPORARY = f"{TEMPORARY}spark-"
+_ROOM_BYTES = 4 << 20
+"""A multiple of what Spark was seen to write."""
 _FILES_OF_JVM = "-Djava.io.tmpdir="
 _START_SOON = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _OF_SPARK = {
@@ -58,11 +60,12 @@ def open_spark(
 
     Raises:
         PrerequisiteError: SPARK_HOME names no Spark, or nothing listens where the master is to be.
+        StorageError: its temporary files can't be written.
         AnalysisError: Spark does not start with that.
     """
     require_spark_home()
     require_master(master)
-    temporary = folder_of_temporary_files()
+    temporary = _writable_folder()
     python = settings.get(PYTHON) or os.environ.get(_PYTHON) or sys.executable
     os.environ[_PYTHON] = python if master else sys.executable
     files = shlex.quote(f"{_FILES_OF_JVM}{temporary}")
@@ -114,6 +117,27 @@ def folder_of_temporary_files() -> Path:
         if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _end_without_files)
     return _held[0].path
+
+
+def _writable_folder() -> Path:
+    """The folder of Spark's temporary files, with room for those that its JVM starts with.
+
+    PySpark waits for a file of the JVM, which would go on without it.
+
+    Raises:
+        StorageError: they can't be written.
+    """
+    try:
+        folder = folder_of_temporary_files()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(_ROOM_BYTES))
+    except OSError as error:
+        where = tempfile.tempdir or "the folder of temporary files"
+        raise StorageError(
+            f"{where} can't be written ({error.strerror}), and Spark needs {_ROOM_BYTES >> 20} MiB "
+            "there: free some space there, or set TMPDIR to another folder"
+        ) from error
+    return folder
 
 
 def _end_without_files(number: int, _frame: object) -> None:
@@ -170,8 +194,7 @@ def jvm_ended() -> AnalysisError:
     process = jvm.process()
     status = "unknown" if process is None else process.poll()
     return AnalysisError(
-        f"Spark's JVM ended with status {status} during the analysis (killed, or out of "
-        "memory?). The run is kept: judge it again with `fencepost analyze`"
+        f"Spark's JVM ended with status {status} during the analysis (killed, or out of memory?)"
     )
 
 

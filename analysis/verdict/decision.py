@@ -280,7 +280,8 @@ def _kinds(rows: pa.Table) -> list[tuple[FindingVerdict, str | None]]:
 def lacking(lacks: str, gap: str) -> CheckResult:
     """Of a check whose tables have no rows: undecided where a gap may be the cause."""
     if gap:
-        return unjudged(CheckVerdict.UNDECIDED, f"{lacks}: {gap}")
+        reason = gap if gap.startswith(lacks) else f"{lacks}: {gap}"
+        return unjudged(CheckVerdict.UNDECIDED, reason)
     return unjudged(CheckVerdict.NOT_EVALUABLE, lacks)
 
 

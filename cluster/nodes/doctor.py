@@ -13,7 +13,7 @@ from cluster.nodes.sandbox import cut_problem, sandbox_problem
 from cluster.prerequisites import java_problem
 from cluster.toolchains import TOOLS, javac_command, problem_of, version_of
 from contract.errors import PrerequisiteError
-from contract.processes import java_command
+from contract.processes import java_command, require_open_files
 
 _GIB = 1 << 30
 _MEMORY_GIB_MIN = 3
@@ -35,6 +35,7 @@ def diagnose() -> list[Finding]:
         _java(),
         _javac(),
         _memory(),
+        _open_files(),
         _check_embedded(),
         _docker(),
         _loopback(),
@@ -73,6 +74,14 @@ def _memory() -> Finding:
         detail=f"{available_gib:.1f} GiB available",
         fix=f"three brokers, their clients and Spark take about {_MEMORY_GIB_MIN} GiB",
     )
+
+
+def _open_files() -> Finding:
+    try:
+        detail = f"a process may open {require_open_files():,}"
+    except PrerequisiteError as error:
+        return Finding("open files", is_good=False, detail="too few", fix=str(error))
+    return Finding("open files", is_good=True, detail=detail)
 
 
 def _check_embedded() -> Finding:

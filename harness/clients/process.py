@@ -14,7 +14,7 @@ from ducktape.services.service import Service
 
 from cluster.ducktape import node_of
 from cluster.nodes.node import Node, NodeProcess
-from contract.errors import FencepostError, WaitTimeoutError, WorkerError
+from contract.errors import FencepostError, NodeError, WaitTimeoutError, WorkerError
 from contract.events import DECODER, Answered, ClientNamed, Event, WorkerStarted
 from contract.packages import extras, python
 from contract.software import ClassPath, Guest, client_of, version_of
@@ -24,6 +24,7 @@ from harness.clients.worker import Role, WorkerPlan
 
 _FINISH_SECONDS = 30
 _DUMP_SECONDS = 5
+_ENDED_SECONDS = 5
 _PING_SECONDS = 60
 _LOG_TAIL_BYTES = 2000
 
@@ -167,12 +168,22 @@ class WorkerService(Service):  # type: ignore[misc]
         return self._process.status()
 
     def send(self, call: Call[T]) -> Pending[T]:
-        """Send a command without waiting for its result."""
+        """Send a command without waiting for its result.
+
+        Raises:
+            WorkerError: the worker was not launched, or died.
+        """
         if self._process is None:
             raise WorkerError(f"worker {self.worker} was not launched")
         request = next(self._requests)
-        with self._lock:
-            self._process.send_line(call.line(request))
+        try:
+            with self._lock:
+                self._process.send_line(call.line(request))
+        except NodeError as error:
+            # Its input is closed before its status is known.
+            with suppress(WaitTimeoutError):
+                raise self._ended(self._process.wait(_ENDED_SECONDS)) from error
+            raise
         return Pending(request, call)
 
     def result(self, pending: Pending[T], *, timeout_seconds: float, what: str = "") -> T:
@@ -271,11 +282,16 @@ class WorkerService(Service):  # type: ignore[misc]
                     self.client_version = f"{event.client} {event.version}"
         answer = self._answers.pop(request, None)
         if answer is None and self._process is not None and self._process.status() is not None:
-            raise WorkerError(
-                f"worker {self.worker} ended with status {self._process.status()}; "
-                f"its last output:\n{self._output()}"
-            )
+            raise self._ended(self._process.status())
         return answer
+
+    def _ended(self, status: int | None) -> WorkerError:
+        """The error that says how the worker ended, with the end of its output."""
+        said = self._output().strip()
+        return WorkerError(
+            f"worker {self.worker} ended with status {status}; its last output "
+            f"({self.worker}.output.log): {said or 'none'}"
+        )
 
     def _new_events(self) -> Iterator[Event]:
         content = self.host.read(self.history_file, offset=self._read_to)

@@ -1,8 +1,12 @@
 """`fencepost generate`."""
 
 import shlex
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -52,13 +56,35 @@ def generate(
     require(request)
     folder = require_writable(folder, option="FOLDER", is_run=True)
     command = shlex.join(["fencepost", *sys.argv[1:]])
-    with _alone(folder), Terminal(stderr=True).status(f"generating {events:,} events"):
+    with (
+        _alone(folder),
+        _interrupted_once(),
+        Terminal(stderr=True).status(f"generating {events:,} events"),
+    ):
         made = write_history(
             RunFolder(folder),
             universes_of(request),
             description(seed, command, git_head(), versions(), run_id=request.run_id),
         )
     typer.echo(f"{as_line(str(folder))}: {made.events:,} events, {len(made.topics)} topics")
+
+
+@contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """Let no second interrupt come while the tables of an interrupted history are closed.
+
+    Python would print the traceback of one that comes while it discards an object.
+    """
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, lambda *_: None)
+        raise KeyboardInterrupt
+
+    usual = signal.getsignal(signal.SIGINT)
+    if usual is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+    yield
+    signal.signal(signal.SIGINT, usual)
 
 
 def _alone(folder: Path) -> HeldName:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from jinja2 import Environment, PackageLoader
 
-from contract.errors import UsageError
-from contract.files import replace_text
+from contract.errors import StorageError, UsageError
+from contract.files import is_of_storage, replace_text
 from contract.run_folder import require_new_file
 from harness.session.catalog import scenarios
 
@@ -85,7 +85,8 @@ def _write(file: Path, text: str) -> None:
     try:
         replace_text(file, text)
     except OSError as error:
-        raise UsageError(f"{file} can't be written ({error.strerror}): change the folder") from None
+        kind = StorageError if is_of_storage(error) else UsageError
+        raise kind(f"{file} can't be written ({error.strerror}): change the folder") from None
 
 
 def content(name: str, about: str = About.LEADER) -> str:

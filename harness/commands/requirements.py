@@ -2,7 +2,6 @@
 
 import os
 import re
-import resource
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 from cluster.nodes.pool import PoolKind
 from cluster.nodes.sandbox import sandbox_problem
 from cluster.prerequisites import command, java_problem
-from contract.errors import PrerequisiteError, UsageError
-from contract.files import place
-from contract.processes import require_spark_home
+from contract.errors import PrerequisiteError, StorageError, UsageError
+from contract.files import is_of_storage, place
+from contract.processes import require_open_files, require_spark_home
 from contract.run_folder import SEED_BITS, require_outside
 from contract.written import read_json
 
 DEFAULT_KAFKA = "4.4.0"
 _VERSION = re.compile(r"[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[A-Za-z0-9.-]{1,60})?")
 _OWN_BITS = 0o700
-_OPEN_FILES_MIN = 1024
-"""What most systems have as their soft limit."""
 _SHOWN = 200
 """Characters."""
 
@@ -29,7 +26,8 @@ def require_runs(results: Path, cluster: PoolKind) -> Path:
     """Check all that a run needs of this machine; returns the absolute path of its results folder.
 
     Raises:
-        UsageError: the folder is not writable, or can't hold the files of servers.
+        UsageError: the folder is none, or can't hold the files of servers.
+        StorageError: the folder can't be written.
         PrerequisiteError: the pool, Java or a limit does not suffice; says what to do.
     """
     _require_umask()
@@ -75,14 +73,7 @@ def require_programs() -> None:
         raise PrerequisiteError(f"{problem.message}{fix}")
     require_spark_home()
     _require_umask()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if _is_below(hard, _OPEN_FILES_MIN):
-        raise PrerequisiteError(
-            f"a process may open {hard} files here, and {_OPEN_FILES_MIN} are needed: raise the "
-            f"limit with: ulimit -n {_OPEN_FILES_MIN}"
-        )
-    if _is_below(soft, _OPEN_FILES_MIN):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES_MIN, hard))
+    require_open_files()
 
 
 def _require_umask() -> None:
@@ -98,10 +89,6 @@ def _require_umask() -> None:
             f"with umask {umask:04o} this user can't use its own new files and folders: set "
             "another one with: umask 022"
         )
-
-
-def _is_below(limit: int, wanted: int) -> bool:
-    return limit not in (resource.RLIM_INFINITY, -1) and limit < wanted
 
 
 def require_seed(seed: int | None) -> None:
@@ -130,7 +117,8 @@ def require_store(store: str | None) -> None:
     """Check that a store can be written, if it is on this machine, without making it.
 
     Raises:
-        UsageError: it can't, or it is in a run's folder.
+        UsageError: it is no folder, or in a run's folder.
+        StorageError: it can't be written.
     """
     found = None if store is None else place(store)
     if not isinstance(found, Path):
@@ -138,7 +126,8 @@ def require_store(store: str | None) -> None:
     require_outside(found, what="--store")
     above = next(path for path in (found.absolute(), *found.absolute().parents) if path.exists())
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise UsageError(
+        kind = StorageError if above.is_dir() else UsageError
+        raise kind(
             f"--store {shorten(str(found))} can't be written ({above} is no folder that this "
             "user can write): name another folder"
         )
@@ -153,7 +142,8 @@ def require_writable(folder: Path, *, option: str = "--results", is_run: bool = 
         is_run: it may be that of a run, which is made again.
 
     Raises:
-        UsageError: it is not writable, or in a run's folder.
+        UsageError: it is no folder, or in a run's folder.
+        StorageError: it can't be written (full, read-only, not allowed).
     """
     try:
         folder = folder.resolve()
@@ -163,7 +153,8 @@ def require_writable(folder: Path, *, option: str = "--results", is_run: bool = 
             return folder
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(
+        kind = StorageError if is_of_storage(error) else UsageError
+        raise kind(
             f"{option} {shorten(str(folder))} can't be written ({why}): name another folder"
         ) from error
 

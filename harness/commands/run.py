@@ -17,14 +17,22 @@ from contract.errors import (
     RunFolderError,
     UsageError,
 )
-from contract.files import as_word, place, storage_error
+from contract.files import place, storage_error
 from contract.locks import HeldFolder, alone_in, remove_unheld
 from contract.manifest import DECODED_AGAIN
 from contract.nights import is_made_here
 from contract.processes import require_options
 from contract.program import PhaseProgress, Terminal, as_line, report_unexpected, say
 from contract.ranges import is_of_earlier_release
-from contract.run_folder import DECODING, GENERATED, Expected, RunFolder, find_runs, new_seed
+from contract.run_folder import (
+    DECODING,
+    GENERATED,
+    Expected,
+    RunFolder,
+    find_runs,
+    new_seed,
+    not_judged,
+)
 from contract.software import Guest, with_note
 from harness.collection.collect import decode_clients, decode_server_logs
 from harness.commands.judging import (
@@ -144,7 +152,7 @@ def run(  # noqa: PLR0913 - the options of a command
         # After all is collected and before it is judged: the nodes are removed.
         if not collected:
             raise
-        raise InterruptError(_not_judged(collected)) from None
+        raise InterruptError(not_judged(collected)) from None
     raise typer.Exit(max(code, FencepostError.exit_code) if ended.dropped else code)
 
 
@@ -337,14 +345,9 @@ def _exit_code_of(runs: Iterable[Path | str], analyse: Callable[[], int]) -> int
     try:
         return analyse()
     except KeyboardInterrupt:
-        raise InterruptError(_not_judged(runs)) from None
+        raise InterruptError(not_judged(runs)) from None
     except AnalysisError as error:
-        raise AnalysisError(f"{error}: {_not_judged(runs)}") from error
-
-
-def _not_judged(runs: Iterable[Path | str]) -> str:
-    again = " ".join(["fencepost", "analyze", *map(as_word, runs)])
-    return f"the runs are kept, and not all are judged; judge them with: {again}"
+        raise AnalysisError(f"{error}: {not_judged(runs)}") from error
 
 
 def _introduce(session: Session, chosen: list[ScenarioFile], parameters: str | None) -> None:

@@ -18,12 +18,13 @@ import psutil
 import pytest
 from pages_of import run_folder, verdict_of
 
-from analysis.judging import WRITTEN
+from analysis.judging import WRITTEN, judge_folder
 from analysis.report.explain import _verdict
 from analysis.report.night_rows import Judged
 from analysis.report.session_page import NAME, name_ours, write_session
 from analysis.report.standalone import self_contained
 from analysis.runs.source import table_content, table_files
+from analysis.statements.trace import Trace
 from analysis.tasks import Share, judge_here
 from cluster.nodes.pool import PoolKind
 from contract import locks
@@ -246,8 +247,27 @@ def test_a_folder_that_was_removed_meanwhile_is_named(tmp_path: Path) -> None:
         shutil.rmtree(folder)
     with pytest.raises(StorageError, match="run was removed"):
         replace_file(folder / "file", b"new")
-    with pytest.raises(RunFolderError, match="run was removed"):
+    with pytest.raises(StorageError, match="run was removed"):
         report_folder(folder)
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_a_run_that_is_removed_while_it_is_judged_is_named_once(
+    tmp_path: Path, *, is_begun: bool
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+
+    def load(_spilled: Path) -> Trace:
+        shutil.rmtree(folder.path)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder.path))
+
+    if not is_begun:
+        folder.path.rmdir()
+    judged = judge_folder(folder, load, why="")
+    assert (judged.verdict, judged.exit_code) == (None, StorageError.exit_code)
+    assert (judged.error or "").startswith("its folder was removed while it was judged: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 # Folders and names that belong to a process as long as it lives.

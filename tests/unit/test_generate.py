@@ -1,5 +1,7 @@
 """The simulator of histories: the same seed, the contract's schemas, and what a clean one obeys."""
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from contract.errors import UsageError
 from contract.run_folder import RunFolder
 from contract.tables import TABLES
 from harness.cli import program
+from harness.commands import generate
 from simulator.history import (
     Generated,
     Request,
@@ -19,6 +22,7 @@ from simulator.history import (
     universes_of,
     write_history,
 )
+from simulator.universe import Universe
 from tests.records import as_rows
 
 EVENTS = 2_000
@@ -158,6 +162,39 @@ def test_a_transaction_and_a_metadata_log_go_on_from_topic_to_topic(tmp_path: Pa
 def test_a_wrong_request_is_reported(tmp_path: Path, asked: dict[str, Any], reported: str) -> None:
     with pytest.raises(UsageError, match=reported):
         write(tmp_path, **asked)
+
+
+def test_a_history_that_is_broken_off_leaves_no_empty_folder(tmp_path: Path) -> None:
+    def universes() -> Iterator[Universe]:
+        yield from ()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_history(RunFolder(tmp_path), universes(), description(0, "", "", {}, run_id="x"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_interrupt_while_tables_are_closed_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came: list[int] = []
+
+    def interrupted(*_: object) -> None:
+        for number in (1, 2):
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                came.append(number)
+        raise KeyboardInterrupt
+
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(generate, "write_history", interrupted)
+    try:
+        ended = CliRunner().invoke(program(), ["generate", str(tmp_path / "new")])
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    assert ended.exit_code != 0
+    assert came == [1]
 
 
 def test_the_command_spares_other_files(tmp_path: Path) -> None:

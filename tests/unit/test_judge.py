@@ -20,6 +20,7 @@ from analysis.report.terminal import show
 from analysis.statements.files import Source
 from analysis.statements.registry import CHECKS, CheckDefinition, CheckHeader, CheckOutcome
 from analysis.statements.trace import Trace
+from analysis.verdict.decision import lacking
 from analysis.verdict.judge import judge as judge_all
 from contract.run_folder import Expectation, RunFolder
 from contract.tables import TABLES
@@ -84,6 +85,17 @@ def test_a_check_without_a_case_is_undecided_where_a_gap_may_hide_it(
     lost = reported.checks[Check.LOST_COMMIT]
     assert (lost.verdict, lost.reason.partition(":")[0]) == ("undecided", "table commits is empty")
     assert reported.verdict is RunVerdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("gap", "reason"),
+    [
+        ("table clocks is empty, but it should not", "table clocks is empty, but it should not"),
+        ("line 3", "table clocks is empty: line 3"),
+    ],
+)
+def test_a_gap_that_names_the_empty_table_is_the_whole_reason(gap: str, reason: str) -> None:
+    assert lacking("table clocks is empty", gap).reason == reason
 
 
 def test_what_must_be_judged_and_is_no_check_leaves_no_pass(make_trace: TraceMaker) -> None:

@@ -1,5 +1,6 @@
 """What a machine lacks: found by the set-up, and told before anything starts."""
 
+import errno
 import os
 import re
 import shlex
@@ -17,8 +18,8 @@ from cluster import prerequisites
 from cluster.nodes import docker_client
 from cluster.nodes.doctor import Finding
 from cluster.nodes.pool import PoolKind
-from contract.errors import PrerequisiteError
-from harness.commands import doctor, run
+from contract.errors import PrerequisiteError, StorageError, UsageError
+from harness.commands import doctor, requirements, run
 from harness.commands.requirements import require_pool, require_programs, require_runs
 from tests.programs import ran_python
 
@@ -260,6 +261,31 @@ def test_few_open_files_are_reported_with_the_command_that_permits_more() -> Non
         "a process may open 256 files here, and 1024 are needed: raise the limit with: "
         "ulimit -n 1024"
     )
+
+
+@pytest.mark.parametrize(("hard", "found"), [(256, "False ulimit -n 1024"), (4096, "True ")])
+def test_the_doctor_has_a_row_for_open_files(hard: int, found: str) -> None:
+    script = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, {hard}))\n"
+        "from cluster.nodes.doctor import _open_files\n"
+        "row = _open_files()\n"
+        "print(row.is_good, row.fix.rpartition(': ')[2])"
+    )
+    assert ran_python("-c", script).stdout.strip("\n") == found
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.EROFS, StorageError), (errno.ENOTDIR, UsageError)]
+)
+def test_a_results_folder_that_can_not_be_written_has_the_code_of_storage(
+    number: int, kind: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(**_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(requirements, "TemporaryFile", fails)
+    with pytest.raises(kind, match=r"^--results .* can't be written .*: name another folder$"):
+        requirements.require_writable(tmp_path)
 
 
 def test_a_soft_limit_of_open_files_is_raised() -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ from analysis import cli, early, opening
 from analysis.engine import class_data, session
 from analysis.engine.session import _print_no_lost_connection, open_spark
 from analysis.engine.settings import settings_of
-from contract.errors import AnalysisError, PrerequisiteError, UsageError
+from contract.errors import AnalysisError, PrerequisiteError, StorageError, UsageError
 from contract.locks import HeldFolder
 from contract.processes import ClassData, is_local, require_options, require_spark_home
 from contract.waiting import wait_until
@@ -202,6 +203,37 @@ def test_a_jvm_that_refuses_its_first_call_is_one_sentence(monkeypatch: pytest.M
     monkeypatch.setattr(session, "SparkContext", refuse)
     with pytest.raises(AnalysisError, match=r"Spark did not start on .*Connection refused"):
         open_spark()
+
+
+@pytest.mark.parametrize("why", ["full", "missing"])
+def test_temporary_files_that_can_not_be_written_are_named_before_spark_starts(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path if why == "full" else tmp_path / "none"
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(session, "_held", [])
+    monkeypatch.setattr(session, "SparkContext", pytest.fail)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if why == "full":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
+    try:
+        with (
+            pytest.raises(StorageError) as reported,
+            cli.naming_runs([Path("results/1"), "s3a://b/2"]),
+        ):
+            opening.open_spark()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    said = str(reported.value)
+    assert said.startswith(f"{folder} can't be written (")
+    assert "set TMPDIR to another folder; the runs are kept" in said
+    assert said.endswith("judge them with: fencepost analyze results/1 s3a://b/2")
+
+
+def test_a_killed_jvm_is_named_with_the_command_that_judges_again() -> None:
+    with pytest.raises(AnalysisError) as reported, cli.naming_runs([Path("a b")]):
+        raise session.jvm_ended()
+    assert str(reported.value).endswith("judge them with: fencepost analyze 'a b'")
 
 
 def left_by_a_killed_one(folder: Path) -> Path:

@@ -227,6 +227,18 @@ def test_the_command_line_itself_imports_nothing_of_the_current_folder(
     assert ended.stderr.startswith("error: ")
 
 
+def test_an_output_that_can_not_be_written_is_reported() -> None:
+    words = [sys.executable, "-m", "harness", "list"]
+    ended = subprocess.run(
+        ["sh", "-c", '"$@" >/dev/full', "sh", *words], cwd=ROOT, capture_output=True, check=False
+    )
+    assert ended.returncode == 69
+    assert ended.stderr.startswith(
+        b"error: standard output or a file can't be written: No space left"
+    )
+    assert ended.stderr.count(b"\n") == 1
+
+
 @pytest.mark.parametrize(("streams", "code"), [("2>/dev/full", 64), (">/dev/full", 64)])
 def test_an_error_that_can_not_be_written_has_its_exit_code(streams: str, code: int) -> None:
     words = [sys.executable, "-m", "harness", "explain", "nowhere"]

@@ -16,12 +16,14 @@ from pages_of import (
     verdict_of,
 )
 from rich.console import Console
+from rich.padding import Padding
 
 from analysis.report.first_screen import reasons
 from analysis.report.night_rows import Judged
 from analysis.report.terminal import show
 from analysis.results import show_runs_of
 from contract.nights import NightRow, NightSummary, Outcome
+from contract.program import Terminal
 from contract.run_folder import RunDescription
 from contract.verdicts import (
     CheckResult,
@@ -118,6 +120,13 @@ def test_many_lines_of_a_kind_are_counted(tmp_path: Path) -> None:
 def test_there_are_no_escape_sequences_without_a_terminal() -> None:
     assert "\x1b" not in printed_verdict(FAILED, is_verbose=True)
     assert "\x1b[" in printed_verdict(FAILED, force_terminal=True)
+
+
+def test_lines_of_a_file_are_not_filled_with_blanks() -> None:
+    file = io.StringIO()
+    Terminal(file=file).print(Padding("cause", (0, 0, 0, 4)))
+    Terminal(file=file).print("as it ", end="")
+    assert file.getvalue() == "    cause\nas it "
 
 
 def test_no_color_leaves_no_colours(monkeypatch: pytest.MonkeyPatch) -> None:

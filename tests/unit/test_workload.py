@@ -1,13 +1,20 @@
 """When a wait for the commits of groups ends, and which producer could not be stopped."""
 
+import itertools
+import signal
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from cluster.nodes.local import LoopbackPool
+from cluster.nodes.node import Node, NodeProcess
 from contract.errors import UsageError, WorkerError
 from contract.events import Answered
+from contract.waiting import wait_until
 from harness.clients.command import Call
 from harness.clients.process import Pending, WorkerService
 from harness.story.topics import durable_topic
@@ -110,6 +117,35 @@ def test_a_producer_that_does_not_stop_is_named(stop: Callable[[Workload], objec
         load.start_producer(writer(name, "orders"), records_per_second=1)
     with pytest.raises(WorkerError, match=r"^clients could not stop producer p2: values"):
         stop(load)
+
+
+class IdleWorker(WorkerService):
+    """A worker on a real node that prints a line and then reads commands."""
+
+    def __init__(self, node: Node) -> None:
+        self.worker = "observer"
+        self._node = node
+        self._requests = itertools.count(1)
+        self._lock = threading.Lock()
+        program = ["sh", "-c", "echo out of memory; cat"]
+        self._process: NodeProcess = node.spawn(program, log=self.folder / "output.log")
+
+    @property
+    def host(self) -> Node:
+        return self._node
+
+    def kill(self) -> None:
+        wait_until(lambda: bool(self._output()), what="its line", timeout_seconds=10)
+        self._process.signal(signal.SIGKILL)
+
+
+def test_a_killed_worker_that_had_nothing_to_do_is_named(tmp_path: Path) -> None:
+    worker = IdleWorker(LoopbackPool(size=1, root=tmp_path).nodes[0])
+    worker.kill()
+    wait_until(lambda: worker.status() is not None, what="its end", timeout_seconds=10)
+    ended = r"^worker observer ended with status -9; .*\(observer\.output\.log\): out of memory$"
+    with pytest.raises(WorkerError, match=ended):
+        worker.clock_micros()
 
 
 def test_a_producer_that_begins_anew_has_another_name() -> None:
