@@ -440,5 +440,5 @@ def test_a_base_that_can_not_be_made_says_what_mmdebstrap_said(
 ) -> None:
     (tmp_path / "bin" / "mmdebstrap").write_text("#!/bin/sh\necho no mirror >&2\nexit 1\n")
     with pytest.raises(PrerequisiteError, match="could not make a base: no mirror"):
-        build.make_base(None, why="")  # type: ignore[arg-type]
+        build.make_base(None, why="")
     assert list(registry_less.iterdir()) == []
