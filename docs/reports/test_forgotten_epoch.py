@@ -1,4 +1,4 @@
-"""test/consumer/test_committed_leader_epoch.py: a start from a commit is validated (KIP-320)."""
+"""A start from a commit is validated (KIP-320)."""
 
 import pytest
 from kafka import KafkaConsumer, TopicPartition

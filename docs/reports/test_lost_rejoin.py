@@ -1,4 +1,4 @@
-"""test/consumer/test_rejoin_outlasts_poll.py: a rejoin is finished by a later poll (KAFKA-9815)."""
+"""A rejoin that outlasts a poll is finished by a later one (KAFKA-9815)."""
 
 import time
 

@@ -18,7 +18,7 @@ int main(void) {
     rd_kafka_topic_partition_list_t *orders = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_t *order = rd_kafka_topic_partition_list_add(orders, "orders", 0);
     int withheld = rd_kafka_mock_topic_create(mock, "orders", 1, 3);
-    rd_kafka_mock_set_apiversion(mock, 8 /* OffsetCommit */, 0, 5); /* takes any epoch */
+    rd_kafka_mock_set_apiversion(mock, 8 /* OffsetCommit */, 0, 5); /* has no epoch to be refused */
     for (int record = 1; record <= 101; record++) { /* the last one has a newer epoch */
         rd_kafka_producev(producer, RD_KAFKA_V_TOPIC("orders"), RD_KAFKA_V_END);
         if (!rd_kafka_flush(producer, 10000) && record == 100)
