@@ -85,6 +85,7 @@ _TOOLS: Mapping[Language, tuple[Tool, ...]] = {
 _TOOLS_OF: Mapping[str, tuple[Tool, ...]] = {
     "confluent-kafka-go": (GCC,),
     "confluentinc-kafka-javascript": (NODE_HEADERS, GXX, MAKE),
+    "node-rdkafka": (NODE_HEADERS, GXX, MAKE),
     "rdkafka": (GCC, GXX, MAKE),
 }
 """What single clients need beside these."""
@@ -98,6 +99,7 @@ _MODULES = {
     "confluent-kafka": "confluent-kafka",
     "confluent-kafka-go": "github.com/confluentinc/confluent-kafka-go/v2",
     "confluentinc-kafka-javascript": "@confluentinc/kafka-javascript",
+    "node-rdkafka": "node-rdkafka",
     "rdkafka": "rdkafka",
     "kafka-clients": "org.apache.kafka:kafka-clients",
     "kafka-streams": "org.apache.kafka:kafka-streams",
@@ -449,8 +451,9 @@ def _cargo(release: Release, made: Path) -> None:
 def _compile(release: Release, made: Path) -> None:
     """Compile the C++ part of a package by its own script, and remove what the guest does not load.
 
-    The script would load the part from another host than the registry, or the sources of OpenSSL
-    and others, which its `CKJS_LINKING` replaces by the machine's.
+    The script of @confluentinc/kafka-javascript would load the part from another host than the
+    registry, or the sources of OpenSSL and others, which its `CKJS_LINKING` replaces by the
+    machine's.
     """
     node = Path(shutil.which(NODE.program) or NODE.program).resolve()
     extra = {
