@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -554,7 +555,7 @@ def main() -> None:
                 language = next(each for each in _LOCKS if (GUESTS / each / client).is_dir())
                 make_locks(Release(language, client, version))
             else:
-                print(f"{release_of(named).named}: {' '.join(ensure(release_of(named)))}")
+                print(f"{release_of(named).named}: {shlex.join(ensure(release_of(named)))}")
         except FencepostError as error:
             failed = True
             print(error, file=sys.stderr)
