@@ -17,15 +17,16 @@ explanation: >-
 permitted: >-
   for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
   leader, on the group's coordinator or on half of the brokers; `session.timeout.ms`, from its last
-  heartbeat on, of a member that was killed, cut or paused, or was closed while a fault held on it,
-  on its group or on its coordinator, or that is static and was closed; the rebalance timeout, with
-  the classic protocol the largest of all members, of a member that was not polled, and so had not
-  revoked or rejoined, unless the coordinator had granted the partition to another one for more than
-  30 s; with KIP-848 both count only of a member that had the partition, or was granted it, while it
-  has it, or is to have it, by the log; the partition of the coordinator had no leader or too small
-  an ISR, or the request timeout after another one was elected, which also begins sessions anew;
-  with the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile, not in
-  the place of another one.
+  heartbeat on, of a member that was killed, cut or paused, or that is static and was closed, or was
+  closed while a fault held on it, on its group, or on a broker that was its coordinator then or
+  earlier in the fault, of the classic protocol until a generation was stored without it; the
+  rebalance timeout, with the classic protocol the largest of all members, of a member that was not
+  polled, and so had not revoked or rejoined, unless the coordinator had granted the partition to
+  another one for more than 30 s; with KIP-848 both count only of a member that had the partition,
+  or was granted it, while it has it, or is to have it, by the log; the partition of the coordinator
+  had no leader or too small an ISR, or the request timeout after another one was elected, which
+  also begins sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that
+  was created meanwhile, not in the place of another one.
 undecided: >-
   a member owned the partition, and was polled and delivered nothing of it any more; or the group
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
