@@ -26,7 +26,8 @@ permitted: >-
   or was granted it, while it has it, or is to have it, by the log; the partition of the coordinator
   had no leader or too small an ISR, or the request timeout after another one was elected, which
   also begins sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that
-  was created meanwhile, not in the place of another one.
+  was created meanwhile, not in the place of another one; of a partition that was not delivered to
+  its owner or to guests, the same of a former leader as in `fetch_unavailable`.
 undecided: >-
   a member owned the partition, and was polled and delivered nothing of it any more; or the group
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
@@ -203,6 +204,11 @@ explanations as (
       = (o.group, o.topic, o.partition, o.member, o.at)
       and is_named and is_idle and granted_to != e.member and granted_seconds > 30
   where is_classic or e.member is null or h.member is not null
+  union all
+  select group, topic, partition, member, at, ended, since, until,
+    'its former leader was partitioned from the controllers, not from the member'
+  from outages join stale_leaders using (group, member, topic, partition)
+  where is_held or not is_shown
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_partitions as e
