@@ -10,19 +10,24 @@ explanation: >-
   three times the client's request timeout, where that is longer. The ISR counts only while no source proves that the high watermark was
   beyond the record: a leader's report, a delivery to any group, or an acknowledgement with
   acks=all. A new leader that reports it later could not serve before the first proof. Groups that
-  read committed values wait for transactions and are left out.
+  read committed values wait for transactions and are left out. A former leader that a fault
+  partitions from the controllers, and not from clients, raises no error: a member that fetches
+  from it asks for metadata after `metadata.max.age.ms` only. Until then, the heal, or a record of
+  a newer epoch for the member, the wait does not count.
 permitted: it could serve for so long or less.
 undecided: it could for more than 30 s, and a fault was in force, and the client's request timeout is
   not known; or the member is a guest that went on past the record, perhaps before, as after a reset.
 evaluates: every pause between two polls of a member that returned records.
-source: 'KAFKA-15583: the high watermark does not advance while the ISR is too small; decision 8.'
+source: >-
+  KAFKA-15583: the high watermark does not advance while the ISR is too small; consumer
+  configuration, `metadata.max.age.ms`; decision 8.
 needs: [polls, sends, leaderships]
 evaluated: select count(*) as evaluated from poll_pauses
 cases:
 - violation: unavailable
   cause: >-
     operations that waited: {records}; for {seconds:.1f} s in total, {servable_seconds:.1f} s of it
-    while the brokers could serve{passed}
+    while the brokers could serve{passed}{stale}
   permitted_if: servable_seconds <= required_seconds
   undecided_if: is_passed or may_be_silent and request_ms is null
 summary: '{{ summary_of_outages }}'
@@ -74,6 +79,19 @@ excuses as (
   join excused as e
     on (e.group, e.topic, e.partition) = (outages.group, outages.topic, outages.partition)
   where not needs_insync
+  union all
+  select outages.*, since, until
+  from outages join stale_leaders using (group, member, topic, partition)
+),
+of_stale_leaders as (
+  select group, member, topic, partition, at, ended, max(broker) as former
+  from outages join stale_leaders using (group, member, topic, partition)
+  where since < ended and until > at
+  group by all
 )
-select *, if(is_passed, '; the member went on past them', '') as passed
+select *, if(is_passed, '; the member went on past them', '') as passed,
+  if(former is null, '', format_string(
+    '; broker %s, which had led, was partitioned from the controllers and not from clients',
+    former)) as stale
 from {{ with_service("outages", "excuses", keys) }}
+left join of_stale_leaders using (group, member, topic, partition, at, ended)

@@ -17,15 +17,17 @@ explanation: >-
 permitted: >-
   for the rest one of these lasted: a fault on the polled member, on the group, on the partition's
   leader, on the group's coordinator or on half of the brokers; `session.timeout.ms`, from its last
-  heartbeat on, of a member that was killed, cut or paused, or was closed while a fault held on it,
-  on its group or on its coordinator, or that is static and was closed; the rebalance timeout, with
-  the classic protocol the largest of all members, of a member that was not polled, and so had not
-  revoked or rejoined, unless the coordinator had granted the partition to another one for more than
-  30 s; with KIP-848 both count only of a member that had the partition, or was granted it, while it
-  has it, or is to have it, by the log; the partition of the coordinator had no leader or too small
-  an ISR, or the request timeout after another one was elected, which also begins sessions anew;
-  with the classic protocol, `metadata.max.age.ms` of a partition that was created meanwhile, not in
-  the place of another one.
+  heartbeat on, of a member that was killed, cut or paused, or that is static and was closed, or was
+  closed while a fault held on it, on its group, or on a broker that was its coordinator then or
+  earlier in the fault, of the classic protocol until a generation was stored without it; the
+  rebalance timeout, with the classic protocol the largest of all members, of a member that was not
+  polled, and so had not revoked or rejoined, unless the coordinator had granted the partition to
+  another one for more than 30 s; with KIP-848 both count only of a member that had the partition,
+  or was granted it, while it has it, or is to have it, by the log; the partition of the coordinator
+  had no leader or too small an ISR, or the request timeout after another one was elected, which
+  also begins sessions anew; with the classic protocol, `metadata.max.age.ms` of a partition that
+  was created meanwhile, not in the place of another one; of a partition that was not delivered to
+  its owner or to guests, the same of a former leader as in `fetch_unavailable`.
 undecided: >-
   a member owned the partition, and was polled and delivered nothing of it any more; or the group
   shows assignments, had none, and its coordinator stored no member; or the group reads committed
@@ -202,6 +204,11 @@ explanations as (
       = (o.group, o.topic, o.partition, o.member, o.at)
       and is_named and is_idle and granted_to != e.member and granted_seconds > 30
   where is_classic or e.member is null or h.member is not null
+  union all
+  select group, topic, partition, member, at, ended, since, until,
+    'its former leader was partitioned from the controllers, not from the member'
+  from outages join stale_leaders using (group, member, topic, partition)
+  where is_held or not is_shown
   union all
   select o.group, o.topic, o.partition, member, at, ended, since, until, why
   from outages as o join of_partitions as e

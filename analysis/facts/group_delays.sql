@@ -3,8 +3,10 @@ about: |
   What keeps a group, or one member's partitions, waiting by Kafka's own limits, and how long.
 
   A session from the last heartbeat of a member that is gone, begun anew by a coordinator that loads
-  the group; the rebalance timeout of a member that is not polled; the request timeout after another
-  coordinator was elected, and times in which its partition could not be served.
+  the group; of one that was closed, until the first generation without it, with the classic
+  protocol: none is complete before each member has joined it or is out. The rebalance timeout of a
+  member that is not polled; the request timeout after another coordinator was elected, and times in
+  which its partition could not be served.
 subject: assignments
 columns:
   member: 'that the group waits for; null: the whole group waits'
@@ -37,15 +39,59 @@ ended_slowly as (
   select group, member, at_micros, at_micros, 'a static member was closed'
   from group_events join limits_of_groups using (group)
   where change = 'closed' and is_static
-  union all
-  select distinct e.group, member, at_micros, at_micros, 'a member was closed while a fault held'
-  from group_events as e join held_faults
-    on injected_micros <= at_micros and coalesce(ended_micros >= at_micros, true)
-  left join coordinators as c
-    on c.group = e.group and from_micros <= at_micros and coalesce(until_micros > at_micros, true)
+),
+-- The close of a member is recorded when it has ended, which takes up to 30 s after its last poll.
+closed as (
+  select e.group, e.member, worker, at_micros,
+    if(max(p.until) is null, max(at_micros),
+      greatest(max(p.until), max(at_micros) - {{ 30 * micros_per_second }})) as last_micros
+  from group_events as e left join polled_times as p
+    on (p.group, p.member) = (e.group, e.member) and p.until <= at_micros
   where change = 'closed'
-    and (target_worker = e.worker or target_group = e.group or size(brokers) > 0
-      and coalesce(array_contains(brokers, broker), true))
+  group by e.group, e.member, worker, at_micros
+),
+-- A member leaves by a request to the coordinator that it knows, be it a former one that a fault
+-- partitions from the others, which can't store that it left.
+closed_under_faults as (
+  select distinct e.group, member, at_micros, last_micros
+  from closed as e join held_faults
+    on injected_micros <= at_micros and coalesce(ended_micros >= last_micros, true)
+  left join coordinators as c
+    on c.group = e.group and from_micros <= at_micros
+      and coalesce(until_micros > injected_micros, true)
+  where target_worker = e.worker or target_group = e.group or size(brokers) > 0
+    and coalesce(array_contains(brokers, broker), true)
+),
+generations as (
+  select g.group, offsets_partition, offsets_offset, g.at_micros,
+    count_if(g.member != '' and e.member is null) = 0 as is_of_known
+  from group_members as g
+  left join member_metadata as m on (m.group, m.member) = (g.group, g.member)
+  left join (select distinct group, member from group_events) as e
+    on (e.group, e.member) = (g.group, m.client_id)
+  where protocol = 'classic'
+  group by all
+),
+in_generations as (
+  select distinct g.group, client_id as member, offsets_partition, offsets_offset
+  from group_members as g join member_metadata as m
+    on (m.group, m.member) = (g.group, g.member)
+  where protocol = 'classic'
+),
+-- What is stored after its last poll is without a member that has left; of one that was in none, it
+-- is not known whether it was given an id later.
+stored_without as (
+  select c.group, c.member, c.at_micros, min(g.at_micros) as gone_micros
+  from closed_under_faults as c
+  left join (select distinct group, member, true as is_stored from in_generations) as s
+    on (s.group, s.member) = (c.group, c.member)
+  join generations as g
+    on g.group = c.group and is_of_known
+      and g.at_micros > if(coalesce(is_stored, false), last_micros, c.at_micros)
+  left anti join in_generations as i
+    on (i.group, i.member, i.offsets_partition, i.offsets_offset)
+      = (c.group, c.member, g.offsets_partition, g.offsets_offset)
+  group by all
 ),
 -- A member that was polled no longer after an exception keeps nobody waiting if it owns nothing.
 last_changes as (
@@ -82,8 +128,13 @@ idle as (
 ),
 sessions as (
   select group, member, since, until + session_micros as until, why,
-    not is_session_known as is_open
+    not is_session_known as is_open, null as gone_micros
   from ended_slowly join limits_of_groups using (group)
+  union all
+  select group, member, at_micros, least(at_micros + session_micros, gone_micros),
+    'a member was closed while a fault held', not is_session_known, gone_micros
+  from closed_under_faults join limits_of_groups using (group)
+  left join stored_without using (group, member, at_micros)
 ),
 -- With the consumer protocol a member has a rebalance timeout of its own.
 own_limits as (
@@ -96,7 +147,8 @@ select group, member, since, until, why, false as is_idle, null as limit_micros,
 from sessions
 union all
 -- A coordinator that loads a group begins its sessions anew.
-select s.group, member, from_micros, from_micros + session_micros, why, false, null, false, null
+select s.group, member, from_micros, least(from_micros + session_micros, gone_micros), why, false,
+  null, false, null
 from sessions as s join coordinators as c on c.group = s.group
 join limits_of_groups as g on g.group = s.group
 where from_micros > s.since and coalesce(from_micros <= s.until, true) and epoch > 0

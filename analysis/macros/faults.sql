@@ -3,6 +3,9 @@
 {% set instant_faults = "'bounce', 'delete records', 'elect preferred', 'elect unclean',
     'expire by order', 'expire transaction', 'fence', 'reassign', 'rebalance', 'recreate',
     'refuse', 'take over', 'upgrade'" %}
+{# Verbs of faults that partition a server from the controllers, which fence it, while clients still
+   reach it. #}
+{% set fencing_cuts = "'cut both', 'cut in', 'cut out', 'cut controllers'" %}
 {# The target of a fault as `FaultTarget` has it in words, such as `leader:orders-0 (broker 1)`. #}
 {% set target_words = "concat(
     concat_ws(':', target_kind, case
