@@ -87,7 +87,7 @@ stored_without as (
     on (s.group, s.member) = (c.group, c.member)
   join generations as g
     on g.group = c.group and is_of_known
-      and g.at_micros > if(coalesce(is_stored, false), last_micros, c.at_micros)
+      and g.at_micros > if(coalesce(s.is_stored, false), last_micros, c.at_micros)
   left anti join in_generations as i
     on (i.group, i.member, i.offsets_partition, i.offsets_offset)
       = (c.group, c.member, g.offsets_partition, g.offsets_offset)
