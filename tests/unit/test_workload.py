@@ -127,7 +127,10 @@ class IdleWorker(WorkerService):
         self._node = node
         self._requests = itertools.count(1)
         self._lock = threading.Lock()
-        program = ["sh", "-c", "echo out of memory; cat"]
+        self._answers = {}
+        self._read_to = 0
+        # Without `exec` a child keeps the input open for a moment after the shell's end.
+        program = ["sh", "-c", "echo out of memory; exec cat"]
         self._process: NodeProcess = node.spawn(program, log=self.folder / "output.log")
 
     @property
