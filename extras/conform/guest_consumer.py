@@ -201,11 +201,9 @@ class GuestMember(CallingMember):
         self._assigned = set(self._of_topic(response.assigned))
         self._at = self._by_partition(response.positions)
         if response.rebalanced is True:
-            self._assigned_anew()
+            self._note_assigned(self._assigned)
         elif response.rebalanced:
-            for tp in self._of_topic(response.rebalanced):
-                self._last_assignment.discard(tp)
-                self._forget(tp)
+            self._note_assigned(self._of_topic(response.rebalanced))
 
     def _poll(self) -> int:
         polled = super()._poll()

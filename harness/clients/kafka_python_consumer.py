@@ -114,7 +114,7 @@ class KafkaPythonMember(CallingMember):
         _LOG.info("KafkaConsumer.config: %s", self._consumer.config)
 
     def _subscribe(self) -> None:
-        self._consumer.subscribe([self.member.topic], listener=_Listener(self._assigned_anew))
+        self._consumer.subscribe([self.member.topic], listener=_Listener(self._note_assigned))
 
     def _fetch(self) -> list[Batch]:
         """See `GroupMember`; polls longer without partitions, so that no poll interrupts a join.
@@ -250,19 +250,18 @@ class KafkaPythonMember(CallingMember):
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]
-    """Reports the end of a rebalance; runs in the client's own thread."""
+    """Reports what a rebalance assigned; runs in the client's own thread."""
 
-    def __init__(self, assigned_anew: Callable[[], None]) -> None:
-        """`assigned_anew` is called once the consumer has its new assignment."""
-        self._report = assigned_anew
+    def __init__(self, note_assigned: Callable[[Iterable[Partition]], None]) -> None:
+        """`note_assigned` is called once the consumer has its new assignment."""
+        self._report = note_assigned
 
     def on_partitions_revoked(self, revoked: Any) -> None:
         """Do nothing: the member notes its assignment after the poll."""
 
     def on_partitions_assigned(self, assigned: Any) -> None:
-        """Also called for partitions that the member keeps."""
-        del assigned
-        self._report()
+        """With an eager assignor also called for partitions that the member keeps."""
+        self._report([(tp.topic, tp.partition) for tp in assigned])
 
 
 def _topic_partitions(partitions: Iterable[Partition]) -> list[Any]:

@@ -116,9 +116,10 @@ class LibrdkafkaMember(CallingMember):
         self._consumer.subscribe([self.member.topic], on_assign=self._on_assign)
 
     def _on_assign(self, _consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        for tp in partitions:
-            self._ends.pop((tp.topic, tp.partition), None)
-        self._assigned_anew()
+        assigned = [(tp.topic, tp.partition) for tp in partitions]
+        for partition in assigned:
+            self._ends.pop(partition, None)
+        self._note_assigned(assigned)
 
     def _fetch(self) -> list[Batch]:
         if self._pending is not None:

@@ -185,7 +185,7 @@ class GroupMember(ABC):
         self._last_generation = self._assigned_generation = NO_GENERATION
         self._last_member_id = ""
         self._last_assignment: set[Partition] = set()
-        self._is_rebalanced = False
+        self._newly_assigned: set[Partition] = set()
         self._polled_micros: tuple[int, int] | None = None
         self._open(bootstrap)
         if member.is_subscribed:
@@ -530,12 +530,13 @@ class GroupMember(ABC):
         self._last_epochs[batch.partition] = batch.epochs[-1]
         self._processed[batch.partition] = batch.processed()
 
-    def _assigned_anew(self) -> None:
-        """Note a new assignment; for clients that do not expose their generation, from any thread.
+    def _note_assigned(self, partitions: Iterable[Partition]) -> None:
+        """Note which partitions a rebalance assigned, also from another thread.
 
-        To be called after a rebalance, when the consumer has its new assignment.
+        For clients that do not expose their generation. An eager assignor assigns all of them
+        again, a cooperative one those that the member did not have (KIP-429).
         """
-        self._is_rebalanced = True
+        self._newly_assigned |= set(partitions)
 
     def _note_assignment(self, assigned: set[Partition]) -> None:
         """Record what was assigned and revoked since the last poll.
@@ -548,18 +549,20 @@ class GroupMember(ABC):
         """
         generation, member_id = self._generation(), self._member_id()
         is_newer = generation not in (NO_GENERATION, self._assigned_generation)
-        is_anew = self._is_eager() and (is_newer or self._is_rebalanced)
+        is_anew = self._is_eager() and is_newer
         if member_id not in ("", self._last_member_id):
             is_anew, self._last_member_id = True, member_id
-        if assigned == self._last_assignment and not is_anew:
+        newly = frozenset(self._newly_assigned)
+        if assigned == self._last_assignment and not is_anew and not newly:
             return
-        self._is_rebalanced = False
+        self._newly_assigned -= newly
         self._last_generation = self._assigned_generation = generation
-        for tp in sorted(assigned if is_anew else assigned - self._last_assignment):
+        kept = set() if is_anew else self._last_assignment & assigned - newly
+        for tp in sorted(assigned - kept):
             self._record_change(GroupChange.ASSIGNED, tp, self._position(tp))
         for tp in sorted(self._last_assignment - assigned):
             self._record_change(GroupChange.REVOKED, tp)
-        for tp in self._last_assignment if is_anew else self._last_assignment - assigned:
+        for tp in self._last_assignment - kept:
             self._forget(tp)
         self._last_assignment = assigned
 

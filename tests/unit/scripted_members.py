@@ -103,9 +103,9 @@ class ScriptedMember(CallingMember):
     def pass_markers(self, to: int) -> None:
         self._at = to
 
-    def come_back_from_a_rebalance(self) -> None:
+    def come_back_from_a_rebalance(self, *assigned: Partition) -> None:
         self._offsets.clear()
-        self._assigned_anew()
+        self._note_assigned(assigned)
         self._poll()
 
 

@@ -220,15 +220,18 @@ def test_a_member_that_joined_under_another_id_is_assigned_what_it_had(
     assert len(assigned) == changes
 
 
-def test_a_rebalance_ends_what_a_client_without_a_generation_knows(tmp_path: Path) -> None:
-    """Its position is the committed offset then, without an epoch until it reads a record."""
+@pytest.mark.parametrize(("assigned", "changes", "epoch"), [([ORDERS], 2, -1), ([], 1, 1)])
+def test_what_a_rebalance_assigns_begins_again_and_what_it_keeps_goes_on(
+    tmp_path: Path, assigned: list[Partition], changes: int, epoch: int
+) -> None:
+    """The position of a new assignment has no epoch until a record of it is read."""
     member = reading_member(tmp_path, ScriptedMember)
-    member.come_back_from_a_rebalance()
+    member.come_back_from_a_rebalance(*assigned)
     member.commit(MemberCommit(member="g#1", commit_epoch=CommitEpoch.RECORD))
-    changes = [row["change"] for row in rows(tmp_path, "group_events")]
-    assert changes == ["opened", "assigned", "assigned"]
+    seen = [row["change"] for row in rows(tmp_path, "group_events")]
+    assert seen == ["opened", *["assigned"] * changes]
     (row,) = rows(tmp_path, "commits")
-    assert (row["offset"], row["committed_epoch"], row["outcome"]) == (3, -1, "ok")
+    assert (row["offset"], row["committed_epoch"], row["outcome"]) == (3, epoch, "ok")
 
 
 class LosingMember(ScriptedMember):

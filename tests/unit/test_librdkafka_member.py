@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from msgspec.structs import replace
 
 from contract.events import NO_EPOCH
@@ -95,6 +95,24 @@ def test_a_manual_assignment_ends(tmp_path: Path, bootstrap: str) -> None:
     opened.close()
     changes = [row["change"] for row in read_histories(tmp_path).of("group_events")]
     assert changes == ["opened", "assigned", "revoked", "closed"]
+
+
+@pytest.mark.parametrize("assigned", [[], [1], [0, 1, 2, 3]])
+def test_a_rebalance_assigns_what_the_client_names(
+    tmp_path: Path, bootstrap: str, assigned: list[int]
+) -> None:
+    """A cooperative one names what the member did not have (KIP-429), an eager one all."""
+    opened = member(tmp_path, bootstrap, f"rebalanced-{len(assigned)}")
+    assert opened.consume(ENDS, timeout_seconds=20) == "caught_up"
+    opened._on_assign(  # noqa: SLF001
+        opened._consumer,  # noqa: SLF001
+        [TopicPartition("orders", partition) for partition in assigned],
+    )
+    opened.take(1, timeout_seconds=0.2)
+    opened.close()
+    rows = read_histories(tmp_path).of("group_events")
+    seen = [row["partition"] for row in rows if row["change"] == "assigned"]
+    assert seen == [*range(PARTITIONS), *assigned]
 
 
 def test_a_commit_that_nobody_awaits_is_recorded_when_its_response_comes(
