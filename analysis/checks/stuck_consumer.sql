@@ -11,7 +11,8 @@ explanation: >-
   read_committed group of no aborted transaction. A fault that takes an instant, such as an
   election or a rebalance, is over when it is proved.
 permitted: a fault held at the timeout; or one that takes an instant was over for no more than 30
-  s, or 45 s for a member without a partition; or a transaction was open at the member's position,
+  s, or 45 s for a member without a partition; or the process of the member's worker had run again
+  for no longer than that, after it was stopped; or a transaction was open at the member's position,
   or had ended and has no marker in the log, and the group has `isolation.level=read_committed`
   (`hanging_transaction` evaluates both transactions); or an administrator had set the position
   with an epoch that no leader had; or the member had no partition, and other members of its group,
@@ -62,6 +63,9 @@ cases:
   cause: the member stopped at {position}; the log ends at {log_end}
 - permitted: soon after a fault
   cause: the member stopped at {position}; the log ends at {log_end}
+- permitted: soon after its process was stopped
+  cause: the member stopped at {position}; the process of its worker had not run for a time; the log
+    ends at {log_end}
 - violation: no fault
   cause: the member stopped at {position}; the log ends at {log_end}
   undecided_if: not is_required or set_epoch is not null
@@ -81,6 +85,15 @@ excused as (
     max(is_instant and at_micros between ended_micros
       and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}) as is_recent
   from reported join held_faults on injected_micros <= at_micros
+  group by all
+),
+suspended as (
+  select member, seq, true as is_suspended
+  from reported
+  join (select distinct member, worker from group_events) using (member)
+  join suspensions using (worker)
+  where at_micros between began_micros
+    and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}
   group by all
 ),
 -- A group may have more members than its topic has partitions. A member of which nothing was seen
@@ -177,11 +190,13 @@ select member, group, topic, partition, position, at_micros, log_end, open_at, c
     when open_at is not null then 'at an open transaction'
     when is_set_by_administrator then 'at an epoch of an administrator'
     when is_recent then 'soon after a fault'
+    when is_suspended then 'soon after its process was stopped'
     else 'no fault'
   end as kind,
   raised, cast(null as double) as seconds
 from stalls
 left join excused using (member, topic, partition, seq)
+left join suspended using (member, seq)
 left join idle using (member, seq)
 where is_reported and (position is null or open_at is not null or is_required is not null)
 union all
