@@ -92,10 +92,15 @@ def hold_while_the_broker_is_silent(run: Run) -> None:
 
 
 def hold_until_the_client_gives_up(run: Run) -> None:
-    """It is held at first."""
+    """It is held at first; the proxy sees the end of the connection a little after the close."""
     held = run.inject(Hold("FETCH", Client.LIBRDKAFKA))
     assert held.evidence.landed
     run.close(run.workload.stop_reading([f"{Client.LIBRDKAFKA}#1"]))
+    wait_until(
+        lambda: bool(held.fault.lapse(held._field)),  # noqa: SLF001
+        what="the end of the held response's connection",
+        timeout_seconds=SECONDS,
+    )
     held.heal()
 
 
