@@ -74,16 +74,17 @@ place:
   offset_first: position
   at: at_micros
 */
+{# After a change, Kafka's own limits allow a member so long; one without a partition waits for the
+   session.timeout.ms of a member of its group that was killed. #}
+{% set allowed_micros = "if(partition < 0, 45, 30) * " ~ micros_per_second %}
 with reported as (
   select * from standstills where is_reported
 ),
--- After a change that took an instant, Kafka's own limits allow a member so long; without a
--- partition its group may wait for the session.timeout.ms of a member that was killed.
 excused as (
   select member, topic, partition, seq,
     max(coalesce(ended_micros > at_micros, true)) as is_held,
     max(is_instant and at_micros between ended_micros
-      and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}) as is_recent
+      and ended_micros + {{ allowed_micros }}) as is_recent
   from reported join held_faults on injected_micros <= at_micros
   group by all
 ),
@@ -93,7 +94,7 @@ suspended as (
   join (select distinct member, worker from group_events) using (member)
   join suspensions using (worker)
   where at_micros between began_micros
-    and ended_micros + if(partition < 0, 45, 30) * {{ micros_per_second }}
+    and ended_micros + {{ allowed_micros }}
   group by all
 ),
 -- A group may have more members than its topic has partitions. A member of which nothing was seen

@@ -536,7 +536,7 @@ class GroupMember(ABC):
         For clients that do not expose their generation. An eager assignor assigns all of them
         again, a cooperative one those that the member did not have (KIP-429).
         """
-        self._newly_assigned |= set(partitions)
+        self._newly_assigned.update(partitions)
 
     def _note_assignment(self, assigned: set[Partition]) -> None:
         """Record what was assigned and revoked since the last poll.
