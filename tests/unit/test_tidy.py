@@ -247,6 +247,12 @@ def test_what_has_no_place_in_the_tree_is_where_it_may_be_only(
     assert found == [path for path in allowed if (ROOT / path).exists()]
 
 
+def test_each_tracked_file_is_a_regular_one() -> None:
+    """A link may lead out of the repository."""
+    listed = ran("git", "ls-files", "--stage", cwd=ROOT).stdout
+    assert [line for line in listed.splitlines() if not line.startswith("100")] == []
+
+
 @pytest.mark.parametrize(
     ("pattern", "but"), [(HOSTS, ""), (MACHINE_PATHS, ""), (OUR_LISTS, "test_exam_sources.py")]
 )
