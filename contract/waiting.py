@@ -53,7 +53,7 @@ def wait_until(
     Args:
         probe: called repeatedly, every 20 to 250 ms; its exceptions propagate.
         what: the awaited state in words, for the message.
-        timeout_seconds: how long to wait; shorter where `limited` says so.
+        timeout_seconds: how long to wait; shorter in a block of `limit_waits`.
         hint: what to check or change if the state does not come.
         recent: returns the last log lines of the node concerned, for the message.
         last_seen: returns what was observed instead, for the message.

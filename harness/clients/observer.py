@@ -138,7 +138,7 @@ class Observer:
             self._await_led_by_first(topic.topic, topic.assignment, range(len(topic.assignment)))
 
     def restore_leaders(self, created: Mapping[str, list[list[int]]]) -> list[tuple[str, int]]:
-        """Wait until partitions are in sync and led as `create_topics` left them.
+        """Wait until all brokers run, and partitions are in sync and led as they were created.
 
         The first replica is elected where another one leads; not where the replicas are others now.
 
@@ -149,8 +149,11 @@ class Observer:
             The partitions where a leader was elected.
 
         Raises:
-            WaitTimeoutError: a replica did not get into the ISR, or a leader was not elected.
+            WaitTimeoutError: a broker is fenced, a replica did not get into the ISR, or a leader
+                was not elected.
+            NodeError: a broker ended.
         """
+        self.await_brokers(self.kafka.topology.broker_ids)
         elected: list[tuple[str, int]] = []
         for topic, assignment in created.items():
             now = self.worker.call(ObserverRole.describe_topic(topic)).assignment

@@ -203,6 +203,7 @@ class Scenario(Test):  # type: ignore[misc]
             problems.insert(0, "".join(traceback.format_exception_only(failure)).strip())
             raise
         finally:
+            phases.end()
             ended = time.time_ns() // 1000
             error = "; ".join(problems) or None
             folder.write_run(msgspec.structs.replace(description, ended_micros=ended, error=error))
@@ -405,6 +406,7 @@ def end_and_collect(run: Run) -> list[str]:
     shutdown changes their files. Then the observer decodes their replicas. What hangs takes no
     time from the rest: all together waits as long as the stage may take, and each part less.
     """
+    run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
     ends = time.monotonic() + PHASE_LIMIT_SECONDS[Stage.COLLECTING]
     with limit_waits(PHASE_LIMIT_SECONDS[Stage.COLLECTING]):
         return _ended_and_collected(run, lambda: ends - time.monotonic())
@@ -415,7 +417,6 @@ def _ended_and_collected(run: Run, left: Callable[[], float]) -> list[str]:
     steps = Steps()
     workers = list(run.consumers.workers.values())
     observer, tables = run.observer.worker, run.folder.tables
-    run.phases.enter(Stage.COLLECTING, "clients and servers end, files are collected")
     with limit_waits(_HEAL_SECONDS):
         steps.take("heal the faults", run.heal)
     with limit_waits(_WORKLOAD_SECONDS):

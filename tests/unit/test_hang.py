@@ -12,10 +12,14 @@ import pytest
 
 from cluster.nodes import stacks
 from cluster.nodes.stacks import stacks_of
-from contract.terms import HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
+from contract.errors import WaitTimeoutError
+from contract.terms import BY_HAND, HUNG_AFTER, PHASE_LIMIT_SECONDS, Stage
 from contract.waiting import wait_until
+from harness.clients.history import HistoryWriter
 from harness.session import hang
 from harness.session.hang import HangWatch, Hung
+from harness.story import phases as of_phases
+from harness.story.phases import Phases
 
 WAITING = """
 import faulthandler, signal
@@ -130,6 +134,37 @@ def test_a_limit_is_twice_that_of_the_phase(monkeypatch: pytest.MonkeyPatch) -> 
     watch.phase("starting ducktape")
     watch.end()
     assert given == [2 * PHASE_LIMIT_SECONDS[Stage.HELD], 2 * PHASE_LIMIT_SECONDS[Stage.COLLECTING]]
+
+
+def seen_at_second_look() -> bool:
+    looks = iter((False, True))
+    try:
+        return wait_until(lambda: next(looks), what="a state", timeout_seconds=60)
+    except WaitTimeoutError:
+        return False
+
+
+def test_a_wait_ends_before_its_phase_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wait that has no time left looks once."""
+    hangs = HUNG_AFTER * PHASE_LIMIT_SECONDS[Stage.STEADY]
+    history = HistoryWriter(tmp_path / "driver.jsonl")
+    phases = Phases(history)
+    try:
+        phases.enter(Stage.STEADY, "writing and reading")
+        assert seen_at_second_look()
+        monkeypatch.setattr(of_phases, "_END_SECONDS", hangs)
+        phases.enter(Stage.STEADY, "writing for too long")
+        assert not seen_at_second_look()
+        phases.enter(Stage.STEADY, BY_HAND)
+        assert seen_at_second_look(), "a person may take longer"
+        phases.enter(Stage.STEADY, "writing for too long")
+        assert not seen_at_second_look()
+    finally:
+        phases.end()
+        history.close()
+    assert seen_at_second_look()
 
 
 def test_stacks_are_files_of_the_run(tmp_path: Path) -> None:

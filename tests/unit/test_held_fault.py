@@ -13,6 +13,7 @@ from cluster.nodes.traffic import Direction, Packets, Traffic
 from contract.errors import FaultError, NodeError, NotLandedError, WaitTimeoutError
 from contract.terms import FaultTarget, TargetKind
 from harness.clients.history import HistoryWriter
+from harness.clients.observer import Observer
 from harness.decode.histories import read_histories
 from harness.faults import Broker, Cut, Links, Pause
 from harness.faults.fault import Evidence, Fault, Field, HeldFault
@@ -262,3 +263,19 @@ def test_a_fault_that_can_not_be_healed_stops_no_other(on_nodes: Field) -> None:
     written = lines(on_nodes.kept / "driver.jsonl")
     assert [line["number"] for line in written if line["change"] == "healed"] == [first.number]
     injections.heal()
+
+
+def test_before_the_first_fault_every_broker_runs(tmp_path: Path) -> None:
+    def require_running(broker: int) -> None:
+        if broker == 2:
+            raise NodeError("server 2 ended with status 1")
+
+    kafka: Any = SimpleNamespace(
+        topology=SimpleNamespace(broker_ids=(1, 2)),
+        require_running=require_running,
+        host=lambda _: SimpleNamespace(address="10.0.0.1"),
+    )
+    worker: Any = SimpleNamespace(call=lambda _: [1, 2])
+    observer = Observer(worker, kafka, HistoryWriter(tmp_path / "driver.jsonl"))
+    with pytest.raises(NodeError, match="server 2 ended"):
+        observer.restore_leaders({"orders": [[1, 2]]})

@@ -178,7 +178,9 @@ def test_files_of_a_run_take_any_text(tmp_path: Path, capsys: pytest.CaptureFixt
     RunFolder(tmp_path).write_plan(plan_of(question=HALVES, parameters={"a": HALVES}))
     assert RunFolder(tmp_path).plan().question == ESCAPED
     history = HistoryWriter(tmp_path / "driver.jsonl")
-    Phases(history).enter(Stage.HELD, HALVES)
+    phases = Phases(history)
+    phases.enter(Stage.HELD, HALVES)
+    phases.end()
     history.close()
     assert capsys.readouterr().out == f"{PREFIX}{Stage.HELD}: {ESCAPED}\n"
     line = msgspec.json.decode((tmp_path / "driver.jsonl").read_bytes())
