@@ -31,8 +31,8 @@ and is shown in one of five forms:
 
 Findings count unless they are undecided; `verdict=` chooses others. If undecided ones may belong to
 a figure, the text says how many, as in `0 records (and 2 undecided)`; a choice of which only they
-could be a case is `Undecided`. Nothing else of Jinja is allowed, since a plan may come from
-elsewhere: an answer neither loops nor decides.
+could be a case is `Undecided`, and so is one without a case if the scenario did not finish. Nothing
+else of Jinja is allowed, since a plan may come from elsewhere: an answer neither loops nor decides.
 """
 
 import re

@@ -144,7 +144,8 @@ class Figures:
     def text_of(self, figure: Figure) -> str:
         """A figure as text: a number, a number with its noun, a choice, a share, or values.
 
-        It says how many findings besides may belong to it, since they are undecided.
+        It says how many findings besides may belong to it, since they are undecided. That there is
+        no case is open until the scenario has finished.
         """
         undecided = sum(map(self._undecided, figure.counts))
         besides = f" (and {undecided:,} undecided)" if undecided else ""
@@ -163,7 +164,8 @@ class Figures:
             return ", ".join(str(value) for value in values) + besides
         if figure.choice is not None:
             some, none = figure.choice
-            return some if sum(numbers) else _UNDECIDED.capitalize() if undecided else none
+            is_open = undecided or self._facts.folder.run().error is not None
+            return some if sum(numbers) else _UNDECIDED.capitalize() if is_open else none
         return with_noun(sum(numbers), figure.noun) + besides
 
     def _undecided(self, count: Count) -> int:

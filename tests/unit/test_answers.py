@@ -279,6 +279,19 @@ def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("function", "found"), [("yes_if_none", "No"), ("yes_if_any", "Yes")], ids=["none", "any"]
+)
+def test_of_an_unfinished_run_no_case_decides_nothing(
+    tmp_path: Path, function: str, found: str
+) -> None:
+    asked = f"{{{{ {function}(lost_record.rows, asked='lost') }}}}"
+    folder = run_folder(tmp_path, answer=asked, error="boom")
+    none = verdict_of({"lost_record": result()})
+    assert answer(RunFacts(folder), none) == f"{UNFINISHED}Undecided"
+    assert answer(RunFacts(folder), LOST) == f"{UNFINISHED}{found}"
+
+
+@pytest.mark.parametrize(
     "text", ["", "{{ nonsense }}", "{{ lost_record.rows", "{lost_record.rows?Yes|No}"]
 )
 def test_a_plan_without_an_answer_is_answered_by_its_checks(tmp_path: Path, text: str) -> None:
